@@ -1,0 +1,82 @@
+"""What is asked: cases, and the columns that ask them."""
+
+from dataclasses import dataclass, field
+
+from tui_eval.model.json import Json, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One item of the dataset."""
+
+    seq: int
+    """Position in the dataset after sampling and shuffling, from 0."""
+    id: str
+    fields: JsonObject
+    """The whole row as it was read."""
+    tags: tuple[str, ...] = ()
+    scorers: tuple[JsonObject, ...] = ()
+    """Scorers this case adds to the suite's, each as validated settings."""
+    skip: tuple[str, ...] = ()
+    """Names of the suite's scorers this case leaves out."""
+    weight: float = 1.0
+    timeout: float | None = None
+    """Seconds for one attempt; None: the run's."""
+    recorded: dict[str, JsonObject] = field(default_factory=dict)
+    """For each replay target, by name, what was recorded for this case; absent: nothing was."""
+
+    def as_json(self) -> JsonObject:
+        """Give what the frozen copy of the case holds beside its place and id."""
+        kept: JsonObject = {"fields": self.fields}
+        if self.tags:
+            kept["tags"] = list(self.tags)
+        if self.scorers:
+            kept["scorers"] = list(self.scorers)
+        if self.skip:
+            kept["skip"] = list(self.skip)
+        if self.weight != 1.0:
+            kept["weight"] = self.weight
+        if self.timeout is not None:
+            kept["timeout"] = self.timeout
+        if self.recorded:
+            kept["recorded"] = dict(self.recorded)
+        return kept
+
+    @classmethod
+    def from_json(cls, seq: int, case_id: str, kept: JsonObject) -> "Case":
+        """Read a case back from its frozen copy (see `as_json`)."""
+        return cls(
+            seq=seq,
+            id=case_id,
+            fields=_object(kept["fields"]),
+            tags=tuple(str(tag) for tag in _list(kept.get("tags"))),
+            scorers=tuple(_object(scorer) for scorer in _list(kept.get("scorers"))),
+            skip=tuple(str(name) for name in _list(kept.get("skip"))),
+            weight=float(str(kept.get("weight", 1.0))),
+            timeout=None if kept.get("timeout") is None else float(str(kept["timeout"])),
+            recorded={
+                name: _object(row) for name, row in _object(kept.get("recorded", {})).items()
+            },
+        )
+
+
+def _object(value: Json) -> JsonObject:
+    if not isinstance(value, dict):
+        raise TypeError(f"a JSON object was expected, not {type(value).__name__}")
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One target with one prompt: one row of a summary, one column of a results table."""
+
+    index: int
+    name: str
+    """`target` where there is one unnamed prompt, else `target/prompt`."""
+    target: str
+    prompt: str | None
+    """The prompt's name; None for the unnamed one."""

@@ -1,0 +1,79 @@
+"""What a target produced, or why it did not."""
+
+from dataclasses import dataclass, field
+
+from tui_eval.model.json import Json, JsonObject, digest
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call as the endpoint counted them; None where it did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    """All tokens produced, reasoning included."""
+    reasoning: int | None = None
+    cached: int | None = None
+    """The part of `input` that the endpoint took from its own cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a target produced for one request; never changed once written."""
+
+    text: str | None
+    reasoning: str | None = None
+    messages: tuple[JsonObject, ...] = ()
+    """The whole trajectory where it is more than one reply: assistant and tool messages."""
+    fields: JsonObject = field(default_factory=dict)
+    finish_reason: str | None = None
+    """`stop`, `length`, `content_filter`, `tool_calls` or what the endpoint said."""
+    model: str | None = None
+    """The model's name as the endpoint returned it."""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """None: unknown. 0.0: known to be free."""
+    latency_s: float | None = None
+    """Seconds of the call itself; for a replay what was recorded."""
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the endpoint stopped before the model did."""
+        return self.finish_reason == "length"
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the endpoint's content filter took the answer away."""
+        return self.finish_reason == "content_filter"
+
+    def digest(self) -> bytes:
+        """Give the SHA-256 over what can be scored (not over timings or money)."""
+        return digest(
+            [self.text, self.reasoning, list(self.messages), self.fields, self.finish_reason]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt gave no output: a value, recorded, never raised through a trial."""
+
+    kind: str
+    """A short stable word: `timeout`, `connection`, `rate_limit`, `server_error`, `bad_answer`,
+    `empty_output`, `auth`, `quota`, `unknown_model`, `unknown_host`, `context_length`,
+    `content_filter`, `bad_request`, `template`, `no_recording`, `bug`, …"""
+    message: str
+    """One line for a person: what happened and, where one can, what to do."""
+    retryable: bool = False
+    """Whether a further attempt may succeed."""
+    fatal: bool = False
+    """Whether every other trial of the same endpoint would meet it too."""
+    status: int | None = None
+    """The HTTP status, where there was one."""
+    retry_after_s: float | None = None
+    """Seconds the endpoint asked to wait; already bounded."""
+    partial: str | None = None
+    """What had arrived when it broke."""
+
+    def as_json(self) -> dict[str, Json]:
+        """Give the form exports use."""
+        return {"kind": self.kind, "message": self.message}

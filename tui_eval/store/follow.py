@@ -1,0 +1,43 @@
+"""Following a run: one function for the app, the plain reporter and the JSON stream."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from tui_eval.store import reader
+from tui_eval.store.connection import Connection
+
+POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """Something was committed since the last look."""
+
+    before: int
+    """The newest change number at the last look."""
+    change: int
+    """The newest change number now; equal to `before` where only requests or heartbeats moved."""
+
+
+async def follow(connection: Connection, since: int | None = None) -> AsyncGenerator[Pulse, None]:
+    """Give a pulse at once, and then one whenever the store changed; at most 20 a second.
+
+    Args:
+        connection: A read-only connection in autocommit, so that no reader holds the WAL.
+        since: The change number already known; None: all that was before now is known.
+    """
+    seen_version = await connection.call(reader.data_version)
+    change = await connection.call(reader.change)
+    known = change if since is None else since
+    yield Pulse(known, change)
+    known = change
+    while True:
+        await asyncio.sleep(POLL_S)
+        version = await connection.call(reader.data_version)
+        if version == seen_version:
+            continue
+        seen_version = version
+        change = await connection.call(reader.change)
+        yield Pulse(known, change)
+        known = change

@@ -1,0 +1,96 @@
+"""Who works on a run: one engine at a time, and a dead one is told from a live one."""
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tui_eval.store.tx import Tx
+
+BEAT_S = 5.0
+"""Seconds between two heartbeats; rare, because each wakes every follower."""
+STALE_S = 30.0
+"""Seconds without a heartbeat after which an engine on another host counts as gone."""
+_SAME_BIRTH_S = 2.0  # the machine's start is known to a second on some systems
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The hold of one engine on one run."""
+
+    host: str | None
+    pid: int | None
+    birth: float | None
+    """When the process began, in seconds after the machine did: tells it from a later process of
+    the same id, and does not move when somebody sets the clock."""
+    beat: float | None
+    """The last heartbeat, Unix seconds."""
+
+    def alive(self, now: float | None = None) -> bool:
+        """Whether an engine stands behind it."""
+        if self.pid is None or self.birth is None or self.beat is None:
+            return False
+        if self.host == _here():
+            born = _born(self.pid)
+            return born is not None and abs(born - self.birth) < _SAME_BIRTH_S
+        return (time.time() if now is None else now) - self.beat < STALE_S
+
+
+def acquire(tx: Tx, run: int) -> int | None:
+    """Take a run for this process.
+
+    Where an engine went without letting go, its working time up to its last heartbeat is counted.
+
+    Returns:
+        The lease's number, for the fence; None where a live engine holds the run.
+    """
+    row = tx.db.execute(
+        "SELECT lease_host, lease_pid, lease_birth, lease_beat FROM runs WHERE id = ?", (run,)
+    ).fetchone()
+    if row is None or Lease(*row).alive(tx.now):
+        return None
+    number = tx.db.execute(
+        "UPDATE runs SET lease_number = lease_number + 1, lease_host = ?, lease_pid = ?, "
+        "lease_birth = ?, lease_beat = ?, wall_s = wall_s + "
+        "max(ifnull(lease_beat - active_since, 0), 0), active_since = NULL, change = ? "
+        "WHERE id = ? RETURNING lease_number",
+        (_here(), os.getpid(), _born(os.getpid()), tx.now, tx.change, run),
+    ).fetchone()
+    return int(number[0])
+
+
+def beat(tx: Tx, run: int) -> None:
+    """Say that the engine lives."""
+    tx.db.execute("UPDATE runs SET lease_beat = ? WHERE id = ?", (tx.now, run))
+
+
+def release(tx: Tx, run: int) -> None:
+    """Let go of a run."""
+    tx.db.execute(
+        "UPDATE runs SET lease_host = NULL, lease_pid = NULL, lease_birth = NULL, "
+        "lease_beat = NULL, change = ? WHERE id = ?",
+        (tx.change, run),
+    )
+
+
+def _here() -> str:
+    """Name the place in which a process id means one process: a host, or a container on it."""
+    try:
+        return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:  # not Linux, or not told
+        return socket.gethostname()
+
+
+def _born(pid: int) -> float | None:
+    """Give the seconds from the machine's start to a process's; None: there is no such process."""
+    booted = psutil.boot_time()
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return process.create_time() - booted  # both move with the clock
+    except psutil.NoSuchProcess:
+        return None

@@ -1,0 +1,272 @@
+"""What is written of a trial's life: attempts, outputs, scores, and the moves they mean.
+
+Each function is one fact and runs inside a transaction (`Tx`). Each says by its result whether it
+still applied: a trial that was cancelled or retried in the meantime is left as it is.
+"""
+
+from collections.abc import Sequence
+
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Score, Tally
+from tui_eval.model.states import TrialState
+from tui_eval.store.text import dump, pack
+from tui_eval.store.tx import Tx
+
+_QUEUED = (TrialState.QUEUED,)
+_RUNNING = (TrialState.RUNNING,)
+_SCORING = (TrialState.SCORING,)
+_OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
+_SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
+_SPENT = (  # of all attempts; unknown money stays unknown
+    "input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?"
+)
+
+
+def start_attempt(tx: Tx, trial: int, *, queue_s: float | None, wait_s: float | None) -> int | None:
+    """Write down that a request is about to leave.
+
+    Args:
+        tx: The transaction.
+        trial: A trial that is queued, or running and about to be tried again.
+        queue_s: Seconds it was ready but had no slot.
+        wait_s: Seconds it backed off.
+
+    Returns:
+        The attempt's id; None where the trial is neither queued nor running any more.
+    """
+    cursor = tx.db.execute(
+        "UPDATE trials SET state = 'running', since = ?, change = ?, attempts = attempts + 1, "
+        "waiting = NULL, waiting_until = NULL WHERE id = ? AND state IN ('queued', 'running')",
+        (tx.now, tx.change, trial),
+    )
+    if cursor.rowcount == 0:
+        return None
+    return tx.db.execute(
+        "INSERT INTO attempts (trial, number, state, sent_at, queue_s, wait_s) "
+        "SELECT id, attempts, 'sent', ?, ?, ? FROM trials WHERE id = ?",
+        (tx.now, queue_s, wait_s, trial),
+    ).lastrowid
+
+
+def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
+    """Write down that an attempt gave no output; what follows is another fact."""
+    tx.db.execute(
+        "UPDATE attempts SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
+        "status = ?, retry_after_s = ?, partial = ? WHERE id = ?",
+        (
+            call_s,
+            failure.kind,
+            pack(failure.message),
+            failure.status,
+            failure.retry_after_s,
+            pack(failure.partial),
+            attempt,
+        ),
+    )
+
+
+def drop_attempt(tx: Tx, attempt: int, state: str, call_s: float | None) -> None:
+    """Write down that nobody waits for an attempt any more (`cancelled` or `lost`)."""
+    tx.db.execute(
+        "UPDATE attempts SET state = ?, call_s = ? WHERE id = ? AND state = 'sent'",
+        (state, call_s, attempt),
+    )
+
+
+def wait(tx: Tx, trial: int, why: str, until: float | None) -> None:
+    """Say why a running trial does not run, and until when (Unix seconds) if one knows."""
+    tx.db.execute(
+        "UPDATE trials SET waiting = ?, waiting_until = ?, change = ? "
+        "WHERE id = ? AND state IN ('running', 'scoring')",
+        (pack(why), until, tx.change, trial),
+    )
+
+
+def add_output(tx: Tx, key: bytes, output: Output) -> int:
+    """Keep an output; give its id."""
+    usage = output.usage
+    cursor = tx.db.execute(
+        "INSERT INTO outputs (generation_key, text, reasoning, messages, fields, finish_reason, "
+        "model, input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost_usd, latency_s, "
+        "digest, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            key,
+            pack(output.text),
+            pack(output.reasoning),
+            dump(output.messages) if output.messages else None,
+            dump(output.fields) if output.fields else None,
+            pack(output.finish_reason),
+            pack(output.model),
+            usage.input,
+            usage.output,
+            usage.reasoning,
+            usage.cached,
+            output.cost_usd,
+            output.latency_s,
+            output.digest(),
+            tx.now,
+        ),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def answer(tx: Tx, attempt: int, trial: int, key: bytes, output: Output, call_s: float) -> bool:
+    """Write down an attempt's output; a trial that still runs takes it and goes to scoring.
+
+    The output is kept in any case, and counted: it was paid for.
+
+    Returns:
+        Whether the trial took it.
+    """
+    usage = output.usage
+    spent = (usage.input or 0, usage.output or 0, output.cost_usd)
+    output_id = add_output(tx, key, output)
+    tx.db.execute(
+        "UPDATE attempts SET state = 'answered', call_s = ?, output = ?, input_tokens = ?, "
+        "output_tokens = ?, cost_usd = ? WHERE id = ?",
+        (call_s, output_id, usage.input, usage.output, output.cost_usd, attempt),
+    )
+    taken = tx.move(
+        trial,
+        TrialState.SCORING,
+        _RUNNING,
+        f"output = ?, cached = 0, latency_s = ?, {_SPENT}",
+        (output_id, output.latency_s, *spent),
+    )
+    if not taken:
+        tx.db.execute(
+            f"UPDATE trials SET {_SPENT}, change = ? WHERE id = ?", (*spent, tx.change, trial)
+        )
+    return taken
+
+
+def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> None:
+    """Append scores to a trial's history; each becomes the current one of its scorer.
+
+    A person's grade that is not withdrawn stays the current one.
+
+    Args:
+        tx: The transaction.
+        trial: The trial; its present output is what was scored.
+        scores: One for each scorer.
+        fresh: Whether the trial is known to have no scores yet, which saves looking.
+    """
+    for score in scores:
+        current = 1
+        if not fresh:
+            by_hand = tx.db.execute(
+                "SELECT 1 FROM scores WHERE trial = ? AND scorer = ? AND source = 'human' "
+                "AND withdrawn_at IS NULL AND superseded = 0",
+                (trial, score.scorer),
+            ).fetchone()
+            current = 1 if by_hand is None or score.source == "human" else 0
+            if current:
+                tx.db.execute(
+                    "UPDATE scores SET current = 0 WHERE trial = ? AND scorer = ? AND current = 1",
+                    (trial, score.scorer),
+                )
+        grade = score.grade
+        tx.db.execute(
+            "INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, "
+            "weight, required, score_key, current, at) "
+            "SELECT id, output, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM trials WHERE id = ?",
+            (
+                score.scorer,
+                grade.verdict,
+                grade.value,
+                None if grade.raw is None else dump(grade.raw),
+                pack(grade.reason),
+                score.source,
+                score.weight,
+                score.required,
+                score.key,
+                current,
+                tx.now,
+                trial,
+            ),
+        )
+
+
+def settle(tx: Tx, trial: int, tally: Tally) -> bool:
+    """Close a scored trial with what its scores come to; False where it is not being scored."""
+    return tx.move(
+        trial,
+        TrialState.DONE,
+        _SCORING,
+        "verdict = ?, score = ?, error_kind = NULL, error_message = NULL",
+        (tally.verdict, tally.score),
+    )
+
+
+def fail_trial(tx: Tx, trial: int, failure: Failure) -> bool:
+    """Close a trial that cannot go on; False where it was settled already."""
+    return tx.move(
+        trial,
+        TrialState.ERROR,
+        _OPEN,
+        "verdict = NULL, score = NULL, error_kind = ?, error_message = ?",
+        (failure.kind, pack(failure.message)),
+    )
+
+
+def cancel(tx: Tx, trial: int) -> bool:
+    """Close a trial because a person asked; what it has produced stays. False where settled."""
+    return tx.move(trial, TrialState.CANCELLED, _OPEN, "verdict = NULL, score = NULL")
+
+
+def retry(tx: Tx, trial: int) -> bool:
+    """Take a settled trial back to the queue; its output and scores satisfy no key any more."""
+    moved = tx.move(
+        trial,
+        TrialState.QUEUED,
+        _SETTLED,
+        "verdict = NULL, score = NULL, error_kind = NULL, error_message = NULL, cached = 0",
+    )
+    if moved:
+        tx.db.execute(
+            "UPDATE outputs SET superseded = 1 WHERE id = (SELECT output FROM trials WHERE id = ?)",
+            (trial,),
+        )
+        _supersede_scores(tx, trial)
+        tx.db.execute("UPDATE trials SET output = NULL, latency_s = NULL WHERE id = ?", (trial,))
+    return moved
+
+
+def rescore(tx: Tx, trial: int, scorers: Sequence[str] = ()) -> bool:
+    """Take a settled trial that has an output back to scoring.
+
+    The scores of the scorers named (none: of all) satisfy no key any more; a person's stay.
+
+    Returns:
+        False where it is not settled or has no output.
+    """
+    row = tx.db.execute("SELECT output IS NOT NULL FROM trials WHERE id = ?", (trial,)).fetchone()
+    if row is None or not row[0]:
+        return False
+    moved = tx.move(
+        trial,
+        TrialState.SCORING,
+        _SETTLED,
+        "verdict = NULL, score = NULL, error_kind = NULL, error_message = NULL",
+    )
+    if moved:
+        tx.db.execute(
+            "UPDATE scores SET superseded = 1, current = 0 "
+            "WHERE trial = ?1 AND superseded = 0 AND source <> 'human' "
+            "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))",
+            (trial, dump(list(scorers))),
+        )
+    return moved
+
+
+def give_back(tx: Tx, trial: int) -> bool:
+    """Put a running trial back into the queue because its engine stops or has gone."""
+    return tx.move(trial, TrialState.QUEUED, _RUNNING)
+
+
+def _supersede_scores(tx: Tx, trial: int) -> None:
+    # also a person's: it was given to the output that is being replaced
+    tx.db.execute(
+        "UPDATE scores SET superseded = 1, current = 0 WHERE trial = ? AND superseded = 0", (trial,)
+    )

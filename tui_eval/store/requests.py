@@ -1,0 +1,70 @@
+"""What screens and scripts ask of a run: rows that its engine answers with a named outcome."""
+
+import json
+import os
+from enum import StrEnum
+
+from tui_eval.model.json import JsonObject
+from tui_eval.store.text import pack
+from tui_eval.store.tx import Tx
+
+
+class Verb(StrEnum):
+    """What can be asked."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+    RESCORE = "rescore"
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    STOP = "stop"
+    """Stop the run, leave it resumable."""
+    CANCEL_RUN = "cancel-run"
+    RESUME = "resume"
+    SET_LIMIT = "set-limit"
+
+
+class Outcome(StrEnum):
+    """How a request ended; asking twice is harmless."""
+
+    ACCEPTED = "accepted"
+    ALREADY = "already"
+    """It is so already."""
+    TOO_EARLY = "too-early"
+    """It makes no sense yet: no output to score, say."""
+    CLOSED = "closed"
+    """It makes no sense any more, or nobody is there to do it."""
+
+
+def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
+    """Write a request down for the run's engine; give its id.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        verb: What is asked.
+        args: `trials` (ids), or a selector: `which` = `all`, `errors`, `failed`, `ungraded`,
+            `open`, with `cases` (ids) and `scorers` (names) where they narrow it; for
+            `set-limit`: `endpoint` and `by` or `to`.
+    """
+    cursor = tx.db.execute(
+        "INSERT INTO requests (run, verb, args, asked_by, asked_at) VALUES (?, ?, ?, ?, ?)",
+        (run, verb, json.dumps(args or {}), f"process {os.getpid()}", tx.now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def answer(tx: Tx, request: int, outcome: Outcome, detail: str | None = None) -> None:
+    """Write down how a request ended.
+
+    Args:
+        tx: The transaction.
+        request: Its id.
+        outcome: The named outcome.
+        detail: For a person: how many, or why not.
+    """
+    tx.db.execute(
+        "UPDATE requests SET outcome = ?, detail = ?, answered_at = ? WHERE id = ?",
+        (outcome, pack(detail), tx.now, request),
+    )

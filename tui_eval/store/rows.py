@@ -1,0 +1,179 @@
+"""What readers get: one frozen class for each table that is shown."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.store.lease import Lease
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run as it stands."""
+
+    id: int
+    name: str
+    suite: str
+    path: str | None
+    label: str | None
+    settings: JsonObject
+    """What was chosen at launch, see `engine.settings`."""
+    partial: bool
+    state: RunState
+    reason: str | None
+    """Why it is paused or interrupted, for a person."""
+    stopped_by: str | None
+    staged: bool
+    """Whether all its trials are there yet."""
+    total: int
+    """Trials; 0 until staged."""
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+    wall_s: float
+    """Seconds of all engines that have ended."""
+    active_since: float | None
+    change: int
+    lease: Lease
+
+    @cached_property
+    def live(self) -> bool:
+        """Whether an engine works on it; looked up once for each row read."""
+        return self.lease.alive()
+
+    def wall(self, now: float) -> float:
+        """Seconds that engines worked on it, the present one included."""
+        return self.wall_s + (now - self.active_since if self.active_since else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRow:
+    """A column of a run."""
+
+    index: int
+    name: str
+    target: str
+    prompt: str | None
+    kind: str
+    model: str | None
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRow:
+    """How many trials of a column are in one state (and, if done, of one verdict)."""
+
+    col: int
+    state: TrialState
+    verdict: Verdict | None
+    n: int
+    score: float
+    """Sum of the trials' scores."""
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    """Sum of what is known."""
+    unpriced: int
+    """Trials whose cost is unknown."""
+    attempts: int
+    retries: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """A row of the live table."""
+
+    id: int
+    place: int
+    """In dataset order, from 0."""
+    seq: int
+    col: int
+    epoch: int
+    case_id: str
+    column: str
+    state: TrialState
+    verdict: Verdict | None
+    score: float | None
+    generation_key: bytes | None
+    output: int | None
+    cached: bool
+    attempts: int
+    error_kind: str | None
+    error_message: str | None
+    waiting: str | None
+    waiting_until: float | None
+    latency_s: float | None
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    since: float | None
+    change: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One try at getting a trial's output."""
+
+    id: int
+    number: int
+    state: str
+    sent_at: float
+    queue_s: float | None
+    wait_s: float | None
+    call_s: float | None
+    error_kind: str | None
+    error_message: str | None
+    status: int | None
+    retry_after_s: float | None
+    partial: str | None
+    output: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One score in a trial's history."""
+
+    id: int
+    output: int | None
+    scorer: str
+    verdict: Verdict
+    value: float | None
+    raw: Json
+    reason: str
+    source: str
+    weight: float
+    required: bool
+    current: bool
+    superseded: bool
+    withdrawn_at: float | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """Something a person or a script asked of a run."""
+
+    id: int
+    verb: str
+    args: JsonObject
+    asked_by: str
+    asked_at: float
+    outcome: str | None
+    """None: pending."""
+    detail: str | None
+    answered_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """A limit in force from `at` on, and why."""
+
+    endpoint: str
+    concurrency: int
+    reason: str
+    at: float

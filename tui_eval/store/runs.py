@@ -1,0 +1,255 @@
+"""What is written of runs: made, staged, moved from state to state, forgotten."""
+
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure
+from tui_eval.model.states import RUN_MOVES, RunState, TrialState
+from tui_eval.store.rows import ColumnRow
+from tui_eval.store.text import pack
+from tui_eval.store.tx import Tx
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are easily taken for others
+_SLUG_LENGTH = 60  # a run's name is part of file names, and is typed
+
+
+@dataclass(frozen=True, slots=True)
+class NewTrial:
+    """A trial as staging found it."""
+
+    place: int
+    seq: int
+    col: int
+    epoch: int
+    key: bytes | None
+    """The generation key; None where the request could not be rendered."""
+    output: int | None = None
+    """An output that has this key already."""
+    failure: Failure | None = None
+
+
+def create(
+    tx: Tx,
+    *,
+    suite: str,
+    path: str | None,
+    label: str | None,
+    spec: str,
+    settings: dict[str, object],
+    partial: bool,
+) -> int:
+    """Make a run in state `pending`, named after its suite and four letters; give its id."""
+    while True:
+        name = f"{_slug(suite)}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+        if tx.db.execute("SELECT 1 FROM runs WHERE name = ?", (name,)).fetchone() is None:
+            break
+    cursor = tx.db.execute(
+        "INSERT INTO runs (name, suite, path, label, spec, settings, partial, state, created_at, "
+        "change) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+        (
+            name,
+            suite,
+            pack(path),
+            pack(label),
+            spec,
+            json.dumps(settings),
+            partial,
+            tx.now,
+            tx.change,
+        ),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def add_columns(tx: Tx, run: int, columns: Sequence[ColumnRow]) -> None:
+    """Write down a run's columns, instead of any it had."""
+    tx.db.execute("DELETE FROM columns WHERE run = ?", (run,))
+    tx.db.executemany(
+        "INSERT INTO columns (run, idx, name, target, prompt, kind, model, endpoint) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(run, c.index, c.name, c.target, c.prompt, c.kind, c.model, c.endpoint) for c in columns],
+    )
+
+
+def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
+    """Freeze cases.
+
+    Raises:
+        sqlite3.IntegrityError: two cases of the run have one id.
+    """
+    tx.db.executemany(
+        "INSERT INTO cases (run, seq, id, data) VALUES (?, ?, ?, ?)",
+        [
+            (run, case.seq, pack(case.id), json.dumps(case.as_json(), separators=(",", ":")))
+            for case in cases
+        ],
+    )
+
+
+def add_trials(tx: Tx, run: int, trials: Iterable[NewTrial]) -> None:
+    """Write down staged trials: to be scored where there is an output, else queued or in error."""
+    tx.db.executemany(
+        "INSERT INTO trials (run, place, seq, col, epoch, state, generation_key, output, cached, "
+        "latency_s, error_kind, error_message, since, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "(SELECT latency_s FROM outputs WHERE id = ?), ?, ?, ?, ?)",
+        [
+            (
+                run,
+                trial.place,
+                trial.seq,
+                trial.col,
+                trial.epoch,
+                _first_state(trial),
+                trial.key,
+                trial.output,
+                trial.output is not None,
+                trial.output,
+                trial.failure.kind if trial.failure else None,
+                pack(trial.failure.message) if trial.failure else None,
+                tx.now,
+                tx.change,
+            )
+            for trial in trials
+        ],
+    )
+
+
+def _first_state(trial: NewTrial) -> TrialState:
+    if trial.failure is not None:
+        return TrialState.ERROR
+    return TrialState.SCORING if trial.output is not None else TrialState.QUEUED
+
+
+def unstage(tx: Tx, run: int) -> None:
+    """Take back all cases and trials of a run whose staging did not come to its end."""
+    for table in ("cases", "trials", "tallies"):
+        tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
+
+
+def staged(tx: Tx, run: int) -> None:
+    """Write down that all trials of a run are there, and count them once."""
+    tx.db.execute("DELETE FROM tallies WHERE run = ?", (run,))
+    tx.db.execute(
+        "INSERT INTO tallies SELECT run, col, state, ifnull(verdict, ''), count(*), "
+        "sum(ifnull(score, 0)), sum(input_tokens), sum(output_tokens), sum(ifnull(cost_usd, 0)), "
+        "sum(cost_usd IS NULL), sum(attempts), sum(max(attempts - 1, 0)), sum(cached) "
+        "FROM trials WHERE run = ? GROUP BY 1, 2, 3, 4",
+        (run,),
+    )
+    tx.db.execute(
+        "UPDATE runs SET staged = 1, total = (SELECT count(*) FROM trials WHERE run = ?1), "
+        "change = ?2 WHERE id = ?1",
+        (run, tx.change),
+    )
+
+
+def move(
+    tx: Tx, run: int, to: RunState, *, reason: str | None = None, stopped_by: str | None = None
+) -> bool:
+    """Move a run to a state.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        to: The new state.
+        reason: For a person: why it is paused or interrupted.
+        stopped_by: A stable word for the same.
+
+    Returns:
+        False where the table of moves does not lead there from where it is, or there is no such
+        run; nothing changed then.
+    """
+    row = tx.db.execute("SELECT state FROM runs WHERE id = ?", (run,)).fetchone()
+    if row is None:
+        return False
+    state = RunState(row[0])
+    if state is not to and to not in RUN_MOVES[state]:
+        return False
+    tx.db.execute(
+        "UPDATE runs SET state = ?, reason = ?, stopped_by = ?, change = ? WHERE id = ?",
+        (to, pack(reason), stopped_by, tx.change, run),
+    )
+    return True
+
+
+def begin(tx: Tx, run: int) -> None:
+    """Write down that an engine begins to work on a run."""
+    tx.db.execute(
+        "UPDATE runs SET started_at = ifnull(started_at, ?1), active_since = ?1, ended_at = NULL, "
+        "change = ?2 WHERE id = ?3",
+        (tx.now, tx.change, run),
+    )
+
+
+def end(tx: Tx, run: int) -> None:
+    """Write down that an engine ends its work on a run."""
+    tx.db.execute(
+        "UPDATE runs SET ended_at = ?1, wall_s = wall_s + max(?1 - ifnull(active_since, ?1), 0), "
+        "active_since = NULL, change = ?2 WHERE id = ?3",
+        (tx.now, tx.change, run),
+    )
+
+
+def recover(tx: Tx, run: int) -> int:
+    """Take up a run whose engine has gone: what was in flight is lost and waits again.
+
+    Returns:
+        How many trials were in flight.
+    """
+    row = tx.db.execute("SELECT active_since, lease_beat FROM runs WHERE id = ?", (run,)).fetchone()
+    if row[0] is not None:  # the engine did not end: count its time up to its last heartbeat
+        tx.db.execute(
+            "UPDATE runs SET wall_s = wall_s + "
+            "max(ifnull(lease_beat, active_since) - active_since, 0), "
+            "active_since = NULL WHERE id = ?",
+            (run,),
+        )
+    tx.db.execute(
+        "UPDATE attempts SET state = 'lost' WHERE state = 'sent' "
+        "AND (SELECT run FROM trials WHERE id = trial) = ?",
+        (run,),
+    )
+    return tx.db.execute(
+        "UPDATE trials SET state = 'queued', since = ?, change = ?, waiting = NULL, "
+        "waiting_until = NULL WHERE run = ? AND state = 'running'",
+        (tx.now, tx.change, run),
+    ).rowcount
+
+
+def add_limit(tx: Tx, run: int, endpoint: str, concurrency: int, reason: str) -> None:
+    """Write down a limit that is in force from now on, and why."""
+    tx.db.execute(
+        "INSERT INTO limits (run, endpoint, concurrency, reason, at) VALUES (?, ?, ?, ?, ?)",
+        (run, endpoint, concurrency, pack(reason), tx.now),
+    )
+    tx.db.execute("UPDATE runs SET change = ? WHERE id = ?", (tx.change, run))
+
+
+def forget(tx: Tx, run: int) -> None:
+    """Delete a run that was never started, with all that was staged of it."""
+    unstage(tx, run)
+    for table in ("columns", "limits", "requests"):
+        tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
+    tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))
+
+
+def set_settings(tx: Tx, run: int, settings: dict[str, object]) -> None:
+    """Take other launch settings for a run: a raised cap."""
+    tx.db.execute(
+        "UPDATE runs SET settings = ?, change = ? WHERE id = ?",
+        (json.dumps(settings), tx.change, run),
+    )
+
+
+def set_spec(tx: Tx, run: int, spec: str) -> None:
+    """Take another frozen suite for a run: its scorers were changed, its cases never are."""
+    tx.db.execute("UPDATE runs SET spec = ?, change = ? WHERE id = ?", (spec, tx.change, run))
+
+
+def _slug(name: str) -> str:
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
+    return kept[:_SLUG_LENGTH].strip("-.") or "run"

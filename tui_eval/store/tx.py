@@ -1,0 +1,73 @@
+"""One transaction of a writer: the moment, the change number, and the moves of trials."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tui_eval.model.states import TRIAL_MOVES, TrialState
+
+
+class Tx:
+    """What the facts of one transaction share."""
+
+    def __init__(self, db: sqlite3.Connection, now: float) -> None:
+        self.db = db
+        self.now = now
+        """Unix seconds; the same for all facts of the transaction."""
+        self._change: int | None = None
+
+    @property
+    def change(self) -> int:
+        """The change number of this transaction, allocated inside it: newer is higher."""
+        if self._change is None:
+            self._change = int(
+                self.db.execute(
+                    "UPDATE meta SET value = value + 1 WHERE name = 'change' RETURNING value"
+                ).fetchone()[0]
+            )
+        return self._change
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Undo what is done inside, and nothing else, where it raises."""
+        before = self._change
+        self.db.execute("SAVEPOINT apart")
+        try:
+            yield
+        except BaseException:
+            self._change = before  # undone too, where it was allocated inside
+            if self.db.in_transaction:  # SQLite may have given the whole of it up
+                self.db.execute("ROLLBACK TO apart")
+                self.db.execute("RELEASE apart")
+            raise
+        self.db.execute("RELEASE apart")
+
+    def move(
+        self,
+        trial: int,
+        to: TrialState,
+        of: tuple[TrialState, ...],
+        columns: str = "",
+        values: tuple[object, ...] = (),
+    ) -> bool:
+        """Move a trial to state `to` if it is in one of the states `of`.
+
+        Args:
+            trial: The trial's id.
+            to: The new state.
+            of: The states this move is meant for; each must be a legal source of `to`.
+            columns: Further assignments of the same UPDATE, as SQL (`output = ?, cached = 0`).
+            values: Their parameters.
+
+        Returns:
+            False where the trial was in no such state: somebody was quicker. Nothing changed then.
+        """
+        assert all(to in TRIAL_MOVES[source] for source in of), f"no legal move {of} → {to}"
+        marks = ",".join("?" * len(of))
+        extra = f", {columns}" if columns else ""
+        cursor = self.db.execute(
+            f"UPDATE trials SET state = ?, since = ?, change = ?, waiting = NULL, "
+            f"waiting_until = NULL{extra} WHERE id = ? AND state IN ({marks})",
+            (to, self.now, self.change, *values, trial, *of),
+        )
+        return cursor.rowcount == 1
