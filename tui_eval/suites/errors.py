@@ -1,0 +1,87 @@
+"""What is wrong with a suite: each mistake with its place, all of them at once."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui_eval.model.visible import visible_line
+from tui_eval.suites.wishes import Ask
+
+if TYPE_CHECKING:
+    from tui_eval.suites.spec import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing to put right."""
+
+    file: str
+    """The file as the person named it, or the option (`--set run.epochs=0`)."""
+    line: int | None
+    """Counted from 1; None where the place has no line."""
+    field: str
+    """The path of the field (`targets[0].model`); empty where it is about the whole file."""
+    message: str
+    """What was found and what is allowed."""
+    hint: str | None = None
+    """What was probably meant, or what to do."""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line}"
+        field = f"{self.field}: " if self.field else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        # one line each, whatever a file is called or holds: nothing forges another mistake
+        return visible_line(f"{place}: {field}{self.message}{hint}")
+
+
+class SuiteError(Exception):
+    """A suite or its data cannot be used as it is."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
+        """Everything that was found, in the order of the files."""
+        super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+class NeedsTrust(SuiteError):  # noqa: N818 - it asks, which is no error
+    """A suite wants more than its own folder and the keys of the endpoints it names.
+
+    Nothing outside that is not trusted was read, and nothing was sent.
+    """
+
+    def __init__(self, file: str, asks: Iterable[Ask], suite: "Suite | None" = None) -> None:
+        """Ask.
+
+        Args:
+            file: The suite, as the person named it.
+            asks: What it wants and is not trusted with.
+            suite: The suite, where all of it could be read; None: that needs trust itself.
+        """
+        self.asks: tuple[Ask, ...] = tuple(asks)
+        """What it wants and is not trusted with."""
+        self.suite = suite
+        super().__init__(Mistake(file, None, "", f"wants to {ask.words}") for ask in self.asks)
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """Exactly what it wants to do and is not trusted with, in words."""
+        return tuple(ask.words for ask in self.asks)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Give the known word that `word` was probably meant to be; None where none is near."""
+    names: dict[str, str] = {}
+    for name in known:
+        names.setdefault(name.casefold(), name)
+    found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.6)
+    return names[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Give the hint for a word that is not known: the nearest one, or all there are."""
+    names = list(dict.fromkeys(known))
+    near = nearest(word, names)
+    if near is not None:
+        return f'did you mean "{near}"?'
+    return f"there are {', '.join(names)}" if names else None

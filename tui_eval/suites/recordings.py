@@ -1,0 +1,188 @@
+"""Recorded outputs of replay targets, found by the id of their case."""
+
+import json
+import math
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from tui_eval.model.json import Json, JsonObject, dotted
+from tui_eval.suites.errors import Mistake
+from tui_eval.suites.files import Opener, open_regular
+from tui_eval.suites.places import named_from
+from tui_eval.suites.rows import Problems, read_rows
+from tui_eval.suites.spec import ReplayTarget
+from tui_eval.suites.spool import Spool
+
+
+def id_digest(case_id: str) -> bytes:
+    """Give 16 bytes that stand for an id where ids are compared in great numbers."""
+    return blake2b(case_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def recorded(target: ReplayTarget, row: JsonObject) -> JsonObject | None:
+    """Take what was recorded out of a row: output, latency_s, finish_reason, messages.
+
+    Returns:
+        What there is of these; None where the row holds no output.
+
+    Raises:
+        ValueError: for a value that cannot be one; the message names the column.
+    """
+    output = _at(row, target.output)
+    if output is None:
+        return None
+    found: JsonObject = {
+        "output": output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    }
+    latency = _at(row, target.latency_s)
+    if latency is not None and latency != "":
+        found["latency_s"] = _seconds(latency, target.latency_s or "")
+    finish = _at(row, target.finish_reason)
+    if finish is not None and finish != "":
+        if not isinstance(finish, str):
+            raise ValueError(f'column "{target.finish_reason}" must hold a text')
+        found["finish_reason"] = finish
+    messages = _at(row, target.messages)
+    if messages is not None:
+        if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+            raise ValueError(f'column "{target.messages}" must hold a list of messages')
+        found["messages"] = messages
+    return found
+
+
+def _at(row: JsonObject, column: str | None) -> Json:
+    if column is None:
+        return None
+    try:
+        return dotted(row, column)
+    except KeyError:
+        return None
+
+
+def _seconds(value: Json, column: str) -> float:
+    try:
+        seconds = float(value) if isinstance(value, int | float | str) else math.nan
+    except (ValueError, OverflowError):
+        seconds = math.nan
+    if isinstance(value, bool) or not 0 <= seconds < math.inf:
+        raise ValueError(f'column "{column}" must hold a number of seconds ≥ 0')
+    return seconds
+
+
+def row_id(row: JsonObject, column: str) -> str | None:
+    """Give the id in a column as a text; None where there is none.
+
+    Raises:
+        ValueError: where it is neither a text nor a whole number.
+    """
+    value = _at(row, column)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise ValueError(f'the id in column "{column}" must be a text or a whole number')
+    return str(value)
+
+
+class Recording:
+    """What one replay target says, out of a file of its own; rows wait on disk, not in memory."""
+
+    def __init__(
+        self, target: ReplayTarget, folder: Path | None, problems: Problems, opener: Opener
+    ) -> None:
+        self._rows = Spool()
+        self._places: dict[bytes, int] = {}
+        path = Path(target.path)
+        name = named_from(folder, path)
+        try:
+            for line, row in read_rows(path, name, problems, opener):
+                try:
+                    self._add(target, row)
+                except ValueError as error:
+                    problems.add(Mistake(name, line, "", str(error)))
+        except BaseException:
+            self.close()
+            raise
+
+    def _add(self, target: ReplayTarget, row: JsonObject) -> None:
+        case_id = row_id(row, target.id)
+        if case_id is None:
+            raise ValueError(f'has no column "{target.id}" to find its case by')
+        found = recorded(target, row)
+        if found is None:
+            return
+        key = id_digest(case_id)
+        if key in self._places:
+            raise ValueError(f'case "{case_id}" is recorded twice')
+        self._places[key] = self._rows.append(found)
+
+    def of(self, case_id: str) -> JsonObject | None:
+        """Give what was recorded for a case; None: nothing was."""
+        place = self._places.get(id_digest(case_id))
+        if place is None:
+            return None
+        row = self._rows[place]
+        return row if isinstance(row, dict) else None
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        self._rows.close()
+
+
+class Recordings:
+    """The recordings of all replay targets of a suite."""
+
+    def __init__(
+        self,
+        targets: tuple[ReplayTarget, ...],
+        dataset: str | None,
+        folder: Path | None,
+        problems: Problems,
+        opener: Opener = open_regular,
+    ) -> None:
+        """Read the recordings that are not the dataset itself.
+
+        Args:
+            targets: The suite's replay targets.
+            dataset: The dataset's path; a target of the same path is in the case's own row.
+            folder: The suite's own, from which messages name files; None: it has none.
+            problems: Where bad rows are noted.
+            opener: Opens their files; judges whether they may be read.
+
+        Raises:
+            SuiteError: when there are too many bad rows.
+        """
+        self._own: list[ReplayTarget] = []
+        self._files: dict[str, Recording] = {}
+        try:
+            for target in targets:
+                if target.path == dataset:
+                    self._own.append(target)
+                else:
+                    self._files[target.name] = Recording(target, folder, problems, opener)
+        except BaseException:
+            self.close()
+            raise
+
+    def of(self, case_id: str, row: JsonObject) -> dict[str, JsonObject]:
+        """Give what each target said to a case, by the target's name.
+
+        Raises:
+            ValueError: where the case's own row holds something that cannot be an output.
+        """
+        return dict(self._found(case_id, row))
+
+    def _found(self, case_id: str, row: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+        for target in self._own:
+            own = recorded(target, row)
+            if own is not None:
+                yield target.name, own
+        for name, recording in self._files.items():
+            found = recording.of(case_id)
+            if found is not None:
+                yield name, found
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        for recording in self._files.values():
+            recording.close()

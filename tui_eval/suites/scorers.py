@@ -1,0 +1,508 @@
+"""What a suite may say of its scorers: one strict model for each kind.
+
+These are settings only. How an output is graded by them stands in `tui_eval.scoring`.
+"""
+
+import re
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites import jsonpath
+
+Number: TypeAlias = StrictFloat
+"""Whole numbers are taken too, texts and booleans are not."""
+
+Scalar: TypeAlias = str | int | float | bool
+
+_SCALAR_SCHEMA: Final[JsonObject] = {"type": ["string", "number", "boolean"]}
+
+
+def _texts(value: object) -> Scalar | list[Scalar]:
+    if isinstance(value, list):
+        if not value:
+            raise ValueError("an empty list expects nothing: name at least one text")
+        if all(isinstance(item, Scalar) for item in value):
+            return value
+    elif isinstance(value, Scalar):
+        return value
+    raise ValueError("a text, a number, true or false, or a list of these is expected here")
+
+
+Texts = Annotated[
+    Scalar | list[Scalar],
+    PlainValidator(_texts),
+    WithJsonSchema(
+        {"anyOf": [_SCALAR_SCHEMA, {"type": "array", "items": _SCALAR_SCHEMA, "minItems": 1}]}
+    ),
+]
+"""One text or several. One validator, so that a mistake is told once and not once a type."""
+
+
+def _choices(value: object) -> str | list[Scalar] | dict[str, Scalar]:
+    if isinstance(value, str) and is_template(value):
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, Scalar) for item in value):
+        return value
+    if isinstance(value, dict) and value and all(isinstance(v, Scalar) for v in value.values()):
+        return value
+    raise ValueError(
+        "a list of options, a table of label and option, or a template that gives one is "
+        "expected here"
+    )
+
+
+Choices = Annotated[
+    str | list[Scalar] | dict[str, Scalar],
+    PlainValidator(_choices),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": _SCALAR_SCHEMA, "minItems": 1},
+                {"type": "object", "additionalProperties": _SCALAR_SCHEMA, "minProperties": 1},
+            ]
+        }
+    ),
+]
+"""The options of a choice."""
+
+
+def _pick(value: object) -> str | int:
+    if value in ("last", "first"):
+        return str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value != 0:
+        return value
+    raise ValueError('"last", "first" or a place: 1 is the first number, -1 the last')
+
+
+Pick = Annotated[
+    str | int,
+    PlainValidator(_pick),
+    WithJsonSchema({"anyOf": [{"enum": ["last", "first"]}, {"type": "integer"}]}),
+]
+"""Which of several numbers."""
+
+PARTS: Final = (
+    "text",
+    "json:$.path",
+    "field:NAME",
+    "turn:N",
+    "reasoning",
+    "last_line",
+    "regex:PATTERN",
+)
+"""The forms `of` may have."""
+
+_TEMPLATE_MARKS = ("{{", "{%", "{#")
+
+
+def is_template(value: object) -> bool:
+    """Tell whether a setting holds anything to render, at any depth."""
+    if isinstance(value, str):
+        return any(mark in value for mark in _TEMPLATE_MARKS)
+    if isinstance(value, list):
+        return any(is_template(item) for item in value)
+    if isinstance(value, dict):
+        return any(is_template(item) for item in value.values())
+    return False
+
+
+class Scorer(BaseModel):
+    """The fields every scorer takes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = ("expected",)
+    """The fields (by Python name) that are rendered for each case, beside `when`."""
+
+    kind: str
+    name: Annotated[StrictStr, Field(min_length=1, max_length=100)] = Field(
+        default_factory=lambda data: data["kind"],
+        description="How the scorer is called in results. Default: its kind. "
+        "Two scorers of one name are a mistake.",
+    )
+    weight: Annotated[Number, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=1.0, description="Its share in the trial's score, above 0."
+    )
+    threshold: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        default=None,
+        description="The least value, 0 to 1, that passes. Where all of several texts are asked "
+        "for, giving it makes the value the share of them that was found.",
+    )
+    required: StrictBool = Field(
+        default=True, description="false: reported beside the verdict, never part of it."
+    )
+    negate: StrictBool = Field(
+        default=False,
+        alias="not",
+        description="true: passes where it would fail and fails where it would pass; "
+        "ungraded stays ungraded.",
+    )
+    when: StrictStr | None = Field(
+        default=None,
+        description="A template. Where it gives false, the scorer does not apply to the case: "
+        "it is not counted at all.",
+    )
+    of: StrictStr = Field(
+        default="text",
+        description="The part of the output that is scored: " + ", ".join(PARTS) + ". "
+        "With regex it is group 1 of the last match. Nothing matched is a fail that says so.",
+    )
+
+    @field_validator("of")
+    @classmethod
+    def _of_has_a_known_form(cls, of: str) -> str:
+        check_part(of)
+        return of
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_plain(cls, name: str) -> str:
+        if name != name.strip() or not name.isprintable():
+            raise ValueError("a scorer's name has no line breaks and no spaces around it")
+        return name
+
+    def templates(self) -> dict[str, Json]:
+        """Give what is rendered for each case, by the name the suite file uses for the field."""
+        rendered: dict[str, Json] = {}
+        for field in ("when", *self.TEMPLATED):
+            value: Json = getattr(self, field, None)
+            if is_template(value):
+                rendered[field] = value
+        return rendered
+
+
+def check_part(of: str) -> None:
+    """See that `of` has one of the forms in `PARTS`.
+
+    Raises:
+        ValueError: when it has not; the message names the forms, or what is wrong with its rest.
+    """
+    head, colon, rest = of.partition(":")
+    if not colon and head in ("text", "reasoning", "last_line"):
+        return
+    if not colon or head not in ("json", "field", "turn", "regex") or not rest:
+        raise ValueError(f"{of!r} names no part of an output: use {', '.join(PARTS)}")
+    if head == "json":
+        jsonpath.parse(rest)
+    elif head == "turn" and not re.fullmatch(r"[1-9][0-9]{0,5}", rest):
+        raise ValueError(f"{of!r}: turns are numbered from 1, as in turn:1")
+    elif head == "regex":
+        check_pattern(rest)
+
+
+def check_pattern(pattern: str) -> None:
+    """See that a regular expression can be compiled.
+
+    Raises:
+        ValueError: when it cannot; the message says where.
+    """
+    import regex  # late: only suites that hold a pattern pay for it
+
+    try:
+        regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
+
+
+_EXPECTED = "What is expected: a text or a list of texts; templates keep their type."
+
+
+class _TextScorer(Scorer):
+    """The fields of scorers that compare texts."""
+
+    expected: Texts = Field(description=_EXPECTED)
+    match: Literal["any", "all"] = Field(
+        default="any", description="Whether any or all of several expected texts must match."
+    )
+    ignore_case: StrictBool = Field(default=False, description="Upper and lower case are one.")
+    strip: StrictBool = Field(default=False, description="White space around does not count.")
+    normalize: StrictBool = Field(
+        default=False,
+        description="Case, punctuation, the articles a, an, the and runs of white space do not "
+        "count.",
+    )
+
+
+class ExactScorer(_TextScorer):
+    """The text is the expected one."""
+
+    kind: Literal["exact"]
+    strip: StrictBool = Field(
+        default=True,
+        description="White space around the text and what is expected does not count.",
+    )
+
+
+class IncludesScorer(_TextScorer):
+    """The text has the expected ones in it."""
+
+    kind: Literal["includes"]
+    match: Literal["any", "all"] = Field(
+        default="all", description="Whether any or all of several expected texts must be found."
+    )
+
+    @field_validator("expected")
+    @classmethod
+    def _expected_is_not_empty(cls, expected: Scalar | list[Scalar]) -> Scalar | list[Scalar]:
+        _refuse_empty(expected)
+        return expected
+
+
+class StartsWithScorer(_TextScorer):
+    """The text starts with the expected one."""
+
+    kind: Literal["starts_with"]
+    strip: StrictBool = Field(
+        default=True,
+        description="White space before the text and what is expected does not count.",
+    )
+
+    @field_validator("expected")
+    @classmethod
+    def _expected_is_not_empty(cls, expected: Scalar | list[Scalar]) -> Scalar | list[Scalar]:
+        _refuse_empty(expected)
+        return expected
+
+
+def _refuse_empty(expected: Scalar | list[Scalar]) -> None:
+    if "" in (expected if isinstance(expected, list) else [expected]):
+        raise ValueError("an empty text would be found in every output")
+
+
+class RegexScorer(_TextScorer):
+    """A regular expression is found in the text."""
+
+    kind: Literal["regex"]
+    expected: Texts = Field(
+        description="A regular expression or a list of them, searched for anywhere in the text; "
+        "templates are rendered first. In TOML write it between single quotes."
+    )
+
+    @field_validator("expected")
+    @classmethod
+    def _patterns_compile(cls, expected: Scalar | list[Scalar]) -> Scalar | list[Scalar]:
+        for pattern in expected if isinstance(expected, list) else [expected]:
+            if isinstance(pattern, str) and not is_template(pattern):
+                check_pattern(pattern)
+        return expected
+
+
+class NumericScorer(Scorer):
+    """A number in the text is the expected one."""
+
+    kind: Literal["numeric"]
+    expected: Texts = Field(
+        description="The number, or a list of numbers of which any will do; a text is read like "
+        "the output: 1,234, $5, 3/4, 1 1/2, 2.5e3."
+    )
+    tolerance: Annotated[Number, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0.0, description="How far the number may be off, in its own units."
+    )
+    relative: Annotated[Number, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0.0,
+        description="How far the number may be off as a share of the expected one: 0.01 is 1%. "
+        "With `tolerance` the wider of the two holds.",
+    )
+    pick: Pick = Field(
+        default="last",
+        description="Which number of the text: last (of a \\boxed{} where there is one), first, "
+        "or its place: 1 is the first, -1 the last.",
+    )
+
+
+class ChoiceScorer(Scorer):
+    """The chosen option is the expected one."""
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = ("expected", "choices")
+
+    kind: Literal["choice"]
+    expected: Texts = Field(
+        description="The letter or the text of the right option; of a list any will do."
+    )
+    choices: Choices | None = Field(
+        default=None,
+        description="The options in their order (A, B, C …), or a table of label and text, or a "
+        "template that gives one of these. Left out: any single letter.",
+    )
+
+
+class FuzzyScorer(Scorer):
+    """The text is similar to the expected one, letter by letter."""
+
+    kind: Literal["fuzzy"]
+    expected: Texts = Field(description=_EXPECTED + " Of a list the most similar counts.")
+    threshold: Annotated[Number, Field(ge=0, le=1)] = Field(
+        default=0.8, description="The least similarity, 0 to 1, that passes."
+    )
+    ignore_case: StrictBool = Field(default=False, description="Upper and lower case are one.")
+    strip: StrictBool = Field(default=True, description="White space around does not count.")
+    normalize: StrictBool = Field(
+        default=False,
+        description="Case, punctuation, the articles a, an, the and runs of white space do not "
+        "count.",
+    )
+
+
+class F1Scorer(Scorer):
+    """The text shares its words with the expected one."""
+
+    kind: Literal["f1"]
+    expected: Texts = Field(description=_EXPECTED + " Of a list the best counts.")
+    threshold: Annotated[Number, Field(ge=0, le=1)] = Field(
+        default=0.5, description="The least F1 over words, 0 to 1, that passes."
+    )
+
+
+class JsonScorer(Scorer):
+    """The text is JSON, and the expected value where one is given."""
+
+    kind: Literal["json"]
+    expected: JsonValue = Field(
+        default=None,
+        description="The value the JSON must equal; a text that is itself JSON is read as such. "
+        "Left out: any JSON will do.",
+    )
+    extract: StrictBool = Field(
+        default=False, description="true: the JSON may stand in prose or in a code fence."
+    )
+
+
+class JsonSchemaScorer(Scorer):
+    """The text is JSON that a JSON Schema allows."""
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = ()
+
+    kind: Literal["json_schema"]
+    json_schema: dict[str, JsonValue] | None = Field(
+        default=None, alias="schema", description="The JSON Schema as a table."
+    )
+    schema_file: StrictStr | None = Field(
+        default=None,
+        min_length=1,
+        description="A file that holds the JSON Schema, relative to the suite, in place of "
+        "`schema`.",
+    )
+    extract: StrictBool = Field(
+        default=False, description="true: the JSON may stand in prose or in a code fence."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_schema(self) -> "JsonSchemaScorer":
+        if (self.json_schema is None) == (self.schema_file is None):
+            raise ValueError("give the schema either as `schema` or as `schema_file`")
+        if self.json_schema is not None:
+            check_schema(self.json_schema)
+        return self
+
+
+def check_schema(schema: JsonObject) -> None:
+    """See that a JSON Schema is one, by the draft it names (2020-12 where it names none).
+
+    Raises:
+        ValueError: when it is not; the message says where.
+    """
+    import jsonschema  # late: 60 ms that only suites with a schema pay
+
+    draft = jsonschema.validators.validator_for(
+        schema, default=jsonschema.validators.Draft202012Validator
+    )
+    try:
+        draft.check_schema(schema)
+    except jsonschema.exceptions.SchemaError as error:
+        raise ValueError(f"no JSON Schema: at {error.json_path}: {error.message}") from error
+
+
+class _FigureScorer(Scorer):
+    """A scorer of what the call took, not of what it said."""
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = ()
+
+    @field_validator("of")
+    @classmethod
+    def _has_no_parts(cls, of: str) -> str:
+        if of != "text":
+            raise ValueError("this kind looks at the call, not at a part of its text: leave it out")
+        return of
+
+
+class LatencyScorer(_FigureScorer):
+    """The call was quick enough."""
+
+    kind: Literal["latency"]
+    max: Annotated[Number, Field(gt=0, allow_inf_nan=False)] = Field(
+        description="The most seconds the call itself may take, without any waiting before it."
+    )
+
+
+class TokensScorer(_FigureScorer):
+    """The call took few enough tokens."""
+
+    kind: Literal["tokens"]
+    max: Annotated[StrictInt, Field(ge=0)] = Field(description="The most tokens.")
+    which: Literal["output", "input", "total"] = Field(
+        default="output", description="Tokens produced (reasoning included), read, or both."
+    )
+
+
+class CostScorer(_FigureScorer):
+    """The call cost little enough."""
+
+    kind: Literal["cost"]
+    max: Annotated[Number, Field(ge=0, allow_inf_nan=False)] = Field(
+        description="The most US dollars one output may cost."
+    )
+
+
+class FinishScorer(_FigureScorer):
+    """The output ended for an expected reason."""
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = ("expected",)
+
+    kind: Literal["finish"]
+    expected: Texts = Field(
+        default="stop",
+        description="The finish reason, or several of which any will do: stop, length, "
+        "tool_calls, content_filter or what the endpoint says.",
+    )
+
+
+ScorerSpec = Annotated[
+    ExactScorer
+    | IncludesScorer
+    | StartsWithScorer
+    | RegexScorer
+    | NumericScorer
+    | ChoiceScorer
+    | FuzzyScorer
+    | F1Scorer
+    | JsonScorer
+    | JsonSchemaScorer
+    | LatencyScorer
+    | TokensScorer
+    | CostScorer
+    | FinishScorer,
+    Field(discriminator="kind"),
+]
+"""One scorer of a suite; its `kind` says which model it is."""
+
+SCORER_KINDS: Final[tuple[str, ...]] = tuple(
+    get_args(model.model_fields["kind"].annotation)[0]
+    for model in get_args(get_args(ScorerSpec)[0])
+)
+"""Every kind there is, in the order of the documentation."""

@@ -1,0 +1,38 @@
+"""What a suite says, as frozen values: one module for each noun."""
+
+from tui_eval.suites.spec.dataset import Dataset
+from tui_eval.suites.spec.gate import Gate, ScorerThresholds, Thresholds
+from tui_eval.suites.spec.prompts import Examples, Message, Prompt
+from tui_eval.suites.spec.run import Reduce, RunSettings, parse_reduce
+from tui_eval.suites.spec.suite import Suite, SuiteFile
+from tui_eval.suites.spec.targets import (
+    FAULT_KINDS,
+    TARGET_KINDS,
+    ModelTarget,
+    Prices,
+    ReplayTarget,
+    SimulatedTarget,
+    TargetSpec,
+)
+
+__all__ = [
+    "FAULT_KINDS",
+    "TARGET_KINDS",
+    "Dataset",
+    "Examples",
+    "Gate",
+    "Message",
+    "ModelTarget",
+    "Prices",
+    "Prompt",
+    "Reduce",
+    "ReplayTarget",
+    "RunSettings",
+    "ScorerThresholds",
+    "SimulatedTarget",
+    "Suite",
+    "SuiteFile",
+    "TargetSpec",
+    "Thresholds",
+    "parse_reduce",
+]

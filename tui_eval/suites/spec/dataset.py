@@ -1,0 +1,32 @@
+"""Where the cases come from."""
+
+from pydantic import StrictBool, StrictInt
+
+from tui_eval.suites.spec.base import Spec, Text, Texts, Whole
+
+
+class Dataset(Spec):
+    """The file with the cases, and which of them are run.
+
+    The order of choosing: filter, sample, shuffle, limit.
+    """
+
+    path: Text | None = None
+    """A .jsonl, .json, .csv or .tsv file, or a glob of such files; relative to the suite. Outside
+    the suite's folder it needs trust. Left out where the cases stand in [[cases]]."""
+    id: Text | None = None
+    """The column of the case's id; a dotted path. Default: `id` where a row has it, else a digest
+    of the row."""
+    tags: Texts = ()
+    """Columns whose values become tags for grouping results; dotted paths."""
+    filter: Text | None = None
+    """A template that is true for the cases to keep: "{{ level > 3 }}"."""
+    sample: Whole | None = None
+    """Only so many cases, drawn by `seed`; they stay in order. A case's luck depends on its id
+    alone, so a larger sample holds the smaller one."""
+    shuffle: StrictBool = False
+    """Whether the cases are put into an order drawn by `seed`."""
+    limit: Whole | None = None
+    """Only so many cases, the first ones of what is left."""
+    seed: StrictInt = 0
+    """What `sample` and `shuffle` draw by."""

@@ -1,0 +1,118 @@
+"""How a suite is run."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, StrictBool, StrictStr, WithJsonSchema
+from pydantic.functional_validators import AfterValidator
+
+from tui_eval.suites.spec.base import Amount, Count, Positive, Spec, Whole
+
+_NAMED: Final = ("mean", "max", "majority")
+_WITH_K: Final = re.compile(r"(at_least_|pass@|pass\^)([1-9][0-9]{0,5})")
+_FORMS: Final = "mean, max, majority, at_least_2, pass@2 or pass^2 with any number for the 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """What makes one result of a case's epochs."""
+
+    kind: Literal["mean", "max", "majority", "at_least", "pass@", "pass^"]
+    k: int | None = None
+    """The number in `at_least_2`, `pass@2`, `pass^2`; None for the others."""
+
+
+def parse_reduce(text: str) -> Reduce:
+    """Read `mean`, `max`, `majority`, `at_least_2`, `pass@2`, `pass^2`.
+
+    Raises:
+        ValueError: when it is none of these.
+    """
+    match text:
+        case "mean" | "max" | "majority":
+            return Reduce(text)
+    found = _WITH_K.fullmatch(text)
+    if found is None:
+        raise ValueError(f'must be {_FORMS}; not "{text}"')
+    k = int(found[2])
+    match found[1]:
+        case "at_least_":
+            return Reduce("at_least", k)
+        case "pass@":
+            return Reduce("pass@", k)
+        case _:
+            return Reduce("pass^", k)
+
+
+def _known_reduce(text: str) -> str:
+    parse_reduce(text)
+    return text
+
+
+def _calls(value: object) -> object:
+    """One validator, so that a mistake is told once and not once a type."""
+    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise ValueError(f'must be a whole number ≥ 1 or "auto", not {json.dumps(value, default=str)}')
+
+
+Concurrency = Annotated[
+    int | Literal["auto"],
+    BeforeValidator(_calls),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]}),
+]
+"""How many calls are in flight at once; `auto` finds out."""
+
+
+class RunSettings(Spec):
+    """How the trials are run; everything has a default."""
+
+    concurrency: Concurrency | None = None
+    """Calls in flight at each endpoint: a whole number ≥ 1, or "auto", which starts low and grows
+    until the endpoint refuses calls. Default: auto; for local presets a fixed few."""
+    epochs: Whole = 1
+    """How often each case is asked, to see how much the target varies."""
+    timeout: Positive = 300.0
+    """Seconds for one attempt."""
+    patience: Amount = 600.0
+    """Seconds to wait for an endpoint that pauses everybody."""
+    retries: Count = 5
+    """Further attempts after a passing fault."""
+    max_cost_usd: Positive | None = None
+    """US dollars after which the run pauses and asks. It needs known prices. Default: no cap."""
+    max_tokens: Whole | None = None
+    """Tokens, read and produced, after which the run pauses and asks. Default: no cap."""
+    max_errors: (
+        Annotated[
+            Positive,
+            WithJsonSchema(
+                {
+                    "anyOf": [
+                        {"type": "integer", "minimum": 1},
+                        {"exclusiveMinimum": 0, "exclusiveMaximum": 1, "type": "number"},
+                    ]
+                }
+            ),
+        ]
+        | None
+    ) = None
+    """Errored trials after which the run pauses and asks: a number from 1 on, or a share of all
+    trials below 1. Default: no cap."""
+    cache: StrictBool = True
+    """Whether outputs and scores that have the same key are used again."""
+    reduce: Annotated[StrictStr, AfterValidator(_known_reduce)] = "mean"
+    """What makes one result of a case's epochs: mean, max, majority, at_least_k, pass@k, pass^k
+    with a number for k."""
+    truncated: Literal["ungraded", "grade"] = "ungraded"
+    """What a cut-short output is."""
+    filtered: Literal["ungraded", "fail"] = "ungraded"
+    """What an output is that the endpoint's content filter took away."""
+    errors: Literal["leave_out", "fail"] = "leave_out"
+    """What an errored trial is in the rates; it is always counted beside them."""
+
+    @property
+    def reduction(self) -> Reduce:
+        """`reduce`, read."""
+        return parse_reduce(self.reduce)

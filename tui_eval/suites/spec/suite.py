@@ -1,0 +1,76 @@
+"""The whole suite: as a file has it, and as a run keeps it."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, JsonValue, StrictStr
+
+from tui_eval.suites.scorers import ScorerSpec
+from tui_eval.suites.spec.base import Spec, Text, Texts
+from tui_eval.suites.spec.dataset import Dataset
+from tui_eval.suites.spec.gate import Gate
+from tui_eval.suites.spec.prompts import Prompt
+from tui_eval.suites.spec.run import RunSettings
+from tui_eval.suites.spec.targets import TargetSpec
+
+
+def _model_by_default(targets: object) -> object:
+    if not isinstance(targets, list | tuple):
+        return targets
+    return [
+        {"kind": "model", **target} if isinstance(target, dict) else target for target in targets
+    ]
+
+
+class _Common(Spec):
+    name: Text
+    """The suite's name: its runs and its history are called by it."""
+    description: StrictStr = ""
+    """What it is for, in a line."""
+    tags: Texts = ()
+    """What the suite is about."""
+    dataset: Dataset = Dataset()
+    """Where the cases come from and which of them are run."""
+    cases: tuple[dict[str, JsonValue], ...] = ()
+    """The cases themselves, in place of a dataset's path. A case may carry scorers, skip, tags,
+    weight and timeout."""
+    targets: Annotated[tuple[TargetSpec, ...], BeforeValidator(_model_by_default)] = Field(
+        min_length=1
+    )
+    """What is evaluated."""
+    scorers: tuple[ScorerSpec, ...] = ()
+    """The checks every output goes through."""
+    run: RunSettings = RunSettings()
+    """How the trials are run."""
+    gate: Gate | None = None
+    """What decides the exit code of `tui-eval run`. Default: nothing errored or ungraded."""
+
+
+class SuiteFile(_Common):
+    """A suite of tui-eval."""
+
+    name: Text | None = None  # type: ignore[assignment]  # a file without one takes its own name
+    """The suite's name. Default: the file's name without .toml."""
+    include: Texts = ()
+    """Files whose prompts, targets, scorers and settings are added: lists are appended, tables
+    merged, and what stands here wins."""
+    prompt: Prompt | None = None
+    """The one way of asking; or [[prompts]] with names."""
+    prompts: tuple[Prompt, ...] = ()
+    """Several ways of asking: every target runs every prompt it names."""
+    target_defaults: dict[str, JsonValue] = Field(default_factory=dict)
+    """Fields merged key by key under every target that has such a field."""
+
+
+class Suite(_Common):
+    """A suite that has been read: checked, with everything it needs but its data inside.
+
+    `Suite.model_validate_json(suite.model_dump_json())` gives it back; that text is what a run
+    keeps. Only the paths of the dataset and of recordings still point at files.
+    """
+
+    prompts: tuple[Prompt, ...] = ()
+    """The ways of asking, files and examples inside; one without a name stands alone."""
+    file: str | None = None
+    """The absolute path of the file it was read from; its folder is the suite's own."""
+    outside: Texts = ()
+    """Files and folders outside it that it was allowed to read when it was loaded."""
