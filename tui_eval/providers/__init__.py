@@ -1,0 +1,1 @@
+"""Endpoints: connections, presets, keys, patience, prices and the embedded local server."""

@@ -1,0 +1,232 @@
+"""What an endpoint's answer holds: the JSON of the chat and responses APIs → `Output`."""
+
+from collections.abc import Iterable
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.visible import visible_line
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+_FINISHES = {
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "safety": "content_filter",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "eos": "stop",
+}
+"""Dialects of the finish reason, in lower case → the protocol's own word."""
+
+
+def chat_output(answer: Json) -> Output | Failure:
+    """Read an answer of `/chat/completions`; its latency and cost are for the caller to add."""
+    if not isinstance(answer, dict):
+        return _bad("the answer is no JSON object")
+    if answer.get("error"):
+        return _error_inside(answer["error"])
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return _bad("the answer has no choices")
+    choice = choices[0]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        return _bad("the answer's choice has no message")
+    if choice.get("error"):
+        return _error_inside(choice["error"])
+    text, thought = _content(message.get("content"))
+    if text is None:
+        text = _str(message.get("refusal"))
+    reasoning = _str(message.get("reasoning_content")) or _str(message.get("reasoning")) or thought
+    calls = _list(message.get("tool_calls"))
+    if not calls and isinstance(message.get("function_call"), dict):
+        calls = [{"type": "function", "function": message["function_call"]}]
+    return _finished(
+        text,
+        reasoning,
+        calls,
+        _finish(choice.get("finish_reason")),
+        _str(answer.get("model")),
+        _chat_usage(answer.get("usage")),
+    )
+
+
+def responses_output(answer: Json) -> Output | Failure:
+    """Read an answer of `/responses`; its latency and cost are for the caller to add."""
+    if not isinstance(answer, dict):
+        return _bad("the answer is no JSON object")
+    if answer.get("error"):
+        return _error_inside(answer["error"])
+    items = answer.get("output")
+    if not isinstance(items, list):
+        return _bad("the answer has no output")
+    status = answer.get("status")
+    if status in ("failed", "cancelled", "queued", "in_progress"):
+        return _bad(f"the answer's status is {status!r}")
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[Json] = []
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        if item.get("type") == "message":
+            texts.extend(_texts(item.get("content"), ("text", "refusal")))
+        elif item.get("type") == "reasoning":
+            thoughts.extend(_texts(item.get("content"), ("text",)))
+            thoughts.extend(_texts(item.get("summary"), ("text",)))
+        elif item.get("type") == "function_call":
+            function: JsonObject = {"name": item.get("name"), "arguments": item.get("arguments")}
+            calls.append({"id": item.get("call_id"), "type": "function", "function": function})
+    incomplete = answer.get("incomplete_details")
+    reason = incomplete.get("reason") if isinstance(incomplete, dict) else None
+    finish = _finish(reason) or ("tool_calls" if calls else "stop")
+    return _finished(
+        "".join(texts) if texts else None,
+        "\n".join(thoughts) or None,
+        calls,
+        finish,
+        _str(answer.get("model")),
+        _responses_usage(answer.get("usage")),
+    )
+
+
+def _finished(
+    text: str | None,
+    reasoning: str | None,
+    calls: list[Json],
+    finish: str | None,
+    model: str | None,
+    usage: Usage,
+) -> Output | Failure:
+    """Take the thinking out of the text and tell an output from none."""
+    if text is not None:
+        text, thought, closed = split_thinking(text)
+        reasoning = "\n".join(part for part in (reasoning, thought) if part) or None
+        if not closed:
+            finish = "length"
+    empty = text is None or not text.strip()
+    if empty and not calls and finish not in ("length", "content_filter"):
+        return Failure("empty_output", "empty output", partial=reasoning)
+    messages: tuple[JsonObject, ...] = ()
+    if calls:
+        messages = ({"role": "assistant", "content": text, "tool_calls": calls},)
+    return Output(
+        text=text,
+        reasoning=reasoning,
+        messages=messages,
+        finish_reason=finish,
+        model=model,
+        usage=usage,
+    )
+
+
+def split_thinking(text: str) -> tuple[str | None, str | None, bool]:
+    """Split `<think>…</think>` at the start of a text from what follows it.
+
+    Some templates put the opening tag into the prompt, so a text may start inside.
+
+    Returns:
+        The text (None: it never began), the thinking (None: there is none), and whether the
+        thinking was closed.
+    """
+    thoughts: list[str] = []
+    rest = text
+    while rest.lstrip().startswith(_OPEN):
+        thought, closed, after = rest.lstrip()[len(_OPEN) :].partition(_CLOSE)
+        thoughts.append(thought.strip())
+        if not closed:
+            return None, "\n".join(thoughts) or None, False
+        rest = after
+    if not thoughts and _CLOSE in rest and _OPEN not in rest:
+        thought, _, rest = rest.partition(_CLOSE)
+        thoughts.append(thought.strip())
+    if not thoughts:
+        return text, None, True
+    return rest.lstrip(), "\n".join(filter(None, thoughts)) or None, True
+
+
+def _content(content: Json) -> tuple[str | None, str | None]:
+    """Give text and thinking of a message's content: a string, or a list of parts."""
+    if not isinstance(content, list):
+        return _str(content), None
+    texts: list[str] = []
+    thoughts: list[str] = []
+    for part in content:
+        if isinstance(part, dict) and part.get("type") == "thinking":
+            inner = part.get("thinking")
+            thoughts.extend([inner] if isinstance(inner, str) else _texts(inner, ("text",)))
+        else:
+            texts.extend(_texts([part], ("text", "refusal")))
+    return "".join(texts) if texts else None, "\n".join(thoughts) or None
+
+
+def _texts(parts: Json, names: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for part in _list(parts):
+        if isinstance(part, dict):
+            found.extend(value for name in names if isinstance(value := part.get(name), str))
+        elif isinstance(part, str):
+            found.append(part)
+    return found
+
+
+def _finish(reason: Json) -> str | None:
+    return _FINISHES.get(reason.lower(), reason) if isinstance(reason, str) else None
+
+
+def _chat_usage(usage: Json) -> Usage:
+    if not isinstance(usage, dict):
+        return Usage()
+    given, produced = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    reasoning = _count(_inside(usage, "completion_tokens_details", "reasoning_tokens"))
+    cached = _count(_inside(usage, "prompt_tokens_details", "cached_tokens"))
+    if cached is None:
+        cached = _count(usage.get("prompt_cache_hit_tokens"))
+    total = _count(usage.get("total_tokens"))
+    known = given is not None and produced is not None and total is not None and reasoning
+    # some endpoints count reasoning beside the completion; their total gives it away
+    if known and total == (given or 0) + (produced or 0) + (reasoning or 0):
+        produced = (produced or 0) + (reasoning or 0)
+    return Usage(input=given, output=produced, reasoning=reasoning, cached=cached)
+
+
+def _responses_usage(usage: Json) -> Usage:
+    if not isinstance(usage, dict):
+        return Usage()
+    return Usage(
+        input=_count(usage.get("input_tokens")),
+        output=_count(usage.get("output_tokens")),
+        reasoning=_count(_inside(usage, "output_tokens_details", "reasoning_tokens")),
+        cached=_count(_inside(usage, "input_tokens_details", "cached_tokens")),
+    )
+
+
+def _inside(row: JsonObject, outer: str, inner: str) -> Json:
+    value = row.get(outer)
+    return value.get(inner) if isinstance(value, dict) else None
+
+
+def _count(value: Json) -> int | None:
+    """Give a number of tokens; what is none is unknown."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return value
+
+
+def _str(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _bad(what: str) -> Failure:
+    return Failure("bad_answer", what, retryable=True)
+
+
+def _error_inside(error: Json) -> Failure:
+    message = error.get("message") if isinstance(error, dict) else error
+    shown = visible_line(message if isinstance(message, str) else str(error), 300)
+    return _bad(f"an error instead of an answer: {shown}")

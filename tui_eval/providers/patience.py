@@ -1,0 +1,254 @@
+"""Whether and when a failed attempt is followed by another: the one place that decides it.
+
+What an endpoint answers or fails to answer becomes a `Failure` here (`of_status`, `of_wire`,
+`of_timeout`), and `Patience.pause_before_next` says how long to wait before the next attempt.
+
+Retried: 408, 409, 425, 429, 5xx, connection failures, time-outs and bodies that are not valid
+answers. Never: other 4xx, refused keys, exhausted quota, a context that is too long, content
+filters.
+"""
+
+import json
+import math
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from tui_eval.model.output import Failure
+from tui_eval.model.visible import visible_line
+from tui_eval.providers.keys import redact
+
+LONGEST_WAIT_S = 120.0
+"""Seconds of `Retry-After` that are honoured at most."""
+
+_RETRIED = frozenset({408, 409, 425, 429})
+_LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What advice has to name."""
+
+    host: str
+    key_env: str | None = None
+    """The variable the key came from; None: a dummy key was sent."""
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often an attempt is repeated, and how long the pauses grow."""
+
+    retries: int
+    """Further attempts after the first."""
+    base_s: float = 0.5
+    """The longest pause after the first failure, in seconds; it doubles with each further one."""
+    cap_s: float = 30.0
+    """The longest pause of all, in seconds, where the endpoint names none."""
+
+    def pause_before_next(
+        self, failure: Failure, failures_so_far: int, rng: random.Random
+    ) -> float | None:
+        """Give the seconds to wait before the next attempt; None: there is none.
+
+        Exponential with full jitter: evenly drawn between nothing and the doubling pause, so
+        that trials that failed together do not come back together (Brooker, "Exponential
+        Backoff And Jitter", 2015). What the endpoint asked for wins.
+
+        Args:
+            failure: What the last attempt ended with.
+            failures_so_far: How many attempts of this trial have failed, the last one included.
+            rng: Where the jitter comes from.
+        """
+        if not failure.retryable or failures_so_far > self.retries:
+            return None
+        if failure.retry_after_s is not None:
+            return failure.retry_after_s
+        # the exponent is bounded so that no number of failures overflows a float
+        return rng.random() * min(self.cap_s, self.base_s * 2.0 ** min(failures_so_far - 1, 60))
+
+
+def of_status(status: int, headers: Mapping[str, str], body: bytes, where: Where) -> Failure:
+    """Say what a refusal means: an answer whose HTTP status is no success.
+
+    Args:
+        status: The HTTP status.
+        headers: Of the answer, looked up without regard to case or in lower case.
+        body: What came with it.
+        where: What the advice names.
+    """
+    said, words = _said(body)
+    kind, fatal, advice = _meaning(status, words, where)
+    retryable = kind in ("rate_limit", "server_error") or (
+        kind == "bad_request" and status in _RETRIED
+    )
+    wish = headers.get("x-should-retry", "").strip().lower()
+    if wish == "false":
+        retryable = False
+    elif wish == "true" and kind in ("bad_request", "server_error", "rate_limit"):
+        retryable = True
+    parts = [f"{where.host} answered {status}"]
+    if said:
+        parts[0] += f": {said}"
+    if advice:
+        parts.append(advice)
+    return Failure(
+        kind,
+        redact(" — ".join(parts)),
+        retryable=retryable,
+        fatal=fatal,
+        status=status,
+        retry_after_s=retry_after(headers) if retryable else None,
+    )
+
+
+def _meaning(status: int, words: str, where: Where) -> tuple[str, bool, str]:
+    """Give the kind, whether every trial would meet it, and the advice."""
+    model = f"model {where.model!r}" if where.model else "the model"
+    if _QUOTA.search(words) or status == 402:
+        return "quota", True, f"the account's quota is used up: add credit at {where.host}"
+    if status in (400, 413, 422) and _CONTEXT.search(words):
+        return "context_length", False, "the prompt and max_tokens do not fit the model's context"
+    if status < 500 and _FILTER.search(words):
+        return "content_filter", False, ""
+    if status in (400, 403, 404, 422) and _MODEL.search(words):
+        return "unknown_model", True, f"{where.host} has not got {model}: check `model`"
+    if status in (401, 403):
+        return "auth", True, _key_advice(where)
+    if status == 404:
+        return "not_found", True, "check `base_url` (does it end in /v1?) and `model`"
+    if 300 <= status < 400:
+        return "redirect", False, "redirects are not followed: set `base_url` to the final address"
+    if status == 429:
+        return "rate_limit", False, ""
+    if status >= 500:
+        return "server_error", False, ""
+    return "bad_request", False, ""
+
+
+def _key_advice(where: Where) -> str:
+    if where.key_env:
+        return f"the key in {where.key_env} was refused: check that it is valid for {where.host}"
+    return "no key was sent: name the variable that holds it in `api_key_env`"
+
+
+# The words of the many dialects of one protocol, in error codes, types and messages.
+_QUOTA = re.compile(
+    # not "exceeded your current quota": some say that of a limit that passes within a minute
+    r"insufficient_quota|billing_(hard_limit|not_active)"
+    r"|insufficient.balance|credit balance is too low|insufficient_credits",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(
+    r"context_length_exceeded|exceed_context_size|context (size|window|length)|prompt is too long"
+    r"|input token count|too many tokens|request_too_large",
+    re.IGNORECASE,
+)
+_FILTER = re.compile(
+    r"content_filter|content_policy|content management policy|responsible ?ai|flagged|moderation",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"model_not_found|unknown_model|invalid_model|invalid model|(no such|unknown) model"
+    r"|model\b.{0,80}\b(not found|not exist)|not a valid model",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _said(body: bytes) -> tuple[str, str]:
+    """Read an error body of any dialect: its message for a person, and the words to judge it by.
+
+    Known forms: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, the same in a list,
+    `{"message", "type"}`, `{"detail"}`; anything else is shown as it begins.
+    """
+    # taken out before anything is cut: half a key is no longer recognised
+    text = redact(body[:65536].decode("utf-8", "replace").strip())
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        short = re.sub(r"<[^>]*>|\s+", " ", text[:2000]) if text.startswith("<") else text
+        return visible_line(short.strip(), _LONGEST_MESSAGE), text
+    if isinstance(found, list) and found:
+        found = found[0]
+    error = (found.get("error") or found) if isinstance(found, dict) else found
+    if not isinstance(error, dict):
+        return visible_line(redact(str(error)), _LONGEST_MESSAGE), text
+    message = error.get("message") or error.get("detail") or error
+    if not isinstance(message, str):
+        message = json.dumps(message)
+    message = redact(message)
+    codes = (str(error.get(name) or "") for name in ("code", "type", "status", "innererror"))
+    return visible_line(message, _LONGEST_MESSAGE), " ".join((*codes, message))
+
+
+def of_wire(kind: str, message: str, where: Where, *, reached_before: bool) -> Failure:
+    """Say what it means that no whole answer arrived.
+
+    A name that cannot be looked up or a port where nobody listens means the wrong address, as
+    long as the endpoint has never answered; once it has, it means a passing fault.
+
+    Args:
+        kind: As in `errors.WireError`.
+        message: What happened, in words.
+        where: What the advice names.
+        reached_before: Whether this endpoint has answered anything before.
+    """
+    text = visible_line(redact(f"{where.host}: {message}"), _LONGEST_MESSAGE)
+    if kind == "too_large":
+        return Failure("bad_answer", text, retryable=True)
+    if kind == "tls":
+        return Failure(
+            "tls", f"{text} — check `base_url` and the system's certificates", fatal=True
+        )
+    if kind == "unknown_host" and not reached_before:
+        advice = "check the host in `base_url` and the network"
+        return Failure("unknown_host", f"{text} — {advice}", fatal=True)
+    if kind == "refused" and not reached_before:
+        advice = "is the server running, and is `base_url` right?"
+        return Failure("connection", f"{text} — {advice}", retryable=True, fatal=True)
+    return Failure("connection", text, retryable=True)
+
+
+def of_timeout(timeout_s: float, where: Where) -> Failure:
+    """Say that an attempt met its deadline."""
+    return Failure(
+        "timeout", f"{where.host} gave no whole answer within {timeout_s:g} s", retryable=True
+    )
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Read how many seconds an endpoint asks to wait; None: it does not say, or nonsense.
+
+    `retry-after-ms` (milliseconds) goes before `Retry-After` (seconds, or a date, which is
+    measured against the answer's own `Date` where it has one, so that clocks may differ).
+    More than `LONGEST_WAIT_S` becomes that.
+    """
+    seconds = _number(headers.get("retry-after-ms"))
+    seconds = seconds / 1000 if seconds is not None else _number(headers.get("retry-after"))
+    if seconds is None:
+        then = _date(headers.get("retry-after"))
+        if then is None:
+            return None
+        seconds = (then - (_date(headers.get("date")) or now or datetime.now(UTC))).total_seconds()
+    if seconds < 0:
+        return None
+    return min(seconds, LONGEST_WAIT_S)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text or "")
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,131 @@
+"""What a call costs: a user's prices, else the library's; what neither knows is unknown.
+
+The library is genai-prices with the figures shipped in the package; nothing is fetched.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tui_eval.model.output import Usage
+from tui_eval.providers.presets import PRESETS, host_of, is_loopback
+
+if TYPE_CHECKING:
+    from genai_prices.types import TieredPrices
+
+_LIBRARY_NAMES = {"gemini": "google"}
+"""Our preset → the library's provider, where they differ."""
+
+_MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """US dollars for a million tokens, which may depend on how long the prompt is."""
+
+    base: float
+    tiers: tuple[tuple[int, float], ...] = ()
+    """(more input tokens than this, the rate then), ascending."""
+
+    def at(self, input_tokens: int) -> float:
+        """Give the rate of a call with so many input tokens."""
+        rate = self.base
+        for start, tier in self.tiers:
+            if input_tokens > start:
+                rate = tier
+        return rate
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a model costs."""
+
+    input: Rate
+    output: Rate
+    cached_input: Rate | None = None
+    """None: like other input."""
+
+    @classmethod
+    def flat(cls, input_: float, output: float, cached_input: float | None = None) -> "Prices":
+        """Make prices that do not depend on anything, in US dollars for a million tokens."""
+        cached = None if cached_input is None else Rate(cached_input)
+        return cls(Rate(input_), Rate(output), cached)
+
+    def of(self, usage: Usage) -> float | None:
+        """Give the US dollars of a call; None where its tokens are not known."""
+        if usage.input is None or usage.output is None:
+            return None
+        cached = min(usage.cached or 0, usage.input)
+        input_rate = self.input.at(usage.input)
+        cached_rate = self.cached_input.at(usage.input) if self.cached_input else input_rate
+        dollars = (
+            (usage.input - cached) * input_rate
+            + cached * cached_rate
+            + usage.output * self.output.at(usage.input)
+        )
+        return dollars / _MILLION
+
+
+def price_of(
+    provider: str | None,
+    base_url: str | None,
+    model: str,
+    usage: Usage,
+    override: Prices | None = None,
+) -> float | None:
+    """Give what one call cost in US dollars.
+
+    Args:
+        provider: The preset's name, if one was named.
+        base_url: Where the call went; None for an embedded server.
+        model: The model as it was asked for.
+        usage: The tokens as the endpoint counted them.
+        override: A user's own prices.
+
+    Returns:
+        Dollars; 0.0 on this machine unless priced; None where the price or the tokens are unknown.
+    """
+    if override is None and is_free(provider, base_url):
+        return 0.0
+    prices = override or known_prices(provider, base_url, model)
+    return prices.of(usage) if prices else None
+
+
+def is_free(provider: str | None, base_url: str | None) -> bool:
+    """Say whether an endpoint costs nothing: a local preset, or this machine."""
+    preset = PRESETS.get(provider or "")
+    return (preset is not None and preset.local) or is_loopback(host_of(base_url or ""))
+
+
+@lru_cache(maxsize=256)
+def known_prices(provider: str | None, base_url: str | None, model: str) -> Prices | None:
+    """Look a model up in the library, for today; None: it does not know it."""
+    # 0.1 s and some megabytes of figures: only where something is priced
+    from genai_prices import Usage as LibraryUsage
+    from genai_prices import calc_price
+
+    nothing = LibraryUsage(input_tokens=0, output_tokens=0)
+    try:
+        if provider is not None:
+            name = _LIBRARY_NAMES.get(provider, provider)
+            found = calc_price(nothing, model, provider_id=name).model_price
+        elif base_url is not None:
+            found = calc_price(nothing, model, provider_api_url=base_url).model_price
+        else:
+            return None
+    except LookupError:
+        return None
+    given, produced = _rate(found.input_mtok), _rate(found.output_mtok)
+    if given is None or produced is None:
+        return None
+    return Prices(given, produced, _rate(found.cache_read_mtok))
+
+
+def _rate(price: "Decimal | TieredPrices | None") -> Rate | None:
+    if price is None:
+        return None
+    if isinstance(price, Decimal):
+        return Rate(float(price))
+    steps = sorted((int(tier.start), float(tier.price)) for tier in price.tiers)
+    return Rate(float(price.base), tuple(steps))

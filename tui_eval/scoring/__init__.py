@@ -1,0 +1,1 @@
+"""From an output to grades."""

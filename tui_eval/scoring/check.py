@@ -1,0 +1,88 @@
+"""A scorer as rendered for one case."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tui_eval.model.case import Case
+from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.output import Output
+from tui_eval.scoring import figures
+
+GRADING: Final = 1
+"""Raised when any kind of scorer comes to judge differently, so that no old score is reused."""
+
+_FIGURES: Final = frozenset(("latency", "tokens", "cost"))
+"""Kinds that look at what is not in an output's digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What scorers see of a trial."""
+
+    case: Case
+    prompt: str | None = None
+    """The rendered user text; None where there is no prompt, as for a replay."""
+    messages: tuple[JsonObject, ...] = ()
+    """The rendered request, examples and session included."""
+    output: Output | None = None
+    """None: not produced yet."""
+
+    def names(self) -> dict[str, Json]:
+        """Give what scorers' templates can name; without an output, neither `output` nor `fields`.
+
+        The case's fields stand at top level; a field with one of the other names is reached by
+        `case.NAME`.
+        """
+        names: dict[str, Json] = {
+            **self.case.fields,
+            "case": self.case.fields,
+            "prompt": self.prompt,
+            "messages": list(self.messages),
+        }
+        if self.output is None:
+            names.pop("output", None)
+            names.pop("fields", None)
+        else:
+            names["output"] = self.output.text
+            names["fields"] = self.output.fields
+        return names
+
+    def input(self) -> Json:
+        """Give what was asked, as it goes into score keys."""
+        if self.prompt is not None:
+            return self.prompt
+        return list(self.messages) if self.messages else self.case.fields
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one scorer asks of one case's output."""
+
+    name: str
+    kind: str
+    settings: JsonObject
+    """All that decides the grade, as rendered for the case: expected, of, threshold, flags."""
+    input: Json = None
+    """What was asked; see `Subject.input`."""
+    weight: float = 1.0
+    required: bool = True
+    negate: bool = False
+    """`not = true`: a pass is a fail and a fail a pass."""
+
+    @property
+    def of(self) -> str:
+        """The part of the output that is judged."""
+        return str(self.settings.get("of", "text"))
+
+    def key(self, output: Output) -> bytes:
+        """Give the score key (32 bytes): the same key is the same grade.
+
+        Over the output, what was asked and the scorer as rendered; not over its name, weight or
+        whether it is required.
+        """
+        if self.kind in _FIGURES:
+            judged: Json = figures.figure(self.kind, self.settings, output)
+        else:
+            judged = output.digest().hex()
+        scorer: list[Json] = [GRADING, self.kind, self.negate, self.settings, self.input, judged]
+        return digest(scorer)

@@ -1,0 +1,69 @@
+"""Output → grade: one pure function over all kinds of scorers."""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Output
+from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
+from tui_eval.scoring import choices, figures, numeric, parts, similarity, structure, text
+from tui_eval.scoring.check import Check
+
+_OfText: TypeAlias = Callable[[JsonObject, str], Grade]
+_OfCall: TypeAlias = Callable[[JsonObject, Output], Grade]
+
+_OF_TEXT: Final[dict[str, _OfText]] = {
+    "exact": text.exact,
+    "includes": text.includes,
+    "starts_with": text.starts_with,
+    "regex": text.regex,
+    "numeric": numeric.numeric,
+    "choice": choices.choice,
+    "fuzzy": similarity.fuzzy,
+    "f1": similarity.f1,
+    "json": structure.json_value,
+    "json_schema": structure.json_schema,
+}
+
+_OF_CALL: Final[dict[str, _OfCall]] = {
+    "latency": figures.latency,
+    "tokens": figures.tokens,
+    "cost": figures.cost,
+    "finish": figures.finish,
+}
+
+
+def grade(check: Check, output: Output) -> Grade:
+    """Judge an output by one check.
+
+    Pure: the same check and output give the same grade. An output that is no full answer is
+    `tui_eval.scoring.standing.override`'s to judge, before any check.
+
+    Raises:
+        KeyError: for a kind there is no scorer for, which is a bug of whoever made the check.
+    """
+    of_call = _OF_CALL.get(check.kind)
+    if of_call is not None:
+        return _turned(check, of_call(check.settings, output))
+    of_text = _OF_TEXT[check.kind]
+    try:
+        part = parts.part(check.of, output)
+    except parts.MissingPartError as missing:
+        return Grade.of(False, str(missing))  # also for `not`: there was nothing to judge
+    except parts.UnreadablePartError as error:
+        return Grade.ungraded(str(error))
+    return _turned(check, of_text(check.settings, part))
+
+
+def _turned(check: Check, given: Grade) -> Grade:
+    """Turn a grade round for a check with `not = true`; ungraded stays ungraded."""
+    if not check.negate or given.value is None:
+        return given
+    passed = given.verdict is Verdict.FAIL
+    return Grade(
+        Verdict.PASS if passed else Verdict.FAIL,
+        1.0 - given.value,
+        f"{given.reason}, as wanted" if passed else f"not: {given.reason}",
+        given.raw,
+    )

@@ -1,0 +1,151 @@
+"""A suite's scorers, ready to make the checks of its cases."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from pydantic import TypeAdapter
+
+from tui_eval.model.case import Case
+from tui_eval.model.json import Json, JsonObject, canonical
+from tui_eval.model.output import Failure
+from tui_eval.scoring.check import Check, Subject
+from tui_eval.scoring.rendered import SettingError, rendered
+from tui_eval.suites.scorers import ScorerSpec, is_template
+from tui_eval.suites.templates import NestedTemplate, Template, TemplateError
+
+Names: TypeAlias = Mapping[str, Json]
+
+_NO_SETTINGS: Final = {"kind", "name", "weight", "required", "when", "negate", "schema_file"}
+"""Fields that decide nothing about the grade, or stand in the check itself."""
+_AFTER_OUTPUT: Final = frozenset(("output", "fields", "workspace"))
+_FALSE_TEXTS: Final = frozenset(("", "false", "none", "0"))
+
+
+class Scorers:
+    """The scorers of one suite, compiled once.
+
+    A trial's checks are made in two moments: `problem` tells before anything is asked of a target
+    what is wrong for a case already, `checks` gives what its output is graded by.
+    """
+
+    def __init__(self, specs: Sequence[ScorerSpec]) -> None:
+        """Compile the scorers' templates.
+
+        Raises:
+            TemplateError: when a template cannot be read.
+            SettingError: when a setting that is no template asks nothing.
+        """
+        self._scorers = [_Scorer(spec) for spec in specs]
+
+    def checks(self, subject: Subject) -> list[Check] | Failure:
+        """Make the checks of a trial, in the suite's order, the case's own last.
+
+        A scorer the case skips, or whose `when` is false, has none. An undefined name or a null in
+        `expected` is an error of the case: the failure that ends its trial.
+        """
+        names = subject.names()
+        asked = subject.input()
+        checks = []
+        for scorer in self._of(subject.case):
+            try:
+                if scorer.applies(names):
+                    checks.append(scorer.check(names, asked))
+            except (TemplateError, SettingError) as error:
+                return _failure(scorer.name, error)
+        return checks
+
+    def problem(self, subject: Subject) -> Failure | None:
+        """Say what is wrong for a case before it has an output; None: nothing that can be known.
+
+        Templates that look at the output are left for `checks`.
+        """
+        names = subject.names()
+        for scorer in self._of(subject.case):
+            try:
+                scorer.try_out(names)
+            except (TemplateError, SettingError) as error:
+                return _failure(scorer.name, error)
+        return None
+
+    def _of(self, case: Case) -> "list[_Scorer]":
+        if not case.skip and not case.scorers:
+            return self._scorers
+        kept = [scorer for scorer in self._scorers if scorer.name not in case.skip]
+        return kept + [_own(canonical(settings)) for settings in case.scorers]
+
+
+def _failure(scorer: str, error: TemplateError | SettingError) -> Failure:
+    return Failure(kind="template", message=f'scorer "{scorer}": {error}')
+
+
+_SPECS: Final[TypeAdapter[ScorerSpec]] = TypeAdapter(ScorerSpec)
+
+
+@lru_cache(maxsize=1024)
+def _own(settings: bytes) -> "_Scorer":
+    """Compile a scorer that a case brings along; equal ones are compiled once."""
+    return _Scorer(_SPECS.validate_json(settings))
+
+
+class _Scorer:
+    """One scorer: its fixed settings, and what is rendered for each case."""
+
+    def __init__(self, spec: ScorerSpec) -> None:
+        self.name = spec.name
+        self._kind = spec.kind
+        self._weight = float(spec.weight)
+        self._required = spec.required
+        self._negate = spec.negate
+        self._when = None if spec.when is None else Template(spec.when, "when")
+        settings: JsonObject = spec.model_dump(by_alias=True, exclude=_NO_SETTINGS)
+        if spec.kind == "json" and spec.expected is None:
+            del settings["expected"]
+        self._templates = {
+            field: NestedTemplate(settings[field], field)
+            for field in spec.TEMPLATED
+            if is_template(settings.get(field))
+        }
+        self._settings = settings if self._templates else rendered(self._kind, settings)
+
+    def applies(self, names: Names) -> bool:
+        """Tell whether its `when` holds."""
+        if self._when is None:
+            return True
+        value = self._when.value(names)
+        if isinstance(value, str):
+            return value.strip().casefold() not in _FALSE_TEXTS
+        return bool(value)
+
+    def check(self, names: Names, asked: Json) -> Check:
+        """Render it for a case."""
+        return Check(
+            name=self.name,
+            kind=self._kind,
+            settings=self._rendered(names),
+            input=asked,
+            weight=self._weight,
+            required=self._required,
+            negate=self._negate,
+        )
+
+    def _rendered(self, names: Names) -> JsonObject:
+        if not self._templates:
+            return self._settings
+        settings = dict(self._settings)
+        for field, template in self._templates.items():
+            value = template.value(names)
+            if value is None:
+                raise SettingError(f"{field} is null")
+            settings[field] = value
+        return rendered(self._kind, settings)
+
+    def try_out(self, names: Names) -> None:
+        """Render what can be rendered without an output."""
+        if self._when is not None and self._when.names & _AFTER_OUTPUT:
+            return
+        if not self.applies(names):
+            return
+        templates = [part for made in self._templates.values() for part in made.templates()]
+        if not any(template.names & _AFTER_OUTPUT for template in templates):
+            self._rendered(names)

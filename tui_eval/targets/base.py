@@ -1,0 +1,82 @@
+"""What every target is to the rest of the program."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
+
+
+class Target(Protocol):
+    """Something that is asked and answers.
+
+    Making one, `identity`, `request` and `problem` are cheap and open nothing: staging and `check`
+    use them without a key. `async with` opens what calls need.
+    """
+
+    @property
+    def name(self) -> str:
+        """How the suite calls it."""
+
+    @property
+    def kind(self) -> str:
+        """`model`, `replay` or `simulated`."""
+
+    @property
+    def endpoint(self) -> str:
+        """Which limiter bounds its calls: targets of equal endpoints share one."""
+
+    @property
+    def default_concurrency(self) -> int | None:
+        """Calls in flight where the launch does not say; None: as many as it takes, found out.
+
+        The target's own setting, else the run's, else what suits the endpoint.
+        """
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its answers are made up; said wherever it is shown."""
+
+    @property
+    def model(self) -> str | None:
+        """The model it asks for; None where it asks none."""
+
+    def problem(self) -> str | None:
+        """Say what keeps it from being started: a key that is not set, a missing model.
+
+        None: nothing that is known beforehand.
+        """
+
+    def identity(self) -> JsonObject:
+        """Give what decides about its answers beside the request: part of generation keys.
+
+        Raises:
+            UnavailableError: where that cannot be known (a model file that is not there).
+        """
+
+    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+        """Render the request of a case, or say why there is none."""
+
+    async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
+        """Make one attempt.
+
+        Args:
+            request: As `request` gave it.
+            timeout_s: Seconds from now until the whole answer must be here.
+        """
+
+    async def __aenter__(self) -> Self:
+        """Open what calls need.
+
+        Raises:
+            UnavailableError: where that is not possible, saying what to do.
+        """
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close what was opened."""

@@ -1,0 +1,123 @@
+"""The one connection of all targets that ask at the same address."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from tui_eval.model.json import JsonObject
+from tui_eval.providers import keys
+from tui_eval.providers.endpoint import Endpoint
+from tui_eval.providers.errors import UnavailableError
+from tui_eval.providers.local import LocalServer
+from tui_eval.providers.presets import Address
+
+MOST_SLOTS = 8
+"""Answers an embedded server makes at once at most: each slot takes memory of its own."""
+
+
+class Connection:
+    """Opened for the first target that needs it, closed after the last.
+
+    For an embedded model that means: its server runs as long as any target uses it.
+    """
+
+    def __init__(self, address: Address, model: str, folder: Path | None) -> None:
+        """Describe a connection; cheap, nothing is looked for or opened.
+
+        Args:
+            address: Where requests go.
+            model: Which model an embedded server loads.
+            folder: Where the model's relative path starts.
+        """
+        self.address = address
+        self.needed_by: list[str] = []
+        """The names of the targets that use it."""
+        self.concurrency = 1
+        """The most calls in flight any of them may make."""
+        self._model = model
+        self._folder = folder
+        self._server: LocalServer | None = None
+        self._opened: Endpoint | None = None
+        self._users = 0
+        self._turn = asyncio.Lock()
+        self._resources = AsyncExitStack()
+
+    @property
+    def name(self) -> str:
+        """How limiters know the endpoint."""
+        if self.address.embedded:
+            return f"{self.address.provider}|{self._model}|"
+        return self.address.endpoint
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where calls go, while it is open."""
+        if self._opened is None:
+            raise RuntimeError(f"the connection to {self.name} is not open")
+        return self._opened
+
+    def problem(self) -> str | None:
+        """Say what keeps it from being opened, as far as that can be known beforehand."""
+        try:
+            if self.address.embedded:
+                self._local().check()
+            elif self.address.api_key_env is not None:
+                keys.resolve(self.address.api_key_env, self._needed_by())
+        except UnavailableError as error:
+            return str(error)
+        return None
+
+    def identity(self) -> JsonObject:
+        """Give what the endpoint adds to generation keys.
+
+        Raises:
+            UnavailableError: where the model's file cannot be read.
+        """
+        if self.address.embedded:
+            return {"provider": self.address.provider, **self._local().identity()}
+        return {"provider": self.address.provider, "base_url": self.address.base_url}
+
+    def complaint(self) -> str | None:
+        """Say that the embedded server has ended by itself, where it has."""
+        if self._server is None or not self._server.died:
+            return None
+        return f"the server of model {self._model!r} has ended: {self._server.complaint()}"
+
+    async def open(self) -> None:
+        """Open it, or join those that have.
+
+        Raises:
+            UnavailableError: where that is not possible.
+        """
+        async with self._turn:
+            if self._users == 0:
+                async with AsyncExitStack() as stack:
+                    self._opened = await stack.enter_async_context(await self._reach(stack))
+                    self._resources = stack.pop_all()
+            self._users += 1
+
+    async def close(self) -> None:
+        """Leave it; the last one to leave closes it."""
+        async with self._turn:
+            self._users -= 1
+            if self._users == 0:
+                self._opened = self._server = None
+                await self._resources.aclose()
+
+    async def _reach(self, stack: AsyncExitStack) -> Endpoint:
+        """Start or find the endpoint."""
+        if self.address.embedded:
+            self._server = server = await stack.enter_async_context(self._local())
+            return Endpoint(server.base_url, server.api_key)
+        assert self.address.base_url is not None
+        variable = self.address.api_key_env
+        key = keys.NO_KEY if variable is None else keys.resolve(variable, self._needed_by())
+        return Endpoint(self.address.base_url, key, key_env=variable)
+
+    def _local(self) -> LocalServer:
+        slots = min(self.concurrency, MOST_SLOTS)
+        return LocalServer(self._model, slots=slots, folder=self._folder)
+
+    def _needed_by(self) -> str:
+        named = ", ".join(repr(name) for name in self.needed_by)
+        return f"target {named} ({self.address.host})"

@@ -1,0 +1,93 @@
+"""Outputs that were recorded before: scoring without asking anybody."""
+
+from types import TracebackType
+from typing import Self
+
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
+from tui_eval.providers.answers import split_thinking
+from tui_eval.suites.spec import ReplayTarget
+
+CONCURRENCY = 64
+"""Answers given at once: they cost nothing, and the store commits many as fast as one."""
+
+_COMPLETE_ANYWAY = ("length", "content_filter")
+
+
+class Replay:
+    """Gives back what a recording holds for a case."""
+
+    kind = "replay"
+    simulated = False
+    model: str | None = None
+
+    def __init__(self, spec: ReplayTarget, default_concurrency: int | None = None) -> None:
+        """Put a target together.
+
+        Args:
+            spec: What the suite says of it.
+            default_concurrency: What the run says; None: as many as are worth while.
+        """
+        self.name = spec.name
+        self.endpoint = f"replay|{spec.name}|"
+        self.default_concurrency: int | None = default_concurrency or CONCURRENCY
+        self._spec = spec
+
+    def problem(self) -> str | None:
+        """Nothing keeps it from being started."""
+        return None
+
+    def identity(self) -> JsonObject:
+        """Give the kind alone: what was recorded stands in the request."""
+        return {"kind": self.kind}
+
+    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+        """Give what was recorded for the case: `output`, `latency_s`, `finish_reason`, `messages`.
+
+        A case without a recording is a failure of that case.
+        """
+        recorded = case.recorded.get(self.name)
+        if recorded is None:
+            return Failure(
+                "no_recording",
+                f"{self._spec.path} holds no output for case {case.id!r} "
+                f"(case by column {self._spec.id!r}, output by column {self._spec.output!r})",
+            )
+        return {"recorded": recorded}
+
+    async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
+        """Give the recording as an output; a replay asks nobody, so it costs nothing."""
+        recorded = request["recorded"]
+        assert isinstance(recorded, dict)
+        finish = recorded.get("finish_reason")
+        latency = recorded.get("latency_s")
+        said = recorded.get("messages")
+        messages = (
+            tuple(one for one in said if isinstance(one, dict)) if isinstance(said, list) else ()
+        )
+        text, reasoning, closed = split_thinking(str(recorded["output"]))
+        if not closed:
+            finish = "length"
+        if not (text and text.strip()) and not messages and finish not in _COMPLETE_ANYWAY:
+            return Failure("empty_output", "empty output", partial=reasoning)
+        return Output(
+            text=text,
+            reasoning=reasoning,
+            messages=messages,
+            finish_reason=finish if isinstance(finish, str) else None,
+            cost_usd=0.0,
+            latency_s=float(latency) if isinstance(latency, int | float) else None,
+        )
+
+    async def __aenter__(self) -> Self:
+        """Open nothing."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close nothing."""

@@ -1,0 +1,163 @@
+"""A made-up model, for demos, tests and load; what it says was never said by a model."""
+
+import asyncio
+import re
+import time
+from types import TracebackType
+from typing import Self
+
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.output import Failure, Output
+from tui_eval.suites.prompts import Renderer
+from tui_eval.suites.spec import SimulatedTarget
+from tui_eval.suites.templates import Template, TemplateError
+
+SIMULATED = "simulated"
+"""What stands where a model's name would."""
+
+
+class Simulated:
+    """Answers right as often as it is told to, and always alike: by its seed and the case's id."""
+
+    kind = SIMULATED
+    simulated = True
+    model: str | None = SIMULATED
+
+    def __init__(
+        self, spec: SimulatedTarget, renderer: Renderer, default_concurrency: int | None
+    ) -> None:
+        """Put a target together.
+
+        Args:
+            spec: What the suite says of it.
+            renderer: Renders the suite's prompts.
+            default_concurrency: Answers made at once where the launch does not say; None: auto.
+
+        Raises:
+            TemplateError: for an answer that is no template.
+        """
+        self.name = spec.name
+        self.endpoint = f"{SIMULATED}|{spec.name}|"
+        self.default_concurrency = default_concurrency
+        self._spec = spec
+        self._renderer = renderer
+        self._answers = [
+            Template(source, f"targets.{spec.name}.answers[{n}]")
+            for n, source in enumerate(spec.answers)
+        ]
+        self._attempts: dict[bytes, int] = {}
+
+    def problem(self) -> str | None:
+        """Nothing keeps it from being started."""
+        return None
+
+    def identity(self) -> JsonObject:
+        """Give its settings."""
+        return {
+            "kind": self.kind,
+            "accuracy": self._spec.accuracy,
+            "faults": {str(fault): share for fault, share in self._spec.faults.items()},
+            "seed": self._spec.seed,
+        }
+
+    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+        """Give what it is asked, and what it could answer: the right answer first."""
+        try:
+            messages: Json = list(self._renderer.messages(column, case))
+            names = self._renderer.names(case)
+            answers: Json = [answer.text(names) for answer in self._answers]
+        except TemplateError as error:
+            return Failure("template", str(error))
+        return {"messages": messages, "answers": answers, "case": case.id}
+
+    async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
+        """Wait as long as a call would take and give an answer, or the fault that is due."""
+        started = time.monotonic()
+        attempt = self._attempt(request)
+        pause = self._latency(request, attempt)
+        await asyncio.sleep(min(pause, timeout_s))
+        fault = self._fault(request, attempt)
+        if fault == "timeout" or pause > timeout_s:
+            return Failure("timeout", "simulated: no answer in time", retryable=True)
+        if fault == "rate_limit":
+            return Failure("rate_limit", "simulated: too many requests", retryable=True, status=429)
+        if fault == "server_error":
+            return Failure("server_error", "simulated: it broke", retryable=True, status=500)
+        if fault == "empty":
+            return Failure("empty_output", "empty output")
+        text = self._answer(request)
+        cut = fault == "truncated"
+        return Output(
+            text=text[: len(text) // 2] if cut else text,
+            finish_reason="length" if cut else "stop",
+            model=SIMULATED,
+            cost_usd=0.0,
+            latency_s=time.monotonic() - started,
+        )
+
+    def _attempt(self, request: JsonObject) -> int:
+        """Count the attempts at a request; only those that may go wrong differ from each other."""
+        if not self._spec.faults:
+            return 1
+        key = digest(request)
+        self._attempts[key] = self._attempts.get(key, 0) + 1
+        return self._attempts[key]
+
+    def _fault(self, request: JsonObject, attempt: int) -> str | None:
+        drawn = self._draw(request, "fault", attempt)
+        for fault, share in self._spec.faults.items():
+            if drawn < share:
+                return fault
+            drawn -= share
+        return None
+
+    def _latency(self, request: JsonObject, attempt: int) -> float:
+        if not isinstance(self._spec.latency_s, tuple):
+            return self._spec.latency_s
+        low, high = self._spec.latency_s
+        return low + (high - low) * self._draw(request, "latency", attempt)
+
+    def _answer(self, request: JsonObject) -> str:
+        answers = request["answers"]
+        assert isinstance(answers, list)
+        texts = [str(answer) for answer in answers]
+        if self._draw(request, "right") < self._spec.accuracy:
+            return texts[0]
+        which = self._draw(request, "which")
+        # an answer that happens to be the right one for this case would not be wrong
+        wrong = [text for text in texts[1:] if text != texts[0]]
+        return wrong[int(which * len(wrong))] if wrong else _wrong(texts[0], which)
+
+    def _draw(self, request: JsonObject, what: str, attempt: int = 1) -> float:
+        """Draw a number in 0..1 that is the same for the same case in every run and epoch."""
+        parts = [self._spec.seed, request["case"], what, attempt]
+        return int.from_bytes(digest(parts)[:7], "big") / 2**56
+
+    async def __aenter__(self) -> Self:
+        """Open nothing."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close nothing."""
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+def _wrong(right: str, drawn: float) -> str:
+    """Give an answer that looks like the right one and is not."""
+    if re.fullmatch(r"[A-Z]", right):
+        others = [letter for letter in "ABCD" if letter != right]
+        return others[int(drawn * len(others))]
+    numbers = list(_NUMBER.finditer(right))
+    if not numbers:
+        return "I am not sure."
+    last = numbers[-1]
+    near = str(int(last.group()) + 1 + int(drawn * 9))
+    return right[: last.start()] + near + right[last.end() :]
