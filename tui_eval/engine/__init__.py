@@ -1,0 +1,1 @@
+"""The engine: stage, generate, score, settle; one process for each active run."""

@@ -1,0 +1,116 @@
+"""What a launch would do, before it does it: what is there already, and what must be asked."""
+
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass
+
+from tui_eval.engine.changes import Changes
+from tui_eval.engine.plan import Wanted, latest
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.store.text import pack
+from tui_eval.suites.spec import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The trials of a launch, sorted by what the store has."""
+
+    cases: int
+    columns: int
+    epochs: int
+    trials: int
+    reusable: int
+    """Their outputs are there: nobody is asked."""
+    stale: int
+    """The suite's last run had the case, but asked otherwise."""
+    new: int
+    broken: int
+    """Their requests or checks cannot be rendered: they end in error."""
+    removed: int
+    """Trials of the suite's last full run that are wanted no more; 0 for a partial launch."""
+    why_stale: dict[str, int]
+    """What changed since that run, with how many stale trials it made so."""
+
+    @property
+    def calls(self) -> int:
+        """Requests that will be sent, further attempts aside."""
+        return self.stale + self.new
+
+
+def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> Account:
+    """Count what a launch would find; reads all of the data, writes nothing.
+
+    Args:
+        db: A connection to the store; None: there is no store yet.
+        suite: The suite as loaded.
+        settings: The launch's choices.
+
+    Raises:
+        SuiteError: the data has mistakes.
+    """
+    session = Session(suite, settings)
+    only = None
+    if db is not None and settings.only is not None:
+        only = latest(db, suite.name, None, settings.only)
+    before = _last_full_run(db, suite.name) if db is not None else None
+    reuse = suite.run.cache and not settings.fresh
+    reusable = stale = new = broken = known = 0
+    changed = None if db is None or before is None else Changes(db, before, suite)
+    why_stale: Counter[str] = Counter()
+    cases: int = 0
+    for want in session.wanted(only):
+        cases = want.case.seq + 1
+        was_there = db is not None and before is not None and _had(db, before, want)
+        known += was_there
+        if want.key is None or want.failure is not None:
+            broken += 1
+        elif reuse and db is not None and _output(db, want.key):
+            reusable += 1
+        elif was_there and changed is not None:
+            stale += 1
+            why_stale[changed.why(want)] += 1
+        else:
+            new += 1
+    removed = 0
+    if db is not None and before is not None and not settings.partial:
+        total = db.execute("SELECT total FROM runs WHERE id = ?", (before,)).fetchone()[0]
+        removed = max(0, int(total) - known)
+    return Account(
+        cases=cases,
+        columns=len(session.columns),
+        epochs=settings.epochs or suite.run.epochs,
+        trials=reusable + stale + new + broken,
+        reusable=reusable,
+        stale=stale,
+        new=new,
+        broken=broken,
+        removed=removed,
+        why_stale=dict(why_stale),
+    )
+
+
+def _last_full_run(db: sqlite3.Connection, suite: str) -> int | None:
+    row = db.execute(
+        "SELECT id FROM runs WHERE suite = ? AND partial = 0 AND staged = 1 ORDER BY id "
+        "DESC LIMIT 1",
+        (suite,),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _had(db: sqlite3.Connection, run: int, want: Wanted) -> bool:
+    found = db.execute(
+        "SELECT 1 FROM cases c JOIN columns k ON k.run = c.run AND k.name = ? "
+        "JOIN trials t ON t.run = c.run AND t.seq = c.seq AND t.col = k.idx AND t.epoch = ? "
+        "WHERE c.run = ? AND c.id = ?",
+        (want.column.name, want.epoch, run, pack(want.case.id)),
+    ).fetchone()
+    return found is not None
+
+
+def _output(db: sqlite3.Connection, key: bytes) -> bool:
+    found = db.execute(
+        "SELECT 1 FROM outputs WHERE generation_key = ? AND superseded = 0 LIMIT 1", (key,)
+    ).fetchone()
+    return found is not None

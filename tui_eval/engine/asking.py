@@ -1,0 +1,94 @@
+"""Asking something of a run, whether an engine works on it or not."""
+
+import sqlite3
+from pathlib import Path
+
+from tui_eval.engine import steering
+from tui_eval.engine.steering import Answer
+from tui_eval.model.json import JsonObject
+from tui_eval.model.states import RunState
+from tui_eval.store import reader, requests, runs
+from tui_eval.store.connection import open_writable
+from tui_eval.store.requests import Outcome, Verb
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import transact
+
+_WITHOUT_ENGINE = frozenset(
+    {Verb.CANCEL, Verb.CANCEL_RUN, Verb.STOP, Verb.PAUSE, Verb.CONTINUE, Verb.SET_LIMIT}
+)
+"""What an asker can settle where no engine works on the run; the others start one."""
+
+
+def ask(store: Path, run_id: int, verb: Verb, args: JsonObject | None = None) -> int:
+    """Write a request down; where no engine is alive and none is needed, do it.
+
+    Args:
+        store: The store's file.
+        run_id: The run.
+        verb: What is asked.
+        args: See `store.requests.ask`.
+
+    Returns:
+        The request's id. It is answered already, or an engine answers it, or (see
+        `needs_engine`) one must be started.
+    """
+    db = open_writable(store)
+    try:
+        return transact(db, lambda tx: _ask(tx, run_id, verb, args or {}))
+    finally:
+        db.close()
+
+
+def settle(store: Path, run_id: int, request_id: int) -> None:
+    """Do what was asked of an engine that went without an answer, where no engine is needed.
+
+    The request itself is answered: asked anew, the first one would meet the run's next engine.
+    """
+    db = open_writable(store)
+    try:
+        transact(db, lambda tx: _settle(tx, run_id, request_id))
+    finally:
+        db.close()
+
+
+def needs_engine(db: sqlite3.Connection, run_id: int, request_id: int) -> bool:
+    """Whether an engine must be started for a request to be answered."""
+    request = reader.request(db, request_id)
+    return request is not None and request.outcome is None and not reader.run(db, run_id).live
+
+
+def _ask(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> int:
+    request = requests.ask(tx, run_id, verb, args)
+    _settle(tx, run_id, request)
+    return request
+
+
+def _settle(tx: Tx, run_id: int, request_id: int) -> None:
+    """Answer a request, unless somebody has, or it takes an engine."""
+    request = reader.request(tx.db, request_id)
+    if request is None or request.outcome is not None or reader.run(tx.db, run_id).live:
+        return
+    verb = Verb(request.verb)
+    if verb in _WITHOUT_ENGINE:
+        answer = _without_engine(tx, run_id, verb, request.args)
+        requests.answer(tx, request_id, answer.outcome, answer.detail)
+
+
+def _without_engine(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer:
+    """Settle a request on a run nobody works on; the transaction is the lease."""
+    runs.recover(tx, run_id)
+    match verb:
+        case Verb.CANCEL:
+            trials = steering.selected(tx.db, run_id, args)
+            moved = steering.move_trials(verb, args)(tx, trials)
+            return steering.answer_for(tx, verb, trials, moved)
+        case Verb.CANCEL_RUN:
+            if reader.run(tx.db, run_id).state is RunState.CANCELLED:
+                return Answer(Outcome.ALREADY, "the run is cancelled")
+            return steering.cancel_run(tx, run_id)
+        case Verb.STOP:
+            if runs.move(tx, run_id, RunState.INTERRUPTED, reason="stopped", stopped_by="person"):
+                return Answer(Outcome.ACCEPTED, "its engine was gone")
+            return Answer(Outcome.ALREADY, "the run is not running")
+        case _:
+            return Answer(Outcome.CLOSED, "no engine works on this run; resume it first")

@@ -1,0 +1,188 @@
+"""Where requests are answered while the engine works."""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from tui_eval.engine import steering
+from tui_eval.engine.crew import Crew
+from tui_eval.engine.session import Session
+from tui_eval.engine.steering import Answer
+from tui_eval.model.states import RunState
+from tui_eval.store import reader, requests, runs
+from tui_eval.store.connection import Connection
+from tui_eval.store.requests import Outcome, Verb
+from tui_eval.store.rows import RequestRow
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import Writer
+
+_PORTION = 200
+"""Trials that are moved in one transaction; others' facts come in between."""
+_BEGINNING = frozenset({Verb.RETRY, Verb.RESCORE, Verb.RESUME, Verb.CONTINUE})
+"""What makes work: an engine on its way out leaves it alone, and says so as it goes."""
+
+log = logging.getLogger(__name__)
+
+
+class Desk:
+    """Takes a run's pending requests in order and answers each with a named outcome."""
+
+    def __init__(
+        self,
+        run: int,
+        reading: Connection,
+        writer: Writer,
+        crew: Crew,
+        stop: Callable[[RunState], None],
+        stopping: Callable[[], bool],
+        session: Session,
+    ) -> None:
+        """Open a desk.
+
+        Args:
+            run: The run.
+            reading: A read-only connection.
+            writer: Where answers go.
+            crew: Whom to tell.
+            stop: Stops the engine; told the run's state to leave behind.
+            stopping: Says whether the engine is on its way out.
+            session: What requests may change: scorers, caps.
+        """
+        self._run = run
+        self._reading = reading
+        self._writer = writer
+        self._crew = crew
+        self._stop = stop
+        self._stopping = stopping
+        self._session = session
+        self.paused = False
+
+    async def answer_pending(self) -> None:
+        """Answer all that is pending."""
+        for request in await self._reading.call(reader.requests, self._run):
+            if self._stopping() and request.verb in _BEGINNING:
+                continue
+            try:
+                await self._answer(request)
+            except ValueError as error:  # a request that makes no sense is its asker's mistake
+                await self._say(request, Answer(Outcome.CLOSED, str(error)))
+            log.info("request %d %s %s", request.id, request.verb, request.args)
+
+    async def _answer(self, request: RequestRow) -> None:
+        match Verb(request.verb):
+            case Verb.CANCEL | Verb.RETRY | Verb.RESCORE as verb:
+                await self._move_trials(request, verb)
+            case Verb.PAUSE:
+                await self._pause(request)
+            case Verb.CONTINUE:
+                await self._continue(request)
+            case Verb.RESUME:
+                await self._resume(request)
+            case Verb.STOP:
+                await self._say(request, Answer(Outcome.ACCEPTED, "stopping"))
+                self._stop(RunState.INTERRUPTED)
+            case Verb.CANCEL_RUN:
+                await self._cancel_run(request)
+            case Verb.SET_LIMIT:
+                await self._set_limit(request)
+
+    async def _move_trials(self, request: RequestRow, verb: Verb) -> None:
+        if verb is Verb.RESCORE and isinstance(request.args.get("scorer_specs"), list):
+            spec = self._session.use_scorers(list(request.args["scorer_specs"]))  # type: ignore[arg-type]
+            await self._writer.write(partial(runs.set_spec, run=self._run, spec=spec))
+        trials = await self._reading.call(steering.selected, self._run, request.args)
+        if verb is Verb.CANCEL:
+            self._crew.withdraw(trials)
+        move = steering.move_trials(verb, request.args)
+        moved = 0
+        for begin in range(0, len(trials), _PORTION):
+            portion = trials[begin : begin + _PORTION]
+            moved += await self._writer.write(partial(_apply, move=move, trials=portion))
+
+        def close(tx: Tx) -> None:
+            answer = steering.answer_for(tx, verb, trials, moved)
+            requests.answer(tx, request.id, answer.outcome, answer.detail)
+            if moved and verb is not Verb.CANCEL and not self.paused:
+                runs.move(tx, self._run, RunState.RUNNING)
+
+        await self._writer.write(close)
+        if moved:
+            self._crew.look_again()
+
+    async def _pause(self, request: RequestRow) -> None:
+        if self.paused:
+            await self._say(request, Answer(Outcome.ALREADY, "the run is paused"))
+            return
+        self.paused = True
+        self._crew.set_open(False)
+        await self._say(
+            request, Answer(Outcome.ACCEPTED), RunState.PAUSED, "paused by a person", "person"
+        )
+
+    async def _continue(self, request: RequestRow) -> None:
+        if not self.paused:
+            await self._say(request, Answer(Outcome.ALREADY, "the run is not paused"))
+            return
+        self.paused = False
+        await self._say(request, Answer(Outcome.ACCEPTED), RunState.RUNNING)
+        self._crew.set_open(True)
+
+    async def _resume(self, request: RequestRow) -> None:
+        row = await self._reading.call(reader.run, self._run)
+        if row.state is RunState.CANCELLED:
+            why = "the run was cancelled; retry its trials instead"
+            await self._say(request, Answer(Outcome.CLOSED, why))
+            return
+        settings = self._session.raise_caps(request.args)
+        await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
+        reopened = await self._writer.write(partial(steering.reopen, run=self._run))
+        self.paused = False
+        await self._say(
+            request, Answer(Outcome.ACCEPTED, f"{reopened} taken up again"), RunState.RUNNING
+        )
+        self._crew.set_open(True)
+        self._crew.look_again()
+
+    async def _cancel_run(self, request: RequestRow) -> None:
+        self._crew.set_open(False)
+        self._crew.withdraw(self._crew.hands())
+
+        def close(tx: Tx) -> None:
+            answer = steering.cancel_run(tx, self._run)
+            requests.answer(tx, request.id, answer.outcome, answer.detail)
+
+        await self._writer.write(close)
+        self._stop(RunState.CANCELLED)
+
+    async def _set_limit(self, request: RequestRow) -> None:
+        endpoint = str(request.args.get("endpoint"))
+        if endpoint not in self._crew.pools:
+            raise ValueError(f"this run has no endpoint {endpoint!r}")
+        now = self._crew.pools[endpoint].limiter.concurrency
+        by, to = request.args.get("by"), request.args.get("to")
+        wanted = int(str(to)) if to is not None else now + int(str(by or 0))
+        if wanted < 1:
+            raise ValueError("at least 1 call at once; pause the run to have none")
+        if self._crew.set_limit(endpoint, wanted, "set by a person"):
+            await self._say(request, Answer(Outcome.ACCEPTED, f"{now} → {wanted}"))
+        else:
+            await self._say(request, Answer(Outcome.ALREADY, f"it is {now}"))
+
+    async def _say(
+        self,
+        request: RequestRow,
+        answer: Answer,
+        state: RunState | None = None,
+        reason: str | None = None,
+        stopped_by: str | None = None,
+    ) -> None:
+        def write(tx: Tx) -> None:
+            requests.answer(tx, request.id, answer.outcome, answer.detail)
+            if state is not None:
+                runs.move(tx, self._run, state, reason=reason, stopped_by=stopped_by)
+
+        await self._writer.write(write)
+
+
+def _apply(tx: Tx, move: Callable[[Tx, Sequence[int]], int], trials: Sequence[int]) -> int:
+    return move(tx, trials)

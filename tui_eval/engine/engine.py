@@ -1,0 +1,372 @@
+"""One engine works on one run: takes its lease, stages it, runs it, lets go of it."""
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+from tui_eval.engine.crew import Crew
+from tui_eval.engine.desk import Desk
+from tui_eval.engine.permission import refusal
+from tui_eval.engine.plan import latest
+from tui_eval.engine.purse import Purse
+from tui_eval.engine.readiness import unready
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.engine.staging import StagingStoppedError, stage
+from tui_eval.model.output import Failure
+from tui_eval.model.states import RunState
+from tui_eval.providers.errors import UnavailableError
+from tui_eval.store import lease, reader, record, requests, runs
+from tui_eval.store.board import board, spent
+from tui_eval.store.connection import Connection, explain, put_away, readable, writable
+from tui_eval.store.errors import LeaseLostError
+from tui_eval.store.requests import Outcome, Verb
+from tui_eval.store.rows import RunRow
+from tui_eval.store.tx import Tx
+from tui_eval.store.work import open_count
+from tui_eval.store.writer import Writer, transact, transact_patiently
+from tui_eval.suites.errors import Mistake, SuiteError
+from tui_eval.suites.spec import Suite
+
+GRACE_S = 5.0
+"""Seconds that calls in flight have to end when the run is stopped."""
+_LOOK_S = 0.05
+_ORDERS = frozenset({Verb.STOP, Verb.PAUSE, Verb.CONTINUE, Verb.SET_LIMIT})
+"""What is asked of an engine, not of its run."""
+_STALL_LOOK_S = 0.5
+_NOTHING_LEFT = "no case is left to run"
+_WIDER = "choose fewer filters, or look at the data"
+
+log = logging.getLogger(__name__)
+
+
+class RunBusyError(Exception):
+    """Another engine works on the run."""
+
+
+class Engine:
+    """Hosts a run until nothing is open and nothing is asked."""
+
+    def __init__(
+        self,
+        store: Path,
+        run_id: int,
+        on_stall: Callable[[str | None], None] | None = None,
+    ) -> None:
+        """Make an engine for a run.
+
+        Args:
+            store: The store's file.
+            run_id: The run.
+            on_stall: Told why nothing can be written just now (a full disk, a lock), and None once
+                it goes on. It cannot be told in the store.
+        """
+        self._store = store
+        self._run = run_id
+        self._on_stall = on_stall or _log_stall
+        self._leave_as: RunState | None = None
+        """The state to leave behind once what is in flight has ended; None: work."""
+        self._halted: Failure | None = None
+        self._at_cap = False
+        self._aborted = False
+        self._turn = asyncio.Event()
+        self._crew: Crew | None = None
+
+    def stop(self) -> None:
+        """Begin nothing new, give what is in flight a short grace, leave the run resumable."""
+        self._stop(RunState.INTERRUPTED)
+
+    def abort(self) -> None:
+        """Like `stop`, without the grace."""
+        self._aborted = True
+        self._stop(RunState.INTERRUPTED)
+
+    async def run(self) -> None:
+        """Work until the run is settled, stopped, or cannot go on.
+
+        Raises:
+            RunBusyError: a live engine holds the run.
+            SuiteError: the data has mistakes; the run is `interrupted` with them as its reason.
+            UnavailableError: a target cannot even be described; likewise.
+            LeaseLostError: another engine took the run over meanwhile.
+            StoreError: the store cannot be used.
+        """
+        try:
+            await self._host()
+        except sqlite3.Error as error:
+            raise explain(self._store, error) from error
+
+    async def _host(self) -> None:
+        async with writable(self._store) as writing, readable(self._store) as reading:
+            number = await writing.call(transact, self._take)
+            if number is None:
+                raise RunBusyError("another engine works on this run")
+            row = await reading.call(reader.run, self._run)
+            suite = Suite.model_validate_json(await reading.call(reader.spec, self._run))
+            session = Session(suite, Settings.from_json(row.settings))
+            why_not = await asyncio.to_thread(refusal, suite, session.settings, staged=row.staged)
+            if why_not is not None:
+                await writing.call(transact, partial(self._refuse, why=why_not, word="trust"))
+                return
+            if missing := await reading.call(self._missing):
+                await writing.call(transact, partial(self._refuse, why=missing, word="unready"))
+                return
+            if not row.staged and not await self._stage(writing, row, session, number):
+                return
+            writer = Writer(writing, self._run, number)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(writer.run())
+                    try:
+                        await self._work(session, reading, writer)
+                    finally:
+                        writer.close()
+            except BaseExceptionGroup as group_:
+                # a lost lease fails every worker at once: one error says it
+                if group_.split(LeaseLostError)[1] is None:
+                    raise LeaseLostError("another engine has taken this run over") from None
+                raise
+            await writing.call(put_away)
+
+    def _take(self, tx: Tx) -> int | None:
+        recovering = lease.acquire(tx, self._run)
+        if recovering is not None:
+            lost = runs.recover(tx, self._run)
+            self._forget_orders(tx)
+            runs.begin(tx, self._run)
+            log.info("run %d taken by process %d, %d were in flight", self._run, os.getpid(), lost)
+        return recovering
+
+    def _missing(self, db: sqlite3.Connection) -> str:
+        """Say what is missing for what was asked; nothing: all is there."""
+        verbs = {request.verb for request in reader.requests(db, self._run)}
+        return "; ".join(unready(db, self._run, verbs))
+
+    def _refuse(self, tx: Tx, why: str, word: str) -> None:
+        """Leave a run that nobody here trusts, or that lacks what it needs, as it is."""
+        log.warning("%s", why)
+        for request in reader.requests(tx.db, self._run):
+            requests.answer(tx, request.id, Outcome.CLOSED, why)
+        self._let_go(tx, RunState.INTERRUPTED, why, word)
+
+    def _forget_orders(self, tx: Tx) -> None:
+        """Close what was asked of an engine that has gone: it would stop or pause this one."""
+        for request in reader.requests(tx.db, self._run):
+            if request.verb in _ORDERS:
+                requests.answer(tx, request.id, Outcome.CLOSED, "the engine it was meant for died")
+
+    async def _stage(self, writing: Connection, row: RunRow, session: Session, number: int) -> bool:
+        """Stage the run; False where it was stopped meanwhile."""
+        try:
+            await writing.call(self._stage_all, row, session, number, asyncio.get_running_loop())
+        except StagingStoppedError:
+            await writing.call(
+                transact, partial(self._let_go, to=RunState.INTERRUPTED, reason="stopped")
+            )
+            return False
+        except (SuiteError, UnavailableError) as error:
+            await writing.call(
+                transact,
+                partial(
+                    self._let_go, to=RunState.INTERRUPTED, reason=str(error), stopped_by="suite"
+                ),
+            )
+            raise
+        return True
+
+    def _stage_all(
+        self,
+        db: sqlite3.Connection,
+        row: RunRow,
+        session: Session,
+        number: int,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        settings = session.settings
+        only = None
+        if settings.only is not None:
+            only = latest(db, row.suite, row.id, settings.only)
+
+        def told(why: str | None) -> None:
+            loop.call_soon_threadsafe(self._on_stall, why)
+
+        def stopped() -> bool:
+            return self._leave_as is not None
+
+        def add_columns(tx: Tx) -> None:
+            runs.add_columns(tx, row.id, session.column_rows())
+
+        transact_patiently(db, add_columns, row.id, number, told=told, stopped=stopped)
+        trials = stage(
+            db,
+            row.id,
+            number,
+            session.wanted(only),
+            reuse=session.suite.run.cache and not settings.fresh,
+            stopped=stopped,
+            told=told,
+        )
+        if trials == 0:
+            raise SuiteError(
+                [Mistake(row.path or row.suite, None, "dataset", _NOTHING_LEFT, _WIDER)]
+            )
+
+    async def _work(self, session: Session, reading: Connection, writer: Writer) -> None:
+        async with AsyncExitStack() as opened:
+            purse = Purse(self._halt_at_cap)
+            crew = self._crew = session.crew(
+                self._run, reading, writer, opened, purse, self._halt, self._wake
+            )
+            desk = Desk(
+                self._run, reading, writer, crew, self._stop, lambda: self._stopping, session
+            )
+            await desk.answer_pending()  # a retry may be why this engine was started
+            if await writer.write(self._finish):
+                return
+            purse.open(
+                session.caps(),
+                (await reading.call(board, self._run))[0],
+                await reading.call(spent, self._run),
+            )
+            await writer.write(partial(self._start, limits=crew.limits(), paused=desk.paused))
+            async with asyncio.TaskGroup() as group:
+                group.create_task(crew.run())
+                background = [
+                    group.create_task(self._beat(writer)),
+                    group.create_task(self._listen(reading, desk)),
+                    group.create_task(self._watch_writer(writer)),
+                ]
+                crew.set_open(not desk.paused and self._halted is None)
+                await self._until_over(crew, writer)
+                for task in background:
+                    task.cancel()
+                crew.end()
+
+    def _start(self, tx: Tx, limits: dict[str, int], paused: bool) -> None:
+        runs.move(tx, self._run, RunState.RUNNING)
+        if paused:  # somebody asked for it while the run was staged
+            runs.move(
+                tx, self._run, RunState.PAUSED, reason="paused by a person", stopped_by="person"
+            )
+        for endpoint, concurrency in limits.items():
+            runs.add_limit(tx, self._run, endpoint, concurrency, "start")
+
+    async def _until_over(self, crew: Crew, writer: Writer) -> None:
+        """Wait for the moment to let go, and let go."""
+        while True:
+            if self._leave_as is not None:
+                await self._drain(crew)
+                await writer.write(partial(self._give_back, trials=crew.give_up()))
+                return
+            if self._halted is not None and not crew.busy:
+                if self._at_cap and await writer.write(self._finish):
+                    return  # it was reached by the last trial of all
+                await writer.write(partial(self._give_back, trials=crew.give_up()))
+                return
+            if crew.idle and await writer.write(self._finish):
+                return
+            if crew.idle:
+                crew.look_again()
+                await asyncio.sleep(_LOOK_S)
+            else:
+                await self._turn.wait()
+            self._turn.clear()
+
+    async def _drain(self, crew: Crew) -> None:
+        """Let what is in flight end, for a while."""
+        crew.set_open(False)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + GRACE_S
+        while crew.busy:
+            if self._aborted or loop.time() >= deadline or self._leave_as is RunState.CANCELLED:
+                crew.drop_calls()
+            await asyncio.sleep(_LOOK_S)
+
+    def _finish(self, tx: Tx) -> bool:
+        """Let go if no trial is open and nothing is asked; the look and the act are one."""
+        if open_count(tx.db, self._run) or reader.requests(tx.db, self._run):
+            return False
+        if reader.run(tx.db, self._run).state is not RunState.CANCELLED:
+            runs.move(tx, self._run, RunState.RUNNING)  # it may have had nothing to do at all
+        self._let_go(tx, RunState.DONE)
+        return True
+
+    def _give_back(self, tx: Tx, trials: Sequence[int]) -> None:
+        for trial in trials:
+            record.give_back(tx, trial)
+        for request in reader.requests(tx.db, self._run):
+            requests.answer(tx, request.id, Outcome.CLOSED, "the run has just stopped; ask again")
+        if self._halted is not None and self._leave_as is None:
+            self._let_go(tx, RunState.PAUSED, self._halted.message, self._halted.kind)
+        else:
+            self._let_go(tx, self._leave_as or RunState.INTERRUPTED, "stopped", "person")
+
+    def _let_go(
+        self, tx: Tx, to: RunState, reason: str | None = None, stopped_by: str | None = None
+    ) -> None:
+        if RunState(reader.run(tx.db, self._run).state) is not RunState.CANCELLED:
+            runs.move(tx, self._run, to, reason=reason, stopped_by=stopped_by)
+        runs.end(tx, self._run)
+        lease.release(tx, self._run)
+
+    async def _beat(self, writer: Writer) -> None:
+        while True:
+            await asyncio.sleep(lease.BEAT_S)
+            await writer.write(partial(lease.beat, run=self._run))
+
+    async def _listen(self, reading: Connection, desk: Desk) -> None:
+        seen = -1
+        while True:
+            version = await reading.call(reader.data_version)
+            if version != seen:
+                seen = version
+                await desk.answer_pending()
+                self._wake()
+            await asyncio.sleep(_LOOK_S)
+
+    async def _watch_writer(self, writer: Writer) -> None:
+        told: str | None = None
+        while True:
+            await asyncio.sleep(_STALL_LOOK_S)
+            if writer.stalled != told:
+                told = writer.stalled
+                self._on_stall(told)
+
+    def _halt(self, failure: Failure) -> None:
+        """Stop because every further trial would meet the same failure."""
+        if self._halted is None:
+            log.warning("cannot go on: %s", failure.message)
+            self._halted = failure
+        if self._crew is not None:
+            self._crew.set_open(False)
+        self._wake()
+
+    def _halt_at_cap(self, failure: Failure) -> None:
+        """Stop because a cap is reached; where nothing is left to do, that stops nothing."""
+        self._at_cap = self._at_cap or self._halted is None
+        self._halt(failure)
+
+    def _stop(self, leave_as: RunState) -> None:
+        if self._leave_as is None or leave_as is RunState.CANCELLED:
+            self._leave_as = leave_as
+        self._wake()
+
+    @property
+    def _stopping(self) -> bool:
+        """Whether nothing new is begun any more."""
+        return self._leave_as is not None or self._halted is not None
+
+    def _wake(self) -> None:
+        self._turn.set()
+
+
+def _log_stall(reason: str | None) -> None:
+    if reason is None:
+        log.warning("the store can be written again")
+    else:
+        log.warning("the store cannot be written (%s); waiting until it can", reason)

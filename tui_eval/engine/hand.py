@@ -1,0 +1,49 @@
+"""A trial in the engine's hands, from the moment a pool takes it to the commit that closes it."""
+
+import asyncio
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from tui_eval.model.output import Failure, Output
+from tui_eval.store.work import Work
+
+
+class Phase(Enum):
+    """How far a pool has come with a trial."""
+
+    READY = auto()
+    """Read ahead, not taken by a worker."""
+    STARTING = auto()
+    """Its attempt is being written down."""
+    CALLING = auto()
+    WAITING = auto()
+    """It backs off, without a worker."""
+    CLOSING = auto()
+    """What came of it is being written down."""
+
+
+@dataclass(slots=True, eq=False)
+class Hand:
+    """What the engine remembers of an open trial; the store knows the rest."""
+
+    work: Work
+    phase: Phase = Phase.READY
+    failures: int = 0
+    """Attempts that failed since it was taken."""
+    refused_after: int | None = None
+    """How many calls to its endpoint had succeeded when it was first refused for going too fast."""
+    waited_s: float | None = None
+    """Seconds it was told to wait before the next attempt; None: it was not."""
+    call: "asyncio.Task[Output | Failure] | None" = None
+    """The call in flight, or the opening of its target before it."""
+    sent_at: float | None = None
+    """When the last call left (monotonic seconds); None: it has not."""
+    withdrawn: bool = False
+    """A person took it away: whatever comes back is kept, but the trial is neither moved nor
+    scored; it may have been opened anew meanwhile, and then another hand has it."""
+
+    def withdraw(self) -> None:
+        """Take the trial out of the engine's hands; ends a call in flight."""
+        self.withdrawn = True
+        if self.call is not None:
+            self.call.cancel()

@@ -1,0 +1,254 @@
+"""The life of a trial: start → generate → record → score → settle.
+
+Each step says what is to be written down; the pool that drives it puts a trial's last step and
+the next trial's start into one transaction. A failure is a value all the way.
+"""
+
+import asyncio
+import random
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tui_eval.engine.hand import Hand, Phase
+from tui_eval.engine.limiter import Slot
+from tui_eval.engine.purse import Purse
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Score, tally
+from tui_eval.model.visible import visible_line
+from tui_eval.providers.keys import redact
+from tui_eval.providers.patience import Patience
+from tui_eval.store import record
+from tui_eval.store.tx import Tx
+
+
+class Asked(Protocol):
+    """What the journey needs of a target."""
+
+    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+        """Render the request of a case."""
+
+    async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
+        """Make one attempt."""
+
+
+class Marker(Protocol):
+    """What the journey needs of the scorers."""
+
+    def problem(self, column: Column, case: Case) -> Failure | None:
+        """Say what is wrong with a case's scorers before anything is asked of a target."""
+
+    def scores(
+        self, column: Column, case: Case, output: Output, kept: Sequence[Score]
+    ) -> list[Score] | Failure:
+        """Give the scores that are still missing, beside those that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a trial's step leaves behind."""
+
+    write: Callable[[Tx], None]
+    """The facts, to be committed."""
+    again_in: float | None = None
+    """Seconds until the trial is tried again; None: it is out of the engine's hands."""
+    unreachable: bool = False
+    """Whether the endpoint has never answered anybody: others would meet the same."""
+
+
+class Journey:
+    """Takes trials of any column from one state to the next."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        targets: Mapping[str, Asked],
+        marker: Marker,
+        patience: Patience,
+        timeout_s: float,
+        patience_s: float,
+        ready: Callable[[str], Awaitable[Failure | None]],
+        purse: Purse,
+        on_fatal: Callable[[Failure], None],
+    ) -> None:
+        """Put a journey together.
+
+        Args:
+            columns: The run's columns by their index.
+            targets: The targets by name.
+            marker: The suite's scorers.
+            patience: Decides whether and when a failed attempt is followed by another.
+            timeout_s: Seconds for one attempt, where the case names none.
+            patience_s: Seconds to wait for an endpoint that refuses everybody.
+            ready: Opens a target where it is not open yet; gives why it cannot be.
+            purse: Adds up what the run takes.
+            on_fatal: Told of a failure that every trial of the endpoint would meet.
+        """
+        self._columns = columns
+        self._targets = targets
+        self.marker = marker
+        self._patience = patience
+        self._timeout_s = timeout_s
+        self._patience_s = patience_s
+        self._ready = ready
+        self._purse = purse
+        self._on_fatal = on_fatal
+        self._rng = random.Random()  # noqa: S311 - jitter, not a secret
+
+    def start(self, hand: Hand, tx: Tx) -> int | None:
+        """Write down that a request is about to leave; None where the trial is open no more."""
+        queued = max(0.0, tx.now - hand.work.since) if hand.waited_s is None else None
+        return record.start_attempt(tx, hand.work.trial, queue_s=queued, wait_s=hand.waited_s)
+
+    async def generate(self, hand: Hand, attempt: int, slot: Slot) -> Step:
+        """Make one attempt and say what came of it."""
+        reply = await self._reply(hand)
+        call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
+        if reply is None:
+            return self._given_up(hand, attempt, call_s)
+        own = _is_own_trouble(hand, reply, slot)
+        slot.heard(reply, own=own)
+        if isinstance(reply, Failure):
+            return self._failed(hand, attempt, reply, call_s, None if own else slot.paused_s)
+        return self._answered(hand, attempt, reply, call_s)
+
+    def unsent(self, attempt: int) -> Step:
+        """Say that an attempt was written down and withdrawn before it left."""
+        return Step(lambda tx: record.drop_attempt(tx, attempt, "cancelled", None))
+
+    def score(self, hand: Hand, output: Output) -> Step:
+        """Score an output that is in the store already."""
+        hand.phase = Phase.CLOSING
+        scored = self._scored(hand, output)
+        trial = hand.work.trial
+        return Step(lambda tx: _close(tx, hand, trial, scored))
+
+    async def _reply(self, hand: Hand) -> Output | Failure | None:
+        """Make one attempt; None where it was ended from outside."""
+        hand.sent_at = None
+        hand.phase = Phase.CALLING
+        hand.call = asyncio.ensure_future(self._ask(hand))
+        try:
+            return await hand.call
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():
+                raise  # the worker itself is being ended
+            return None
+        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+            return _bug()
+        finally:
+            hand.call = None
+            hand.phase = Phase.CLOSING
+
+    async def _ask(self, hand: Hand) -> Output | Failure:
+        """Open the target where nobody has yet, and ask it."""
+        work = hand.work
+        column = self._columns[work.col]
+        if (unready := await self._ready(column.target)) is not None:
+            return unready
+        target = self._targets[column.target]
+        request = target.request(column, work.case)
+        if isinstance(request, Failure):
+            return request
+        if (problem := self.marker.problem(column, work.case)) is not None:
+            return problem  # an answer could not be scored: nobody is asked for it
+        timeout_s = self._timeout_s if work.case.timeout is None else work.case.timeout
+        hand.sent_at = time.monotonic()
+        return await target.generate(request, timeout_s=timeout_s)
+
+    def _given_up(self, hand: Hand, attempt: int, call_s: float) -> Step:
+        trial, withdrawn = hand.work.trial, hand.withdrawn
+
+        def write(tx: Tx) -> None:
+            record.drop_attempt(tx, attempt, "cancelled", call_s)
+            if not withdrawn:
+                record.give_back(tx, trial)
+
+        return Step(write)
+
+    def _failed(
+        self, hand: Hand, attempt: int, failure: Failure, call_s: float, paused_s: float | None
+    ) -> Step:
+        """Decide whether a failed attempt is followed by another, and when."""
+        trial = hand.work.trial
+        if failure.kind == "rate_limit" and paused_s is not None:
+            # the endpoint refuses everybody: waiting that out uses up no retry
+            if paused_s > self._patience_s:
+                failure = replace(failure, retryable=False, fatal=True)
+            tries = f"the endpoint has refused everything for {paused_s:.0f} s"
+        else:
+            hand.failures += 1
+            tries = f"try {hand.failures + 1}/{self._patience.retries + 1}"
+        pause = self._patience.pause_before_next(failure, hand.failures, self._rng)
+        if pause is None:
+            if failure.fatal:
+                self._on_fatal(failure)
+            self._purse.errored()
+
+            def close(tx: Tx) -> None:
+                record.fail_attempt(tx, attempt, failure, call_s)
+                record.fail_trial(tx, trial, failure)
+
+            return Step(close)
+        why = f"{failure.status or failure.kind}, {tries}"
+
+        def wait(tx: Tx) -> None:
+            record.fail_attempt(tx, attempt, failure, call_s)
+            record.wait(tx, trial, why, tx.now + pause)
+
+        return Step(wait, again_in=pause, unreachable=failure.fatal)
+
+    def _answered(self, hand: Hand, attempt: int, output: Output, call_s: float) -> Step:
+        trial, key = hand.work.trial, hand.work.key
+        self._purse.paid(output)
+        scored = self._scored(hand, output)
+
+        def write(tx: Tx) -> None:
+            if record.answer(tx, attempt, trial, key, output, call_s):
+                _close(tx, hand, trial, scored)
+
+        return Step(write)
+
+    def _scored(self, hand: Hand, output: Output) -> list[Score] | Failure:
+        try:
+            return self.marker.scores(
+                self._columns[hand.work.col], hand.work.case, output, hand.work.kept or ()
+            )
+        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+            return _bug()
+
+
+def _is_own_trouble(hand: Hand, reply: Output | Failure, slot: Slot) -> bool:
+    """Whether a refusal (429) is about this trial and not about everybody."""
+    if not isinstance(reply, Failure) or reply.kind != "rate_limit":
+        return False
+    if hand.refused_after is None:
+        hand.refused_after = slot.successes
+    if slot.only_refused_left():
+        slot.lift()
+        return True
+    return slot.successes > hand.refused_after
+
+
+def _close(tx: Tx, hand: Hand, trial: int, scored: list[Score] | Failure) -> None:
+    if hand.withdrawn:
+        return
+    if isinstance(scored, Failure):
+        record.fail_trial(tx, trial, scored)
+        return
+    kept = hand.work.kept
+    if record.settle(tx, trial, tally([*(kept or ()), *scored])):
+        record.add_scores(tx, trial, scored, fresh=kept is None)
+
+
+def _bug() -> Failure:
+    trace = redact(traceback.format_exc())
+    last = trace.strip().rsplit("\n", 1)[-1]
+    return Failure(
+        "bug", f"a bug in tui-eval, please report it: {visible_line(last, 200)}\n{trace}"
+    )

@@ -1,0 +1,27 @@
+"""Generation keys: which output a trial wants."""
+
+import hashlib
+
+from tui_eval.model.json import JsonObject, digest
+
+
+def request_key(identity: JsonObject, request: JsonObject) -> bytes:
+    """Give the key of a request to a target, before epoch and occurrence (32 bytes).
+
+    Args:
+        identity: What the target is, as far as it changes answers: kind, URL, model, parameters.
+        request: The rendered request.
+    """
+    return digest([identity, request])
+
+
+def generation_key(request: bytes, epoch: int, occurrence: int) -> bytes:
+    """Give the key of one trial's output (32 bytes).
+
+    Args:
+        request: The key of its request.
+        epoch: From 0.
+        occurrence: How many equal requests of the same epoch came before it in the run, so that
+            two equal prompts stay independent.
+    """
+    return hashlib.sha256(b"%b %d %d" % (request, epoch, occurrence)).digest()

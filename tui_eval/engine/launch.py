@@ -1,0 +1,96 @@
+"""Making a run, and starting an engine of its own for it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import tui_eval
+from tui_eval.engine.permission import permitted
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.store import runs
+from tui_eval.store.connection import open_writable
+from tui_eval.store.writer import transact
+from tui_eval.suites.consent import engine_environment
+from tui_eval.suites.spec import Suite
+
+
+def create(
+    store: Path,
+    suite: Suite,
+    settings: Settings,
+    *,
+    path: str | None = None,
+    label: str | None = None,
+) -> int:
+    """Write a run down, in state `pending`, with its frozen suite; quick whatever its size.
+
+    Args:
+        store: The store's file.
+        suite: The suite as loaded.
+        settings: What was chosen beside it.
+        path: The file the suite came from, for showing.
+        label: A name a person gave the run.
+
+    Returns:
+        The run's id.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    settings = permitted(suite, settings)  # who loaded the suite was allowed to
+    db = open_writable(store)
+    try:
+        return transact(
+            db,
+            lambda tx: runs.create(
+                tx,
+                suite=suite.name,
+                path=path,
+                label=label,
+                spec=suite.model_dump_json(),
+                settings=settings.as_json(),
+                partial=settings.partial,
+            ),
+        )
+    finally:
+        db.close()
+
+
+def problems(suite: Suite, settings: Settings) -> list[str]:
+    """Say what must be put right before a run can start: one line each, for a person."""
+    return Session(suite, settings).problems()
+
+
+def spawn(store: Path, run_name: str) -> int:
+    """Start an engine for a run as a process of its own; give its process id.
+
+    It has a session of its own, so that closing the terminal does not end it, no standard input,
+    and a log file beside the store.
+    """
+    log = log_file(store, run_name)
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as out:
+        process = subprocess.Popen(  # noqa: S603 - our own program, arguments as a list
+            # -P: nothing is imported from the folder one happens to be in
+            [sys.executable, "-P", "-m", "tui_eval", "engine", run_name, "--store", str(store)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            env={**os.environ, **engine_environment(), "PYTHONPATH": _import_path()},
+            close_fds=True,
+        )
+    return process.pid
+
+
+def _import_path() -> str:
+    """Give the import path on which the engine is this very program, installed or not."""
+    ours = str(Path(tui_eval.__file__).parents[1])
+    return os.pathsep.join([ours, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def log_file(store: Path, run_name: str) -> Path:
+    """Give where the engine of a run writes its log."""
+    return store.parent / "logs" / f"{run_name}.log"

@@ -1,0 +1,265 @@
+"""How many calls one endpoint may have at once, and when it is left alone.
+
+Nothing here waits or talks: the pool asks `may_start`, takes a `slot`, and sleeps until `again_at`.
+All times are monotonic seconds.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tui_eval.engine.budget import Budget
+from tui_eval.model.output import Failure, Output
+
+FIRST = 4
+"""Where `auto` starts."""
+MOST = 1000
+"""Where `auto` ends."""
+COOL_DOWN_S = 1.0
+"""Seconds in which several refusals cut the limit once."""
+LAST_ONES_S = 10.0
+"""Seconds in which the last trials of a run are waited for as if everybody were refused."""
+PROBE_S = 0.5
+"""Seconds between two probes of a paused endpoint at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitChange:
+    """A limit that is in force from now on."""
+
+    endpoint: str
+    concurrency: int
+    reason: str
+
+
+class Slot:
+    """The right to make one call."""
+
+    def __init__(self, limiter: "Limiter", nothing_untried: Callable[[], bool]) -> None:
+        self._limiter = limiter
+        self._nothing_untried = nothing_untried
+
+    def only_refused_left(self) -> bool:
+        """Whether an endpoint that answered others is asked only by trials that it refuses.
+
+        After some seconds in which none got through, that is their trouble and not everybody's.
+        """
+        waited = self.paused_s
+        return (
+            self.successes > 0
+            and waited is not None
+            and waited > LAST_ONES_S
+            and self._nothing_untried()
+        )
+
+    def lift(self) -> None:
+        """End the endpoint's pause: it does not refuse everybody."""
+        self._limiter.lift()
+
+    def heard(self, reply: Output | Failure, *, own: bool = False) -> None:
+        """Tell the limiter what came of the call (see `Limiter.heard`)."""
+        self._limiter.heard(reply, time.monotonic(), own=own)
+
+    @property
+    def successes(self) -> int:
+        """How many calls to the endpoint have succeeded so far."""
+        return self._limiter.successes
+
+    @property
+    def paused_s(self) -> float | None:
+        """For how many seconds the endpoint has been left alone; None: it is not."""
+        since = self._limiter.paused_since
+        return None if since is None else time.monotonic() - since
+
+
+class Limiter:
+    """A ceiling on the calls in flight to one endpoint, shared by all its targets.
+
+    Fixed, the ceiling moves only when a person moves it. With `auto` it starts low and doubles
+    with each clean round until the first refusal, which halves it; from then on it creeps up by
+    one a round (additive increase, multiplicative decrease: Chiu and Jain, 1989). A round is as
+    many successes as the ceiling is high, and counts only if the ceiling was reached in it.
+
+    Either way, an endpoint that refuses a call when nothing has succeeded since its last refusal
+    is paused: one probe at a time from then on, until a call succeeds; after that the calls in
+    flight grow again from what they are, so that no herd follows.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        concurrency: int | None,
+        on_change: Callable[[LimitChange], None],
+        *,
+        rpm: int | None = None,
+        tpm: int | None = None,
+    ) -> None:
+        """Make a limiter.
+
+        Args:
+            endpoint: Whom it is for.
+            concurrency: The fixed ceiling; None: `auto`.
+            on_change: Told of every change and pause.
+            rpm: Requests in a minute at most; None: no budget.
+            tpm: Tokens in a minute at most, read and produced; None: no budget.
+        """
+        self.endpoint = endpoint
+        self.auto = concurrency is None
+        self.concurrency = FIRST if concurrency is None else concurrency
+        self.in_flight = 0
+        self.successes = 0
+        self.paused_since: float | None = None
+        """When the endpoint was left alone; None: it is not."""
+        self._on_change = on_change
+        self._doubling = True
+        self._successes = 0
+        self._was_bound = False
+        self._cut_at = float("-inf")
+        self._succeeded_since = True
+        self._probe_at = 0.0
+        self._ramp = self.concurrency
+        self._requests = None if rpm is None else Budget(rpm)
+        self._tokens = None if tpm is None else Budget(tpm)
+        self._call_tokens = 0.0
+
+    def set(self, concurrency: int, reason: str) -> bool:
+        """Move the ceiling by hand; False where it was so already or would be below 1."""
+        if concurrency < 1 or concurrency == self.concurrency:
+            return False
+        self.auto = False
+        self._ramp = max(concurrency, self._ramp)
+        self._move(concurrency, reason)
+        return True
+
+    def may_start(self, now: float) -> bool:
+        """Whether a call may leave now."""
+        if self.paused_since is not None:
+            return self.in_flight == 0 and now >= self._probe_at
+        if self._tokens is not None and not self._call_tokens and self.in_flight:
+            return False  # the first call tells how many tokens one takes
+        return self.in_flight < min(self.concurrency, self._ramp) and self._budget_wait(now) <= 0
+
+    def again_at(self, now: float) -> float | None:
+        """When `may_start` may change by time alone; None: it waits for a call to end."""
+        if self.paused_since is not None:
+            return None if self.in_flight else self._probe_at
+        wait = self._budget_wait(now)
+        return now + wait if wait > 0 else None
+
+    def _budget_wait(self, now: float) -> float:
+        """Give the seconds until the budgets allow a call as large as the usual one."""
+        requests = 0.0 if self._requests is None else self._requests.wait_s(1, now)
+        tokens = 0.0 if self._tokens is None else self._tokens.wait_s(round(self._call_tokens), now)
+        return max(requests, tokens)
+
+    @property
+    def throttled(self) -> bool:
+        """Whether fewer calls may leave than the ceiling allows."""
+        return (
+            self.paused_since is not None
+            or self._ramp < self.concurrency
+            or self._tokens is not None
+        )
+
+    @contextmanager
+    def slot(self, nothing_untried: Callable[[], bool] = lambda: False) -> Iterator["Slot"]:
+        """Count a call from now until the block ends.
+
+        Args:
+            nothing_untried: Tells whether every trial that is left was asked before.
+        """
+        self._started(time.monotonic())
+        try:
+            yield Slot(self, nothing_untried)
+        finally:
+            self.in_flight -= 1
+
+    def _started(self, now: float) -> None:
+        self.in_flight += 1
+        if self._requests is not None:
+            self._requests.spend(1, now)
+        if self._tokens is not None:
+            self._tokens.spend(round(self._call_tokens), now)
+        if self.in_flight >= self.concurrency:
+            self._was_bound = True
+        if self.paused_since is not None:
+            self._probe_at = now + PROBE_S
+
+    def lift(self) -> None:
+        """End a pause because it is not everybody who is refused."""
+        if self.paused_since is not None:
+            self.paused_since = None
+            self._ramp = self.concurrency
+            self._succeeded_since = True
+            self._tell("answered others: what it still refuses fails by itself")
+
+    def heard(self, reply: Output | Failure, now: float, *, own: bool = False) -> None:
+        """Learn from what a call came back with.
+
+        Args:
+            reply: What came back.
+            now: When.
+            own: Others have succeeded since this trial was first refused: a refusal is its own
+                trouble, and says nothing about the endpoint.
+        """
+        if isinstance(reply, Output):
+            self._learn_tokens(reply, now)
+            self._succeeded(now)
+        elif reply.kind == "rate_limit":
+            self._refused(reply, now, own)
+
+    def _learn_tokens(self, reply: Output, now: float) -> None:
+        """Spend what a call took beyond the guess, and guess better."""
+        if self._tokens is None:
+            return
+        took = (reply.usage.input or 0) + (reply.usage.output or 0)
+        self._tokens.spend(took - round(self._call_tokens), now)
+        self._call_tokens += (took - self._call_tokens) / (8 if self._call_tokens else 1)
+
+    def _succeeded(self, now: float) -> None:
+        self.successes += 1
+        self._succeeded_since = True
+        if self.paused_since is not None:
+            seconds = now - self.paused_since
+            self.paused_since = None
+            self._ramp = max(1, self.in_flight - 1)
+            self._tell(f"answers again after {seconds:.0f} s")
+        self._ramp = min(self._ramp + 1, max(self.concurrency, 1))
+        self._successes += 1
+        if self.auto and self._successes >= self.concurrency:
+            if self._was_bound and self.concurrency < MOST:
+                more = self.concurrency * 2 if self._doubling else self.concurrency + 1
+                self._move(min(more, MOST), "a clean round")
+            self._successes = 0
+            self._was_bound = False
+
+    def _refused(self, failure: Failure, now: float, own: bool) -> None:
+        asked = failure.retry_after_s or 0.0
+        if own:
+            return
+        if self.paused_since is not None:
+            self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
+        elif not self._succeeded_since:
+            self.paused_since = now
+            self._probe_at = now + max(PROBE_S, asked)
+            self._tell("refuses everything: paused, one probe at a time")
+        self._succeeded_since = False
+        self._successes = 0
+        self._doubling = False
+        if self.auto and now - self._cut_at >= max(COOL_DOWN_S, asked):
+            self._cut_at = now
+            self._move(max(1, self.concurrency // 2), "rate limited (429)")
+
+    def _move(self, concurrency: int, reason: str) -> None:
+        if concurrency == self.concurrency:
+            return
+        if self._ramp >= self.concurrency:
+            self._ramp = concurrency
+        self.concurrency = concurrency
+        self._successes = 0
+        self._was_bound = False
+        self._tell(reason)
+
+    def _tell(self, reason: str) -> None:
+        self._on_change(LimitChange(self.endpoint, self.concurrency, reason))

@@ -1,0 +1,257 @@
+"""The workers of one endpoint: a bounded set that takes trials from a stream."""
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from tui_eval.engine.feed import Feed
+from tui_eval.engine.hand import Hand, Phase
+from tui_eval.engine.journey import Journey, Step
+from tui_eval.engine.limiter import Limiter
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import Writer
+
+MAX_WAITING = 1000
+"""Trials that back off at once at most; beyond that nothing new is begun."""
+_FLUSH_AT = 64
+
+
+class Pool:
+    """Keeps as many trials on their journey as the endpoint's limiter allows.
+
+    A worker carries the facts of its last trial along until it knows the next one, so that both
+    are one transaction; where there is no next one they are written at once. A trial that backs
+    off gives its worker up.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        limiter: Limiter,
+        journey: Journey,
+        writer: Writer,
+        hands: dict[int, Hand],
+        on_idle: Callable[[], None],
+    ) -> None:
+        self.feed = feed
+        self.limiter = limiter
+        self._journey = journey
+        self._writer = writer
+        self._hands = hands
+        self._on_idle = on_idle
+        self._waiting: list[tuple[float, int, Hand]] = []
+        self._order = itertools.count()
+        self._busy = 0
+        self._workers = 0
+        self._open = False
+        self._ended = False
+        self._refilling = False
+        self._unreachable = False
+        """Whether the last attempt found nobody: those that back off find out for all others."""
+        self._news = asyncio.Event()
+        self._hungry = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to do, as far as the store was read."""
+        return (
+            not self._busy
+            and all(hand.withdrawn for _, _, hand in self._waiting)
+            and not len(self.feed)
+            and self.feed.at_end
+            and not self._refilling
+        )
+
+    @property
+    def busy(self) -> int:
+        """Workers with a trial."""
+        return self._busy
+
+    async def run(self) -> None:
+        """Work until `end`."""
+        async with asyncio.TaskGroup() as self._group:
+            self._group.create_task(self._keep_fed())
+            self.staff()
+
+    def staff(self) -> None:
+        """Bring the number of workers to the limit; workers above it leave by themselves."""
+        while self._group is not None and self._workers < self.limiter.concurrency:
+            self._workers += 1
+            self._group.create_task(self._work())
+        self._tell()
+
+    def set_open(self, dispatching: bool) -> None:
+        """Begin new attempts, or begin none until told otherwise; those in flight go on."""
+        self._open = dispatching
+        self._hungry.set()
+        self._tell()
+
+    def look_again(self) -> None:
+        """Look for open trials from the beginning: a request has opened some."""
+        self.feed.rewind()
+        self._hungry.set()
+
+    def end(self) -> None:
+        """Let all workers leave; whoever has a trial finishes it first."""
+        self._open = False
+        self._ended = True
+        self._hungry.set()
+        self._tell()
+
+    async def _work(self) -> None:
+        unwritten: list[tuple[Hand, Step]] = []
+        try:
+            while not self._may_leave():
+                hand = self._take()
+                if hand is None:
+                    await self._write(unwritten)
+                    await self._pause()
+                    continue
+                self._busy += 1
+                try:
+                    step = await self._advance(hand, unwritten)
+                finally:
+                    self._busy -= 1
+                if step is not None:
+                    unwritten.append((hand, step))
+                    if step.again_in is not None or len(unwritten) >= _FLUSH_AT:
+                        await self._write(unwritten)
+        finally:
+            self._workers -= 1
+            await self._write(unwritten)
+
+    def _may_leave(self) -> bool:
+        return self._ended or self._workers > self.limiter.concurrency
+
+    async def _advance(self, hand: Hand, unwritten: list[tuple[Hand, Step]]) -> Step | None:
+        if hand.work.output is not None:
+            return self._journey.score(hand, hand.work.output)
+        hand.phase = Phase.STARTING
+        with self.limiter.slot(self._nothing_untried) as slot:
+            attempt = await self._write(unwritten, starting=hand)
+            if attempt is None:  # cancelled before it was its turn, and perhaps opened again since
+                self._let_go(hand)
+                self.look_again()
+                return None
+            if hand.withdrawn:  # cancelled while its start was written
+                return self._journey.unsent(attempt)
+            step = await self._journey.generate(hand, attempt, slot)
+        self._unreachable = step.unreachable
+        if self._workers < self.limiter.concurrency:
+            self.staff()  # the limit found out that more is possible
+        elif self.limiter.throttled:
+            self._tell()  # others may start now
+        return step
+
+    async def _write(
+        self, unwritten: list[tuple[Hand, Step]], starting: Hand | None = None
+    ) -> int | None:
+        """Commit the steps not written yet, and the start of a trial, as one transaction."""
+        if not unwritten and starting is None:
+            return None
+        steps = list(unwritten)
+        unwritten.clear()
+
+        def unit(tx: Tx) -> int | None:
+            for _, step in steps:
+                step.write(tx)
+            return None if starting is None else self._journey.start(starting, tx)
+
+        # no slot is given back while facts are still under way: counted as busy
+        self._busy += 1
+        try:
+            attempt = await self._writer.write(unit)
+        finally:
+            self._busy -= 1
+        for hand, step in steps:
+            if step.again_in is None or hand.withdrawn:
+                self._let_go(hand)
+            else:
+                self._wait(hand, step.again_in)
+        return attempt
+
+    def _wait(self, hand: Hand, seconds: float) -> None:
+        hand.phase = Phase.WAITING
+        hand.waited_s = seconds
+        due = time.monotonic() + seconds
+        heapq.heappush(self._waiting, (due, next(self._order), hand))
+        self._tell()
+
+    def _let_go(self, hand: Hand) -> None:
+        self._hands.pop(hand.work.trial, None)
+        if hand.withdrawn:
+            self.look_again()  # it may have been opened again meanwhile
+        self._tell_if_idle()
+
+    def _take(self) -> Hand | None:
+        if not self._open:
+            return None
+        now = time.monotonic()
+        to_call = self.limiter.may_start(now)
+        while to_call and self._waiting and self._waiting[0][0] <= now:
+            hand = heapq.heappop(self._waiting)[2]
+            if not hand.withdrawn:  # what was withdrawn is out of hand already
+                return hand
+        if self._crowded():
+            return None
+        hand_or_none = self.feed.take(to_call=to_call)
+        if self.feed.wants(self.limiter.concurrency):
+            self._hungry.set()
+        return hand_or_none
+
+    async def _pause(self) -> None:
+        """Sleep until there may be something to take."""
+        now = time.monotonic()
+        to_call = self.limiter.may_start(now)
+        if self._may_leave() or (to_call and self._open and len(self.feed) and not self._crowded()):
+            return
+        self._tell_if_idle()
+        due = self._waiting[0][0] if self._waiting and to_call else self.limiter.again_at(now)
+        timeout = None if due is None or not self._open else max(0.0, due - now)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._news.wait()
+
+    def _nothing_untried(self) -> bool:
+        return self.feed.at_end and not len(self.feed)
+
+    def _crowded(self) -> bool:
+        return len(self._waiting) >= MAX_WAITING or (self._unreachable and bool(self._waiting))
+
+    async def _keep_fed(self) -> None:
+        while not self._ended:
+            await self._hungry.wait()
+            self._hungry.clear()
+            while not self._ended and self._open and self.feed.wants(self.limiter.concurrency):
+                self._refilling = True
+                try:
+                    await self.feed.refill(self._portion())
+                finally:
+                    self._refilling = False
+                self._tell()
+            self._tell_if_idle()
+
+    def _portion(self) -> int:
+        return max(64, 2 * self.limiter.concurrency)
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _tell_if_idle(self) -> None:
+        if self.idle:
+            self._on_idle()
+
+    def give_up(self) -> list[Hand]:
+        """Let go of what backs off or was read ahead; give the former: it runs in the store."""
+        waiting = [hand for _, _, hand in self._waiting if not hand.withdrawn]
+        self._waiting.clear()
+        for hand in waiting:
+            self._hands.pop(hand.work.trial, None)
+        while (ready := self.feed.take()) is not None:
+            self._hands.pop(ready.work.trial, None)
+        return waiting

@@ -1,0 +1,40 @@
+"""Whether targets could be asked just now, where a run is to be taken up again.
+
+Looked at before anything moves: a retry without the key it needs would put aside an output and get
+an error for it.
+"""
+
+import sqlite3
+from collections.abc import Collection
+
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.store import reader
+from tui_eval.store.board import board
+from tui_eval.store.requests import Verb
+from tui_eval.suites.spec import Suite
+
+
+def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list[str]:
+    """Say what must be put right before these requests can be met: one line each, for a person.
+
+    Args:
+        db: A connection to the store.
+        run_id: The run.
+        verbs: What is asked of it.
+
+    Returns:
+        Keys that are not set and models that are not there; empty: nothing, or nobody needs any.
+    """
+    if not _asks_targets(db, run_id, verbs):
+        return []
+    suite = Suite.model_validate_json(reader.spec(db, run_id))
+    return Session(suite, Settings.from_json(reader.run(db, run_id).settings)).problems()
+
+
+def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
+    if Verb.RETRY in verbs:
+        return True
+    counts, _ = board(db, run_id)
+    unfinished = not reader.run(db, run_id).staged or counts.queued or counts.running
+    return Verb.RESUME in verbs and bool(unfinished or counts.error)

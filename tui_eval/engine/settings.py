@@ -1,0 +1,56 @@
+"""What a person chooses when launching a run, beside the suite itself; frozen with the run."""
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from tui_eval.model.json import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The choices of one launch. An empty tuple or None leaves it to the suite."""
+
+    targets: tuple[str, ...] = ()
+    """Names of the targets to run; empty: all."""
+    cases: tuple[str, ...] = ()
+    """Ids of the cases to run; empty: all."""
+    tags: tuple[str, ...] = ()
+    """Only cases with one of these tags; empty: all."""
+    limit: int | None = None
+    """Only so many cases, the first ones."""
+    sample: int | None = None
+    """Only so many cases, drawn with the dataset's seed."""
+    only: str | None = None
+    """Only cases whose latest verdict in this store is so: `failed`, `errors`, `ungraded`."""
+    epochs: int | None = None
+    concurrency: int | Literal["auto"] | None = None
+    """For every endpoint."""
+    max_cost_usd: float | None = None
+    """In place of the suite's; raised when a run is resumed."""
+    max_tokens: int | None = None
+    fresh: bool = False
+    """Use no output of an earlier run."""
+    changed_dataset: bool = False
+    """A `--set` changed which cases there are."""
+    permit: str | None = None
+    """The mark that its maker was trusted with what the suite wants, see `engine.permission`."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run leaves cases or targets of its suite out."""
+        narrowed = self.targets or self.cases or self.tags or self.only or self.changed_dataset
+        return bool(narrowed) or self.limit is not None or self.sample is not None
+
+    def as_json(self) -> dict[str, object]:
+        """Give what the run's row keeps: only what was chosen."""
+        return {
+            name: value for name, value in asdict(self).items() if value not in ((), None, False)
+        }
+
+    @classmethod
+    def from_json(cls, kept: JsonObject) -> "Settings":
+        """Read back what `as_json` gave."""
+        values: dict[str, object] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
+        }
+        return cls(**values)  # type: ignore[arg-type]  # written by as_json alone
