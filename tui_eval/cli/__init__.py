@@ -1,0 +1,1 @@
+"""Commands: the only place where the parts are wired together."""

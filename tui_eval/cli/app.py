@@ -1,0 +1,57 @@
+"""The app: on suites and folders, or on a run."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tui_eval.cli.errors import NOT_STARTED, Refused
+from tui_eval.cli.options import run_argument, store_file, store_option
+
+
+def need_terminal() -> None:
+    """Refuse to open the app where there is no terminal.
+
+    Raises:
+        Refused: there is none.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("the app needs a terminal; `tui-eval show RUN` prints, `run` needs no screen")
+
+
+@click.command(name="open", hidden=True)
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="PATH…")
+@store_option
+@click.pass_context
+def open_app(ctx: click.Context, paths: tuple[Path, ...], store: Path | None) -> int:
+    """Open the app on suites or folders of suites."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo(ctx.find_root().get_help(), err=True)
+        return NOT_STARTED
+    return _open(store_file(store), paths, None)
+
+
+@click.command()
+@run_argument
+@store_option
+def watch(name: str, store: Path | None) -> int:
+    """Open the app on a run, live or finished."""
+    from tui_eval.cli.runs import found
+
+    need_terminal()
+    file = store_file(store)
+    return open_on(file, found(file, name).name)
+
+
+def open_on(store: Path, run_name: str) -> int:
+    """Open the app on a run; give the exit code."""
+    return _open(store, (), run_name)
+
+
+def _open(store: Path, paths: Sequence[Path], run_name: str | None) -> int:
+    from tui_eval.ui.app import TuiEvalApp
+
+    app = TuiEvalApp(store, paths, run_name)
+    app.run()
+    return NOT_STARTED if app.return_code else 0

@@ -1,0 +1,243 @@
+"""`tui-eval check`: whether suites are valid, and what running them would mean."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tui_eval.cli import streams
+from tui_eval.cli.options import json_option, set_option, store_file, store_option, trust_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tui_eval.engine.account import Account
+    from tui_eval.model.json import Json, JsonObject
+    from tui_eval.reports.forecast import ColumnForecast
+    from tui_eval.suites.check import Survey
+    from tui_eval.suites.spec import Suite
+
+
+@click.command()
+@click.argument("suites", nargs=-1, required=True, metavar="SUITE…",
+                type=click.Path(path_type=Path))  # fmt: skip
+@set_option
+@trust_option
+@json_option
+@store_option
+def check(
+    suites: tuple[Path, ...],
+    sets: tuple[tuple[str, str], ...],
+    trust: bool,
+    as_json: bool,
+    store: Path | None,
+) -> int:
+    """Validate suites and say what would run; nobody is asked.
+
+    Says cases × targets × epochs, calls, tokens and cost expected, and how much the store already
+    has. A folder stands for the suites in it.
+    """
+    from tui_eval.cli.errors import explain
+    from tui_eval.reports import jsontext
+    from tui_eval.suites.errors import NeedsTrust, SuiteError
+
+    file = store_file(store)
+    code = 0
+    documents: list[JsonObject] = []
+
+    def refuse(path: Path, error: SuiteError) -> int:
+        if isinstance(error, NeedsTrust):  # not read as a whole: nobody knows if it is valid
+            wanted: list[Json] = list(error.wishes)
+            documents.append({"file": str(path), "valid": None, "needs_trust": wanted})
+        else:
+            wrong: list[Json] = [str(mistake) for mistake in error.mistakes]
+            documents.append({"file": str(path), "valid": False, "mistakes": wrong})
+        return explain(error)
+
+    files: dict[Path, Path] = {}
+    for named in suites:
+        try:
+            files.update((path.resolve(), path) for path in _suites_of(named))
+        except SuiteError as error:
+            code = refuse(named, error)
+    for path in sorted(files.values()):
+        try:
+            found = _look_at(path, file, sets, trust)
+        except SuiteError as error:
+            code = refuse(path, error)
+            continue
+        documents.append(found.as_json())
+        if not as_json:
+            streams.say(found.text())
+    if as_json:
+        streams.say(jsontext.dumps(documents, indent=2))
+    return code
+
+
+def _suites_of(path: Path) -> list[Path]:
+    """Give the suites a path on the command line stands for.
+
+    Raises:
+        SuiteError: there is none.
+    """
+    from tui_eval.suites.errors import Mistake, SuiteError
+    from tui_eval.suites.loading import discover
+
+    found = discover([path])
+    if not found:
+        hint = "a suite is a .toml file with cases and targets; `tui-eval init` writes a first one"
+        raise SuiteError([Mistake(str(path), None, "", "there is no suite in this folder", hint)])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a suite would run."""
+
+    path: Path
+    suite: "Suite"
+    survey: "Survey"
+    account: "Account | None"
+    """None: a target that is not ready decides what the store has of it."""
+    forecasts: "list[ColumnForecast]"
+    problems: list[str]
+    """Why it could not be started just now."""
+    wishes: list[str]
+    """What it wants and is not trusted with."""
+
+    def as_json(self) -> "JsonObject":
+        survey = self.survey
+        return {
+            "file": str(self.path),
+            "valid": True,
+            "suite": self.suite.name,
+            "cases": survey.cases,
+            "targets": [column.name for column in survey.columns],
+            "epochs": survey.epochs,
+            "trials": survey.trials,
+            **self._counted(),
+            "expected": {
+                one.column: {
+                    "input_tokens": one.input_tokens,
+                    "output_tokens": one.output_tokens,
+                    "output_tokens_at_most": one.at_most,
+                    "cost_usd": one.cost_usd,
+                }
+                for one in self.forecasts
+            },
+            "troubles": [str(trouble) for trouble in survey.troubles],
+            "warnings": list(survey.warnings),
+            "not_ready": list(self.problems),
+            "needs_trust": list(self.wishes),
+        }
+
+    def _counted(self) -> "JsonObject":
+        account = self.account
+        if account is None:
+            return dict.fromkeys(
+                ("calls", "reusable", "stale", "why_stale", "new", "broken", "removed")
+            )
+        return {
+            "calls": account.calls,
+            "reusable": account.reusable,
+            "stale": account.stale,
+            "why_stale": dict[str, "Json"](account.why_stale),
+            "new": account.new,
+            "broken": account.broken,
+            "removed": account.removed,
+        }
+
+    def text(self) -> str:
+        from tui_eval.model.visible import visible_line
+
+        return "\n".join(visible_line(line) for line in self._lines())
+
+    def _lines(self) -> "Iterator[str]":
+        from tui_eval.reports.wording import many
+
+        survey = self.survey
+        yield f"{self.path}: {self.suite.name} is valid"
+        yield (
+            f"  {many(survey.cases, 'case')} × {many(len(survey.columns), 'target')} × "
+            f"{many(survey.epochs, 'epoch')} = {many(survey.trials, 'trial')}"
+        )
+        yield from self._calls()
+        for one in self.forecasts:
+            yield f"  {one.column}: {_expected(one)}"
+        for trouble in survey.troubles:
+            yield f"  error in some cases: {trouble}"
+        for wish in self.wishes:
+            yield f"  needs trust: wants to {wish}"
+        for warning in (*survey.warnings, *(f"not ready: {it}" for it in self.problems)):
+            yield f"  {warning}"
+
+    def _calls(self) -> "Iterator[str]":
+        """Say what the store has, and what has to be asked."""
+        from tui_eval.engine.changes import NOTHING
+        from tui_eval.reports.wording import many
+
+        account = self.account
+        if account is None:
+            yield "  how many calls that makes is unknown until it is ready"
+            return
+        broken = f"{account.broken:,} broken, " if account.broken else ""  # asked by nobody
+        yield (
+            f"  {many(account.calls, 'call')} to make: {account.new:,} new, {account.stale:,} "
+            f"stale; {account.reusable:,} reusable, {broken}"
+            f"{account.removed:,} removed since the last run"
+        )
+        for why, trials in account.why_stale.items():
+            yield f"  stale: {many(trials, 'trial')}: {why}{'' if why == NOTHING else ' changed'}"
+
+
+def _expected(one: "ColumnForecast") -> str:
+    from tui_eval.reports.wording import money
+
+    if one.asks_nobody:
+        return "asks nobody and costs nothing"
+    if one.output_tokens is None:
+        produced = "unknown"
+    else:
+        produced = f"{'up to ' if one.at_most and one.output_tokens else ''}{one.output_tokens:,}"
+    cost = "cost unknown" if one.cost_usd is None else f"about {money(one.cost_usd)}"
+    return f"about {one.input_tokens:,} tokens in, {produced} out, {cost}"
+
+
+def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: bool) -> _Found:
+    """Read a suite and all its cases.
+
+    Raises:
+        NeedsTrust: some of it lies outside its folder, and that is not trusted.
+        SuiteError: it has mistakes.
+    """
+    from tui_eval.engine import launch
+    from tui_eval.engine.account import account
+    from tui_eval.engine.settings import Settings
+    from tui_eval.providers.errors import UnavailableError
+    from tui_eval.reports.forecast import forecast
+    from tui_eval.store.connection import open_readable
+    from tui_eval.suites.check import survey
+    from tui_eval.suites.errors import NeedsTrust
+    from tui_eval.suites.loading import look
+
+    known = look(path, sets=sets, trusted=trust)
+    if known.suite is None:
+        raise NeedsTrust(str(path), known.refused)
+    suite = known.suite
+    wishes = [ask.words for ask in known.refused]
+    seen = survey(suite)
+    not_ready = launch.problems(suite, Settings())
+    db = open_readable(store) if store.exists() else None
+    try:
+        counted = account(db, suite, Settings())
+        share = counted.calls / counted.trials if counted.trials else 0.0
+        each = counted.cases * counted.epochs
+        expected = forecast(db, suite, seen.columns, seen.input_tokens, each, share)
+    except UnavailableError as error:
+        # a model's file is part of what its outputs are known by, and it is not there
+        return _Found(path, suite, seen, None, [], not_ready or [str(error)], wishes)
+    finally:
+        if db is not None:
+            db.close()
+    return _Found(path, suite, seen, counted, expected, not_ready, wishes)

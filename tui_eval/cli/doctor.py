@@ -1,0 +1,159 @@
+"""`tui-eval doctor`: what is there, and what is missing."""
+
+import asyncio
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from tui_eval import __version__
+from tui_eval.cli import streams
+from tui_eval.cli.options import json_option, store_file, store_option
+
+if TYPE_CHECKING:
+    from tui_eval.model.json import Json, JsonObject
+    from tui_eval.providers.presets import Address
+
+_PATIENCE_S = 1.5
+
+
+@click.command()
+@json_option
+@store_option
+def doctor(as_json: bool, store: Path | None) -> None:
+    """Look at the store, keys (never shown), endpoints on this machine, and the terminal."""
+    from tui_eval.reports import jsontext
+
+    found: JsonObject = {
+        "version": __version__,
+        "python": sys.version.split()[0],
+        "store": _store(store_file(store)),
+        "keys": _keys(),
+        "configuration": _configuration(),
+        "endpoints": asyncio.run(_endpoints()),
+        "local_model": _local_model(),
+        "terminal": _terminal(),
+    }
+    if as_json:
+        streams.say(jsontext.dumps(found, indent=2))
+        return
+    for name, value in found.items():
+        for line in _lines(name, value):
+            streams.say(line)
+
+
+def _store(file: Path) -> "JsonObject":
+    from tui_eval.store import reader, schema
+    from tui_eval.store.connection import open_readable
+    from tui_eval.store.errors import StoreError
+
+    if not file.exists():
+        return {"file": str(file), "state": "not made yet; the first run makes it"}
+    try:
+        db = open_readable(file)
+    except StoreError as error:
+        return {"file": str(file), "state": str(error)}
+    try:
+        return {
+            "file": str(file),
+            "state": "fine",
+            "size_mb": round(_size(file) / 1e6, 1),
+            "schema": schema.version(db),
+            "runs": len(reader.runs(db)),
+        }
+    finally:
+        db.close()
+
+
+def _size(file: Path) -> int:
+    beside = (file, file.with_name(f"{file.name}-wal"))
+    return sum(path.stat().st_size for path in beside if path.exists())
+
+
+def _keys() -> "JsonObject":
+    from tui_eval.providers.presets import PRESETS
+
+    return {
+        preset.api_key_env: "set" if os.environ.get(preset.api_key_env, "").strip() else "not set"
+        for preset in PRESETS.values()
+        if preset.api_key_env is not None
+    }
+
+
+def _configuration() -> "JsonObject":
+    """Say where the user's own configuration is, and whether it can be used."""
+    from tui_eval.suites.configuration import config_dir, config_file, key_hosts
+    from tui_eval.suites.consent import TrustBook
+    from tui_eval.suites.errors import SuiteError
+
+    found: JsonObject = {"folder": str(config_dir())}
+    try:
+        bound = key_hosts()
+        found["bound keys"] = ", ".join(sorted(bound)) or "none"
+    except SuiteError as error:
+        found[config_file().name] = str(error)
+    book = TrustBook()
+    try:
+        found["trusted"] = f"{len(book.suites())} suites, {len(book.folders())} folders"
+    except SuiteError as error:
+        found[book.file.name] = str(error)
+    return found
+
+
+async def _endpoints() -> "JsonObject":
+    """Look whether the servers people run on their own machine answer; nothing else is asked."""
+    from tui_eval.providers.presets import PRESETS, address
+    from tui_eval.providers.probe import probe
+
+    names = [name for name, preset in PRESETS.items() if preset.local and not preset.embedded]
+    places = [address(name) for name in names]
+    looks = await asyncio.gather(*(probe(place, timeout_s=_PATIENCE_S) for place in places))
+    return {
+        name: look.message.replace(place.host, _with_port(place), 1)
+        for name, place, look in zip(names, places, looks, strict=True)
+    }
+
+
+def _with_port(place: "Address") -> str:
+    """Give host and port: those on one machine differ in nothing else."""
+    return urlsplit(place.base_url or "").netloc or place.host
+
+
+def _local_model() -> "Json":
+    import importlib.util
+
+    from tui_eval.providers.local import LocalModelError, locate_model
+
+    if importlib.util.find_spec("xllamacpp") is None:
+        return "the embedded server is not installed: pip install 'tui-eval[local]'"
+    try:
+        return str(locate_model("smollm2"))
+    except LocalModelError as error:
+        return f"the embedded server is there; {error}"
+
+
+def _terminal() -> "JsonObject":
+    size = shutil.get_terminal_size()
+    return {
+        "stdin": "terminal" if sys.stdin.isatty() else "no terminal",
+        "stdout": "terminal" if sys.stdout.isatty() else "no terminal",
+        "size": f"{size.columns}×{size.lines}",
+        "TERM": os.environ.get("TERM", ""),
+        "COLORTERM": os.environ.get("COLORTERM", ""),
+        "NO_COLOR": os.environ.get("NO_COLOR", ""),
+        "encoding": sys.stdout.encoding,
+    }
+
+
+def _lines(name: str, value: "Json") -> list[str]:
+    from tui_eval.model.visible import visible_line
+
+    title = name.replace("_", " ")
+    if not isinstance(value, dict):
+        return [f"{title:<14}{visible_line(str(value))}"]
+    rows = [f"  {inner:<22}{visible_line(str(it))}" for inner, it in value.items()]
+    return [title, *rows]

@@ -1,0 +1,68 @@
+"""What goes wrong, as a line for a person and an exit code."""
+
+import errno
+import shlex
+
+import click
+
+from tui_eval.cli import streams
+
+NOT_STARTED = 2
+"""Something given is wrong, or something broke before anything was started."""
+INCOMPLETE = 3
+"""A run was started and could not go on."""
+INTERRUPTED = 130
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Refused(click.ClickException):
+    """What was asked for cannot be done; the message says why and what would help."""
+
+
+def explain(error: Exception) -> int:
+    """Say what went wrong; give the exit code for something that was not started.
+
+    Mistakes of a person's are told as they are. Anything else is a mistake of ours: one line, and
+    the file with the whole story.
+    """
+    import sqlite3
+
+    from tui_eval.providers.errors import UnavailableError
+    from tui_eval.store.errors import StoreError
+    from tui_eval.suites.errors import NeedsTrust, SuiteError
+
+    if isinstance(error, NeedsTrust):
+        file = shlex.quote(error.mistakes[0].file)
+        streams.tell(
+            f"{error}\nIt needs your trust: look at the suite, then say "
+            f"`tui-eval trust add {file}`, or add --trust for this once."
+        )
+    elif isinstance(error, SuiteError):
+        streams.tell(str(error))
+    elif isinstance(error, StoreError | UnavailableError):
+        streams.tell(f"error: {error}")
+    elif isinstance(error, OSError) and error.filename is not None:
+        streams.tell(f"error: {error.filename}: {error.strerror}")
+    elif isinstance(error, OSError) and error.errno in _NO_ROOM:
+        streams.silence()  # what is left over would be tried again at exit
+        streams.tell("error: what should be written has no space left on the device")
+    elif isinstance(error, sqlite3.DatabaseError):
+        streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        streams.tell(f"error: the output could not be written: {error.strerror}")
+    else:
+        tell_crash(error)
+    return NOT_STARTED
+
+
+def tell_crash(error: BaseException) -> None:
+    """Say in one line what broke, and where its traceback is."""
+    from tui_eval.providers.keys import redact
+    from tui_eval.ui.crash import write_log
+
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    log = write_log(error)
+    where = f"the whole story is in {log}" if log else "no log could be written"
+    what = redact(f"{type(error).__name__}: {error}")
+    streams.tell(f"error: something broke ({what}); {where}")

@@ -1,0 +1,49 @@
+"""`tui-eval export`: a run's trials for other programs."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from tui_eval.cli.options import run_argument, store_file, store_option
+
+
+@click.command()
+@run_argument
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["jsonl", "csv"]),
+    required=True,
+    help="JSON Lines, which keep everything, or CSV for spreadsheets.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The file, written whole or not at all.  [default: stdout]",
+)
+@store_option
+def export(name: str, format_name: str, output: Path | None, store: Path | None) -> None:
+    """Write a run's trials as JSON Lines or CSV, in the order of the dataset.
+
+    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, and control
+    characters are made visible.
+    """
+    from tui_eval.cli.runs import found
+    from tui_eval.reports.export import FORMATS, to_file
+    from tui_eval.store.connection import open_readable
+
+    file = store_file(store)
+    run = found(file, name)
+    db = open_readable(file)
+    try:
+        pieces = FORMATS[format_name](db, run)
+        if output is not None:
+            to_file(output, pieces)
+        else:
+            sys.stdout.writelines(pieces)
+            sys.stdout.flush()
+    finally:
+        db.close()

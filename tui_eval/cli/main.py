@@ -1,0 +1,143 @@
+"""The command line: finds a command, runs it, and turns what goes wrong into an exit code.
+
+Commands are imported when they are called: `--help` loads nothing but click.
+"""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tui_eval import __version__
+from tui_eval.cli import streams
+from tui_eval.cli.errors import INTERRUPTED, NOT_STARTED, explain
+from tui_eval.cli.options import first_store_option
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Where a command lives, and what the list of commands says of it."""
+
+    module: str
+    help: str
+    hidden: bool = False
+
+    def load(self, name: str) -> click.Command:
+        module = importlib.import_module(f"tui_eval.cli.{self.module}")
+        command: click.Command = getattr(module, name)
+        return command
+
+
+_COMMANDS: dict[str, _Entry] = {
+    "run": _Entry("run", "Run a suite in the foreground: progress, summary, exit code."),
+    "check": _Entry("check", "Validate suites and say what would run."),
+    "runs": _Entry("show", "List runs."),
+    "show": _Entry("show", "Show a run's summary, its failures, or one case in full."),
+    "watch": _Entry("app", "Open the app on a run, live or finished."),
+    "resume": _Entry("steer", "Finish what is missing of a run."),
+    "retry": _Entry("steer", "Ask again: what errored, failed, or the cases named."),
+    "rescore": _Entry("steer", "Score a run's outputs again; nobody is asked."),
+    "cancel": _Entry("steer", "Cancel a run, or some of its cases."),
+    "export": _Entry("export", "Write a run's trials as JSON Lines or CSV."),
+    "init": _Entry("start", "Write a first suite, commented."),
+    "schema": _Entry("start", "Print the suite format as JSON Schema."),
+    "trust": _Entry("trust", "See and say what suites are trusted with."),
+    "doctor": _Entry("doctor", "Look at the store, keys, endpoints and the terminal."),
+    "engine": _Entry("engine", "Work on a run in the background.", hidden=True),
+}
+_OPEN = _Entry("app", "")
+
+
+class _Commands(click.Group):
+    """Commands that are loaded when called; a first word that is none is a path."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = _COMMANDS.get(cmd_name)
+        return None if entry is None else entry.load(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word in _COMMANDS or word.startswith("-"):
+            return super().resolve_command(ctx, args)
+        if Path(word).exists():
+            return "open", _OPEN.load("open_app"), args
+        near = difflib.get_close_matches(word, _visible(), n=1, cutoff=0.5)
+        hint = f"did you mean `{near[0]}`?" if near else f"the commands are {', '.join(_visible())}"
+        raise click.UsageError(f"{word!r} is neither a command nor a file or folder; {hint}", ctx)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            code: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # who read our output has gone; told here, because click makes an exit code 1 of it
+            streams.silence()
+            return 0
+        return code
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name].help) for name in _visible()])
+
+
+def _visible() -> list[str]:
+    return [name for name, entry in _COMMANDS.items() if not entry.hidden]
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    subcommand_metavar="[PATH… | COMMAND …]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="RUN is a run's name, an unambiguous beginning of it, or `last`.  Exit codes: 0 fine, "
+    "1 the gate does not hold, 2 nothing was started, 3 errors, ungraded trials or it could not "
+    "go on, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="tui-eval", message="%(prog)s %(version)s")
+@first_store_option
+@click.pass_context
+def cli(ctx: click.Context, store: Path | None) -> int:
+    """A terminal workbench for LLM evaluations.
+
+    Without a command it opens the app on the suites and folders named (without those, on the
+    current folder), then on the samples.
+    """
+    ctx.obj = store
+    if ctx.invoked_subcommand is None:
+        command = _OPEN.load("open_app")
+        code: int = ctx.invoke(command, paths=(), store=None)
+        return code
+    return 0
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; give the exit code.
+
+    Args:
+        arguments: The words after the program's name; None: those of the process.
+    """
+    streams.prepare()
+    try:
+        code = cli.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="tui-eval",
+            standalone_mode=False,
+        )
+    except click.ClickException as error:
+        streams.tell_usage(error)
+        return NOT_STARTED
+    except (click.Abort, KeyboardInterrupt):
+        streams.tell("interrupted")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the edge of the process
+        return explain(error)
+    return code if isinstance(code, int) else 0

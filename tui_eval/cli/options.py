@@ -1,0 +1,104 @@
+"""Options and arguments that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _store_option(envvar: str | None) -> Callable[[F], F]:
+    return click.option(
+        "--store",
+        type=click.Path(dir_okay=False, path_type=Path),
+        envvar=envvar,
+        metavar="FILE",
+        help="The store's file (also TUI_EVAL_STORE).  [default: in your data directory]",
+    )
+
+
+first_store_option = _store_option("TUI_EVAL_STORE")
+"""Before the command's name; the environment speaks here, so that it outranks no `--store`."""
+store_option = _store_option(None)
+json_option: Callable[[F], F] = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document."
+)
+run_argument: Callable[[F], F] = click.argument("name", metavar="RUN")
+trust_option: Callable[[F], F] = click.option(
+    "--trust", is_flag=True, help="Let the suite do what it asks for."
+)
+
+
+class _Concurrency(click.ParamType[int | Literal["auto"]]):
+    """A whole number ≥ 1, or `auto`."""
+
+    name = "concurrency"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | Literal["auto"]:
+        """Read it; anything else is a mistake on the command line."""
+        if value == "auto":
+            return "auto"
+        if not value.isdecimal() or int(value) < 1:
+            self.fail(f"{value!r} is neither a whole number ≥ 1 nor auto", param, ctx)
+        return int(value)
+
+
+CONCURRENCY = _Concurrency()
+
+
+def _pairs(
+    ctx: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for value in values:
+        path, equals, text = value.partition("=")
+        if not path or not equals:
+            raise click.BadParameter(
+                f"{value!r} is no PATH=VALUE, such as run.epochs=3", ctx, option
+            )
+        pairs.append((path, text))
+    return tuple(pairs)
+
+
+set_option: Callable[[F], F] = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    callback=_pairs,
+    metavar="PATH=VALUE",
+    help="Set any field of the suite: run.epochs=3.",
+)
+
+
+max_cost_option: Callable[[F], F] = click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Pause and ask when so much is spent.",
+)
+max_tokens_option: Callable[[F], F] = click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Pause and ask when so many tokens are used.",
+)
+
+
+def store_file(given: Path | None) -> Path:
+    """Give the store a command works on.
+
+    Args:
+        given: What the command's own `--store` says; None: nothing. One before the command's
+            name, then the user's data directory, stand in.
+    """
+    ctx = click.get_current_context()
+    chosen = given or ctx.find_root().obj
+    if isinstance(chosen, Path):
+        return chosen
+    import platformdirs
+
+    return platformdirs.user_data_path("tui-eval") / "store.sqlite3"

@@ -1,0 +1,74 @@
+"""Taking up a run again: only where it may do what its suite wants."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_eval.cli.errors import Refused
+
+if TYPE_CHECKING:
+    from tui_eval.store.rows import RunRow
+
+
+def need_targets(store: Path, run: "RunRow", verb: str) -> None:
+    """Refuse to take up a run whose targets could not be asked.
+
+    Args:
+        store: The store's file.
+        run: The run.
+        verb: What is to be asked of it.
+
+    Raises:
+        Refused: naming the keys or models that are missing.
+    """
+    if run.live:
+        return  # its engine has them
+    from tui_eval.engine.readiness import unready
+    from tui_eval.store.connection import open_readable
+
+    db = open_readable(store)
+    try:
+        missing = unready(db, run.id, [verb])
+    finally:
+        db.close()
+    if missing:
+        raise Refused("\n".join(missing))
+
+
+def need_permission(store: Path, run: "RunRow", trust: bool) -> None:
+    """Refuse to work on a run that wants what it was not trusted with here.
+
+    Args:
+        store: The store's file.
+        run: The run.
+        trust: Whether the person says that it may; written down with the run.
+
+    Raises:
+        Refused: with the list of what it wants.
+        StoreError: the store cannot be used.
+    """
+    if run.live:
+        return  # its engine has looked already
+    from tui_eval.engine.permission import permitted, refusal
+    from tui_eval.engine.settings import Settings
+    from tui_eval.store import reader, runs
+    from tui_eval.store.connection import open_readable, open_writable
+    from tui_eval.store.writer import transact
+    from tui_eval.suites.spec import Suite
+
+    db = open_readable(store)
+    try:
+        suite = Suite.model_validate_json(reader.spec(db, run.id))
+    finally:
+        db.close()
+    settings = Settings.from_json(run.settings)
+    why = refusal(suite, settings, staged=run.staged)
+    if why is None:
+        return
+    if not trust:
+        raise Refused(f"{why}; look at where it comes from, then add --trust")
+    writing = open_writable(store)
+    try:
+        kept = permitted(suite, settings).as_json()
+        transact(writing, lambda tx: runs.set_settings(tx, run.id, kept))
+    finally:
+        writing.close()

@@ -1,0 +1,233 @@
+"""`tui-eval run`: make a run of a suite and see it to its end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from tui_eval.cli import streams
+from tui_eval.cli.errors import INCOMPLETE, NOT_STARTED, Refused
+from tui_eval.cli.known import NEAR, refuse_unknown
+from tui_eval.cli.options import (
+    CONCURRENCY,
+    max_cost_option,
+    max_tokens_option,
+    set_option,
+    store_file,
+    store_option,
+    trust_option,
+)
+
+if TYPE_CHECKING:
+    from tui_eval.engine.settings import Settings
+    from tui_eval.suites.spec import Suite
+
+
+@click.command()
+@click.argument("suite", type=click.Path(path_type=Path), metavar="SUITE")
+@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N cases, drawn.")
+@click.option(
+    "--only",
+    type=click.Choice(["failed", "errors", "ungraded"]),
+    help="Only cases whose latest verdict is so.",
+)
+@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Ask each case N times.")
+@click.option(
+    "--concurrency", type=CONCURRENCY, metavar="N|auto", help="Calls in flight per endpoint."
+)
+@set_option
+@click.option("--fresh", is_flag=True, help="Use no output of an earlier run.")
+@max_cost_option
+@max_tokens_option
+@trust_option
+@click.option("--name", "label", metavar="LABEL", help="A name for this run.")
+@click.option("--detach", is_flag=True, help="Print the run's name and leave it running.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document at the end.")
+@click.option("--events", is_flag=True, help="Print a line of JSON for all that happens.")
+@click.option("--watch", is_flag=True, help="Open the app on the run.")
+@store_option
+def run(
+    suite: Path,
+    targets: tuple[str, ...],
+    cases: tuple[str, ...],
+    tags: tuple[str, ...],
+    limit: int | None,
+    sample: int | None,
+    only: str | None,
+    epochs: int | None,
+    concurrency: int | Literal["auto"] | None,
+    sets: tuple[tuple[str, str], ...],
+    fresh: bool,
+    max_cost: float | None,
+    max_tokens: int | None,
+    trust: bool,
+    label: str | None,
+    detach: bool,
+    as_json: bool,
+    events: bool,
+    watch: bool,
+    store: Path | None,
+) -> int:
+    """Run a suite in the foreground: progress, summary, exit code.
+
+    Options for several things are repeated: --case a --case b. A run that leaves cases or targets
+    out is marked as partial.
+    """
+    if sum((detach, as_json, events, watch)) > 1:
+        raise click.UsageError("--detach, --json, --events and --watch exclude each other")
+    if watch:
+        from tui_eval.cli.app import need_terminal
+
+        need_terminal()
+    from tui_eval.cli.runs import bring_up_to_date
+    from tui_eval.engine import launch
+    from tui_eval.engine.settings import Settings
+    from tui_eval.suites.loading import load
+
+    if epochs is not None:  # what else the suite says of epochs is checked against them
+        sets = (*sets, ("run.epochs", str(epochs)))
+    loaded = load(suite, sets=sets, trusted=trust)
+    settings = Settings(
+        targets=targets,
+        cases=cases,
+        tags=tags,
+        limit=limit,
+        sample=sample,
+        only=only,
+        concurrency=concurrency,
+        fresh=fresh,
+        max_cost_usd=max_cost,
+        max_tokens=max_tokens,
+        changed_dataset=any(path.split(".")[0] in ("dataset", "cases") for path, _ in sets),
+    )
+    _look_through(loaded, settings)
+    _refuse_unready(loaded, settings)
+    file = store_file(store)
+    bring_up_to_date(file)
+    _warn_of_company(file, loaded, settings)
+    run_id = launch.create(file, loaded, settings, path=str(suite.absolute()), label=label)
+    if detach:
+        return _leave_running(file, run_id)
+    if watch:
+        return _watch(file, run_id)
+    from tui_eval.cli.drive import drive
+    from tui_eval.cli.telling import Form
+
+    return drive(file, run_id, Form.JSON if as_json else Form.EVENTS if events else Form.TEXT)
+
+
+def _look_through(suite: "Suite", settings: "Settings") -> None:
+    """Read the data once, so that its mistakes, and what it does not have, are told beforehand.
+
+    Raises:
+        Refused: a target, case or tag that was named is not there.
+        SuiteError: the data has mistakes, or templates need what no case has.
+    """
+    from tui_eval.suites.check import unknown_names
+    from tui_eval.suites.dataset import cases
+    from tui_eval.suites.errors import SuiteError
+
+    refuse_unknown("target", settings.targets, [target.name for target in suite.targets])
+    wanted, found = set(settings.cases), set()
+    near: list[str] = []
+    columns: set[str] = set()
+    tags: set[str] = set()
+    n = 0
+    for case in cases(suite):
+        n += 1
+        columns.update(case.fields)
+        tags.update(case.tags)
+        if case.id in wanted:
+            found.add(case.id)
+        elif wanted and len(near) < NEAR:
+            near.append(case.id)
+    if n == 0:
+        raise Refused(f"{suite.name}: there are no cases; its data is empty or its filter too fine")
+    mistakes = unknown_names(suite, columns)
+    if mistakes:
+        raise SuiteError(mistakes)
+    refuse_unknown("case", settings.cases, [*found, *near])
+    refuse_unknown("tag", settings.tags, sorted(tags))
+
+
+def _refuse_unready(suite: "Suite", settings: "Settings") -> None:
+    """Refuse to start without a key, a model or a price that is needed."""
+    from tui_eval.engine import launch
+
+    found = launch.problems(suite, settings)
+    if found:
+        raise Refused("\n".join(found))
+
+
+def _warn_of_company(store: Path, suite: "Suite", settings: "Settings") -> None:
+    """Warn where another live run asks the same endpoint: their limits do not know each other."""
+    from tui_eval.engine.session import Session
+    from tui_eval.store import reader
+    from tui_eval.store.connection import open_readable
+
+    if not store.exists():
+        return
+    ours = {
+        column.endpoint
+        for column in Session(suite, settings).column_rows()
+        if column.kind == "model"
+    }
+    db = open_readable(store)
+    try:
+        for row in reader.runs(db, limit=50):
+            if not row.state.settled and row.live:
+                theirs = {column.endpoint for column in reader.columns(db, row.id)}
+                if ours & theirs:
+                    streams.tell(f"note: run {row.name} is asking the same endpoint just now")
+    finally:
+        db.close()
+
+
+def _leave_running(store: Path, run_id: int) -> int:
+    """Start an engine of its own for a run; print the run's name once all its trials are there."""
+    import os
+    import time
+
+    from tui_eval.engine import launch
+    from tui_eval.store import reader
+    from tui_eval.store.connection import open_readable
+    from tui_eval.store.errors import UnknownRunError
+
+    db = open_readable(store)
+    try:
+        name = reader.run(db, run_id).name
+        log = launch.log_file(store, name)
+        pid = launch.spawn(store, name)
+        ended = False
+        while not reader.run(db, run_id).staged:
+            if ended:
+                streams.tell(f"error: the run's engine has ended; its log is {log}")
+                return INCOMPLETE
+            time.sleep(0.05)
+            ended = os.waitpid(pid, os.WNOHANG)[0] == pid
+    except UnknownRunError:  # its data has mistakes: the engine has said so in its log
+        streams.tell(log.read_text(encoding="utf-8", errors="replace"))
+        return NOT_STARTED
+    finally:
+        db.close()
+    streams.say(name)
+    return 0
+
+
+def _watch(store: Path, run_id: int) -> int:
+    from tui_eval.cli.app import open_on
+    from tui_eval.engine import launch
+    from tui_eval.store import reader
+    from tui_eval.store.connection import open_readable
+
+    db = open_readable(store)
+    try:
+        name = reader.run(db, run_id).name
+    finally:
+        db.close()
+    launch.spawn(store, name)
+    return open_on(store, name)

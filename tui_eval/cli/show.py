@@ -1,0 +1,121 @@
+"""`tui-eval runs` and `tui-eval show`: what the store has."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tui_eval.cli import streams
+from tui_eval.cli.known import refuse_unknown_cases
+from tui_eval.cli.options import json_option, run_argument, store_file, store_option
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from tui_eval.model.json import JsonObject
+    from tui_eval.store.rows import RunRow
+
+_NONE = "there are no runs yet; `tui-eval run SUITE` makes one"
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N.")
+@json_option
+@store_option
+def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
+    """List runs, the newest first."""
+    from tui_eval.reports import jsontext
+    from tui_eval.reports.document import of_results
+    from tui_eval.reports.listing import listing
+    from tui_eval.reports.results import results
+    from tui_eval.reports.tables import Ink
+    from tui_eval.store import reader
+    from tui_eval.store.connection import open_readable
+
+    file = store_file(store)
+    if not file.exists():
+        if as_json:
+            streams.say("[]")
+        else:
+            streams.tell(_NONE)
+        return
+    db = open_readable(file)
+    try:
+        rows = reader.runs(db, limit=limit or -1)
+        if as_json:
+            documents = [of_results(results(db, row.id), groups=False) for row in rows]
+            streams.say(jsontext.dumps(documents, indent=2))
+        elif rows:
+            now, ink = time.time(), Ink(streams.coloured())
+            streams.say("\n".join(listing(db, rows, now, streams.width(), ink)))
+        else:
+            streams.tell(_NONE)
+    finally:
+        db.close()
+
+
+@click.command()
+@run_argument
+@click.option("--case", "case_id", metavar="ID", help="One case in full.")
+@click.option("--failed", is_flag=True, help="Every trial that failed, and why.")
+@json_option
+@store_option
+def show(name: str, case_id: str | None, failed: bool, as_json: bool, store: Path | None) -> None:
+    """Show a run's summary, its failures, or one case in full.
+
+    With --json it is the run's document; --case and --failed add the trials they name to it.
+    """
+    from tui_eval.store import reader
+    from tui_eval.store.connection import open_readable
+
+    if case_id is not None and failed:
+        raise click.UsageError("--case and --failed exclude each other")
+    db = open_readable(store_file(store))
+    try:
+        run = reader.run_named(db, name)
+        if case_id is not None:
+            refuse_unknown_cases(db, run, [case_id])
+        if as_json:
+            from tui_eval.reports import jsontext
+
+            streams.say(jsontext.dumps(_document(db, run, case_id, failed), indent=2))
+        else:
+            _print(db, run, case_id, failed)
+    finally:
+        db.close()
+
+
+def _document(
+    db: "sqlite3.Connection", run: "RunRow", case_id: str | None, failed: bool
+) -> "JsonObject":
+    from tui_eval.reports.document import document
+    from tui_eval.reports.trial_line import trial_json
+    from tui_eval.store import figures
+
+    whole = document(db, run.id)
+    if case_id is not None:
+        lines = figures.lines_of_case(db, run.id, case_id)
+        whole["trials"] = [trial_json(run.name, line) for line in lines]
+    elif failed:
+        whole["trials"] = [
+            trial_json(run.name, line) for line in figures.lines(db, run.id, failed=True)
+        ]
+    return whole
+
+
+def _print(db: "sqlite3.Connection", run: "RunRow", case_id: str | None, failed: bool) -> None:
+    from tui_eval.reports.failures import case_in_full, failures
+    from tui_eval.reports.results import results
+    from tui_eval.reports.summary import summary
+    from tui_eval.reports.tables import Ink
+
+    ink = Ink(streams.coloured())
+    if case_id is not None:
+        lines = case_in_full(db, run.id, case_id, ink)
+    elif failed:
+        lines = failures(db, run.id, ink)
+    else:
+        lines = iter([summary(results(db, run.id), width=streams.width(), ink=ink, groups=True)])
+    for line in lines:
+        streams.say(line)

@@ -1,0 +1,181 @@
+"""What is said of a run while it goes on, and at its end."""
+
+import sqlite3
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tui_eval.cli import streams
+from tui_eval.model.json import JsonObject
+from tui_eval.model.states import RunState
+from tui_eval.model.visible import visible_line
+from tui_eval.reports import jsontext
+from tui_eval.reports.document import of_results
+from tui_eval.reports.progress import Progress
+from tui_eval.reports.results import Results
+from tui_eval.reports.summary import summary
+from tui_eval.reports.tables import Ink
+from tui_eval.reports.trial_line import trial_json
+from tui_eval.store import figures, reader
+from tui_eval.store.board import Counts, board
+from tui_eval.store.follow import Pulse
+from tui_eval.store.rows import LimitRow, RunRow
+
+
+class Form(Enum):
+    """What stdout gets."""
+
+    TEXT = "text"
+    """The summary at the end."""
+    JSON = "json"
+    """The document at the end."""
+    EVENTS = "events"
+    """A line of JSON for all that happens, the document last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A run at one moment, and what happened since the last look."""
+
+    run: RunRow
+    counts: Counts
+    columns: Sequence[Counts]
+    limits: Mapping[str, LimitRow]
+    settled: list[str]
+    """Events of the trials that settled; empty where nobody wants them."""
+
+
+def look(db: sqlite3.Connection, run_id: int, pulse: Pulse, events: bool) -> Look:
+    """Read what is to be told after a pulse."""
+    run = reader.run(db, run_id)
+    settled = []
+    if events:
+        for line in figures.lines_settled(db, run_id, pulse.before, pulse.change):
+            settled.append(_event("trial", **trial_json(run.name, line)))
+    limits = reader.limits(db, run_id) if events else {}
+    counts, by_column = board(db, run_id)
+    columns = [by_column[col] for col in sorted(by_column)]
+    return Look(run, counts, columns, limits, settled)
+
+
+class Telling:
+    """Tells of one run: progress to stderr, results to stdout in the form that was asked for."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        terminal = sys.stderr.isatty()
+        self._progress = Progress(
+            streams.mutter, (lambda: streams.width(sys.stderr)) if terminal else None
+        )
+        self.unheard = False
+        """Whether results could not be written although somebody wants them."""
+        self._limits: dict[str, LimitRow] = {}
+        self._state: RunState | None = None
+        self._named = False
+        self._paused = False
+
+    @property
+    def events(self) -> bool:
+        """Whether each thing that happens is told on stdout."""
+        return self.form is Form.EVENTS
+
+    def begin(self, run: RunRow, limits: Mapping[str, LimitRow]) -> None:
+        """Tell which run it is, once that is sure; what an earlier engine left behind is no news.
+
+        Args:
+            run: The run before anything happens.
+            limits: The limits there are.
+        """
+        if not run.live:
+            self._state = run.state
+            self._limits.update(limits)
+        self._name(run)
+
+    def _name(self, run: RunRow) -> None:
+        if self._named or not run.total:  # mistakes in its data may still undo it
+            return
+        self._named = True
+        streams.tell(f"run {run.name}")
+        if self.events:
+            self._emit(
+                _event(
+                    "started",
+                    run=run.name,
+                    suite=run.suite,
+                    label=run.label,
+                    partial=run.partial,
+                )
+            )
+
+    def update(self, seen: Look) -> None:
+        """Tell what a look found."""
+        self._name(seen.run)
+        if seen.run.staged:
+            wall_s = seen.run.wall(time.time())
+            self._progress.update(seen.counts, seen.columns, wall_s, time.monotonic())
+        if seen.run.state is not self._state:
+            self._state = seen.run.state
+            if self._state is RunState.PAUSED:
+                self._pause(seen.run)
+        if not self.events:
+            return
+        for endpoint, limit in seen.limits.items():
+            if self._limits.get(endpoint) != limit:
+                self._limits[endpoint] = limit
+                self._emit(
+                    _event(
+                        "limit",
+                        endpoint=endpoint,
+                        concurrency=limit.concurrency,
+                        reason=limit.reason,
+                    )
+                )
+        for line in seen.settled:
+            self._emit(line)
+
+    def _pause(self, run: RunRow) -> None:
+        self._paused = True
+        self.say(f"paused: {visible_line(run.reason or 'by a person', 500)}")
+        if self.events:
+            self._emit(_event("paused", reason=run.reason, stopped_by=run.stopped_by))
+
+    def say(self, text: str) -> None:
+        """Say something beside the progress."""
+        self._progress.clear()
+        streams.tell(text)
+
+    def finished(self, of: Results, code: int) -> None:
+        """Tell what the run came to.
+
+        Args:
+            of: The results.
+            code: The exit code.
+        """
+        self._name(of.run)
+        if of.state is RunState.PAUSED and not self._paused:
+            self._pause(of.run)  # as it was before: nobody has seen it go on in between
+        self._progress.clear()
+        document: JsonObject = {**of_results(of), "exit_code": code}
+        match self.form:
+            case Form.TEXT:
+                ink = Ink(streams.coloured())
+                self._emit(summary(of, width=streams.width(), ink=ink))
+            case Form.JSON:
+                self._emit(jsontext.dumps(document, indent=2))
+            case Form.EVENTS:
+                self._emit(_event("finished", **document))
+
+    def _emit(self, text: str) -> None:
+        try:
+            streams.say(text)
+        except OSError as error:
+            streams.silence()  # the run matters more than who listens
+            if not streams.nobody_listens(error):
+                self.unheard = True
+                self.say(f"error: the results could not be written: {error.strerror}")
+
+
+def _event(kind: str, **fields: object) -> str:
+    return jsontext.dumps({"event": kind, "at": round(time.time(), 3), **fields})

@@ -1,0 +1,1 @@
+"""A run without a screen: summaries, statistics, progress and exports."""

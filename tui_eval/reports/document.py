@@ -1,0 +1,159 @@
+"""The JSON document of a run: what `--json` prints, from the store."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports.rates import Rates
+from tui_eval.reports.results import ColumnResults, Results, results
+from tui_eval.reports.statistics import Interval
+
+_DIGITS = 6
+"""Decimal places of rates and seconds."""
+_ERRORS = 100
+"""Distinct errors that are named, the most frequent ones."""
+
+
+def document(db: sqlite3.Connection, run_id: int) -> JsonObject:
+    """Give a run's document.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    return of_results(results(db, run_id))
+
+
+def of_results(of: Results, *, groups: bool = True) -> JsonObject:
+    """Give the document of results that were read already.
+
+    Args:
+        of: The results.
+        groups: Whether scorers and tags are in it; a list of runs leaves them out.
+    """
+    counts, run = of.counts, of.run
+    whole: JsonObject = {
+        "run": run.name,
+        "suite": run.suite,
+        "label": run.label,
+        "state": of.state,
+        "stopped_by": run.stopped_by,
+        "reason": run.reason,
+        "exit_code": of.exit_code,
+        "created_at": run.created_at,
+        "wall_s": round(run.wall(of.at), 3),
+        "partial": run.partial,
+        "counts": {
+            "total": counts.total,
+            "queued": counts.queued,
+            "running": counts.running,
+            "scoring": counts.scoring,
+            "done": counts.done,
+            "error": counts.error,
+            "cancelled": counts.cancelled,
+            "passed": counts.passed,
+            "failed": counts.failed,
+            "ungraded": counts.ungraded,
+        },
+        "targets": {column.column.name: _target(column) for column in of.columns},
+    }
+    if groups:
+        whole["scorers"] = {
+            name: {
+                "n": tally.n,
+                "passed": tally.passed,
+                "failed": tally.failed,
+                "ungraded": tally.ungraded,
+                "mean": _rounded(tally.mean),
+            }
+            for name, tally in of.scorers.items()
+        }
+        whole["tags"] = {tag: _tag(tag, of.columns) for tag in of.tags}
+    whole["requests"] = {
+        "target": counts.attempts,
+        "target_retries": counts.retries,
+        "judge": of.judge_calls,
+        "judge_items": of.judge_items,
+        "cached_outputs": counts.cached,
+        "cached_scores": of.cached_scores,
+    }
+    # the judge's money is unknown while there is no judge, and so is a total
+    whole["cost_usd"] = {"target": _money(counts.cost_usd), "judge": None, "total": None}
+    whole["gate"] = _gate(of)
+    whole["errors"] = [
+        {"kind": error.kind, "message": error.message, "n": error.n}
+        for error in of.errors[:_ERRORS]
+    ]
+    return whole
+
+
+def _target(of: ColumnResults) -> JsonObject:
+    return {
+        "model": of.column.model,
+        "prompt": of.column.prompt,
+        "kind": of.column.kind,
+        **_rates(of.rates),
+        "cut_short": of.cut_short,
+        "filtered": of.filtered,
+        "latency_s": {"p50": _rounded(of.p50_s), "p95": _rounded(of.p95_s)},
+        "tokens": {
+            # no call takes no tokens: a sum of 0 means that nobody counted
+            "input": of.counts.input_tokens or None,
+            "output": of.counts.output_tokens or None,
+        },
+        "cost_usd": _money(of.counts.cost_usd),
+    }
+
+
+def _rates(rates: Rates) -> JsonObject:
+    return {
+        "n": rates.n,
+        "cases": rates.cases,
+        "cases_rated": rates.rated,
+        "cases_left_out": rates.cases_left_out,
+        "passed": rates.passed,
+        "failed": rates.failed,
+        "errors": rates.error,
+        "left_out": {  # errors are in n where the suite counts them as failed
+            "error": rates.left_out - rates.cancelled - rates.ungraded,
+            "cancelled": rates.cancelled,
+            "ungraded": rates.ungraded,
+        },
+        "pass_rate": _rounded(rates.pass_rate),
+        "pass_rate_ci95": _bounds(rates.interval),
+        "pass_rate_if_left_out": _bounds(rates.bounds),
+        "mean_score": _rounded(rates.mean_score),
+        "stderr": _rounded(rates.stderr),
+    }
+
+
+def _tag(tag: str, columns: Sequence[ColumnResults]) -> JsonObject:
+    there = {of.column.name: of.tags[tag] for of in columns if tag in of.tags}
+    rates = list(there.values())
+    return {
+        "n": sum(of.n for of in rates),
+        "passed": sum(of.passed for of in rates),
+        "failed": sum(of.failed for of in rates),
+        "ungraded": sum(of.ungraded for of in rates),
+        "error": sum(of.error for of in rates),
+        "targets": {name: _rates(of) for name, of in there.items()},
+    }
+
+
+def _gate(of: Results) -> Json:
+    if of.suite.gate is None:
+        return None
+    if of.missed is None:
+        return {"holds": None, "failed": []}  # not decided before the run has finished
+    return {"holds": not of.missed, "failed": [missed.as_json() for missed in of.missed]}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)
+
+
+def _bounds(interval: Interval | None) -> Json:
+    return None if interval is None else [round(end, _DIGITS) for end in interval]
+
+
+def _money(usd: float | None) -> float | None:
+    return None if usd is None else round(usd, 9)

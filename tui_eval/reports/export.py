@@ -1,0 +1,156 @@
+"""A run's trials as a file: JSON Lines for programs, CSV for spreadsheets.
+
+Trials are streamed in dataset order, so that a run's size costs no memory.
+"""
+
+import csv
+import io
+import os
+import re
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from tui_eval.model.visible import visible
+from tui_eval.reports import jsontext
+from tui_eval.reports.trial_line import trial_json
+from tui_eval.store import figures
+from tui_eval.store.figures import TrialLine
+from tui_eval.store.rows import RunRow
+
+Format: TypeAlias = Callable[[sqlite3.Connection, RunRow], Iterator[str]]
+
+# spreadsheets skip white space and quotes; some take the other separators for the cell's end
+_FORMULA = re.compile(r"[\s\"';,|]*[=+\-@\t\r\n＝＋－＠]")
+# what a terminal acts on, what moves the text beside it (bidirectional overrides), and no text
+_NO_TEXT = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def jsonl(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
+    """Give one line of JSON for each trial, see `trial_json`."""
+    for line in figures.lines(db, run.id):
+        yield jsontext.dumps(trial_json(run.name, line)) + "\n"
+
+
+def table(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
+    """Give CSV (RFC 4180): a header, then one record for each trial.
+
+    Each scorer has three columns: its verdict, value and reason. Tags are separated by `; `. Text
+    that a spreadsheet would take for a formula is defused, and control characters but tabs and line
+    breaks are made visible, see `cell`; JSON Lines keep every character.
+    """
+    scorers = figures.scorer_names(db, run.id)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+
+    def record(values: Sequence[object]) -> str:
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in values])
+        text = buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
+        return text
+
+    yield record(_header(scorers))
+    for line in figures.lines(db, run.id):
+        yield record(_cells(run.name, line, scorers))
+
+
+FORMATS: dict[str, Format] = {"jsonl": jsonl, "csv": table}
+"""What a run can be exported as."""
+
+
+def cell(text: str) -> str:
+    """Make text safe for a cell of a spreadsheet.
+
+    An apostrophe is put before text that would be run as a formula: whose first character, after
+    white space, quotes and separators, is `=`, `+`, `-` or `@` (also in their full-width forms), or
+    which begins with a tab or a line break. Control characters, bidirectional overrides and lone
+    surrogates become visible stand-ins.
+    """
+    safe = _NO_TEXT.sub(lambda found: visible(found.group()), text)
+    return f"'{safe}" if _FORMULA.match(safe) else safe
+
+
+def to_file(path: Path, pieces: Iterator[str]) -> None:
+    """Write a file whole or not at all: it is written beside its place and then put there.
+
+    A symbolic link stays one; a device or a pipe is written to as it is.
+
+    Raises:
+        OSError: it cannot be written; what stood at `path` still does.
+    """
+    try:
+        _write(path, pieces)
+    except OSError as error:
+        # a file beside it is nobody's business; what has no room names no file
+        if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
+            raise FileNotFoundError(error.errno, "no such folder", str(path.parent)) from error
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write(path: Path, pieces: Iterator[str]) -> None:
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="") as device:
+            device.writelines(pieces)
+        return
+    path = path.resolve()
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", newline="", dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        written = Path(file.name)
+        try:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+            written.chmod(_mode_of_new_files())
+            written.replace(path)
+        except BaseException:
+            written.unlink(missing_ok=True)
+            raise
+
+
+def _mode_of_new_files() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _header(scorers: Sequence[str]) -> list[str]:
+    fixed = [
+        "run", "case_id", "target", "epoch", "state", "verdict", "score", "output",
+        "finish_reason", "error_kind", "error_message", "attempts", "latency_s", "input_tokens",
+        "output_tokens", "cost_usd", "cached", "tags",
+    ]  # fmt: skip
+    return fixed + [f"{name} {part}" for name in scorers for part in ("verdict", "value", "reason")]
+
+
+def _cells(run: str, line: TrialLine, scorers: Sequence[str]) -> list[object]:
+    given = {score.scorer: score for score in line.scores}
+    fixed: list[object] = [
+        run,
+        line.case_id,
+        line.column,
+        line.epoch,
+        line.state.value,
+        line.verdict.value if line.verdict else None,
+        line.score,
+        line.text,
+        line.finish_reason,
+        line.error_kind,
+        line.error_message,
+        line.attempts,
+        line.latency_s,
+        line.usage.input,
+        line.usage.output,
+        line.cost_usd,
+        "true" if line.cached else "false",
+        "; ".join(line.tags),
+    ]
+    for name in scorers:
+        score = given.get(name)
+        fixed += [score.verdict.value, score.value, score.reason] if score else [None, None, None]
+    return fixed

@@ -1,0 +1,30 @@
+"""JSON as it leaves the program: valid UTF-8 for any input, and harmless on a terminal."""
+
+import json
+import math
+
+
+def dumps(value: object, indent: int | None = None) -> str:
+    """Give a value as JSON.
+
+    Letters stay readable. What UTF-8 cannot hold (lone surrogates) and what is not printable
+    (control and formatting characters) is escaped, which loses nothing. NaN and the infinities,
+    which JSON cannot hold, become null.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value

@@ -1,0 +1,77 @@
+"""The runs of a store, one line each."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from tui_eval.model.states import RunState
+from tui_eval.reports.rates import rates
+from tui_eval.reports.results import standing
+from tui_eval.reports.tables import Column, Ink, table
+from tui_eval.reports.wording import clock, money, percent
+from tui_eval.store import reader
+from tui_eval.store.board import board
+from tui_eval.store.rows import RunRow
+from tui_eval.suites.spec.run import RunSettings
+
+
+def listing(
+    db: sqlite3.Connection, rows: Sequence[RunRow], now: float, width: int, ink: Ink
+) -> list[str]:
+    """Give the lines of a list of runs.
+
+    The rates are those of each run's document, one for each target: the trials of the runs that
+    are listed are gone through, those of others are not.
+
+    Args:
+        db: The connection.
+        rows: The runs.
+        now: The present moment (Unix seconds).
+        width: Cells of a line.
+        ink: Colours or none.
+    """
+    wholes = [board(db, row.id)[0] for row in rows]
+    return table(
+        [
+            Column("run", [row.name for row in rows], left=True),
+            Column("state", [_state(row) for row in rows], left=True),
+            Column("done", [f"{of.settled:,}/{of.total:,}" for of in wholes]),
+            Column("pass", [_passes(db, row) for row in rows], left=True),
+            Column("errors", [f"{of.error:,}" for of in wholes]),
+            Column("ungraded", [f"{of.ungraded:,}" for of in wholes]),
+            Column("cost", [money(of.cost_usd) for of in wholes]),
+            Column("time", [clock(row.wall(now)) for row in rows]),
+            Column("when", [_when(row.created_at) for row in rows], left=True),
+            Column("name", [row.label or "" for row in rows], left=True),
+        ],
+        width,
+        ink,
+    )
+
+
+def _state(row: RunRow) -> str:
+    state = standing(row)
+    live = " (live)" if row.live and state is not RunState.RUNNING else ""
+    return f"{state}{live}{', partial' if row.partial else ''}"
+
+
+def _passes(db: sqlite3.Connection, row: RunRow) -> str:
+    by_column = rates(db, row.id, _rules(db, row)).columns
+    names = {column.index: column.name for column in reader.columns(db, row.id)}
+    shown = ", ".join(
+        percent(of.pass_rate) if len(by_column) == 1 else f"{names[col]} {percent(of.pass_rate)}"
+        for col, of in by_column.items()
+    )
+    so_far = any(of.open for of in by_column.values()) and any(of.n for of in by_column.values())
+    return f"{shown} so far" if so_far else shown
+
+
+def _rules(db: sqlite3.Connection, row: RunRow) -> RunSettings:
+    """Give the run settings of a run's suite, and read no more of it than them."""
+    frozen = json.loads(reader.spec(db, row.id))
+    return RunSettings.model_validate(frozen.get("run", {}))
+
+
+def _when(created_at: float) -> str:
+    return datetime.fromtimestamp(created_at).astimezone().strftime("%Y-%m-%d %H:%M")

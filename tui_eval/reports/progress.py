@@ -1,0 +1,185 @@
+"""How far a run is: a bar drawn anew where there is a terminal, else a line now and then."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len, set_cell_size
+
+from tui_eval.reports.wording import clock, many, money, percent
+from tui_eval.store.board import Counts
+
+_WINDOW_S = 10.0
+_DRAW_S = 0.1
+_LINE_S = 10.0
+_BARS = (20, 10)
+"""Cells of the bar, and where there is less room."""
+_RATES = 4
+"""Columns whose rate is shown."""
+_APART = "  "
+_SHORTENED = (
+    "clock", "rates", "bar", "flight", "share", "bar", "pace", "ungraded", "cost", "rates",
+    "errors", "rates", "cost", "count",
+)  # fmt: skip
+"""The parts of a line in the order they are shortened where it does not fit; a part that has no
+shorter form is left out. The time left stays."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """Trials settled a second, lately."""
+
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def update(self, now: float, settled: int) -> float | None:
+        """Take a look at the clock and the count; give trials a second, None: too early to say."""
+        self._seen.append((now, settled))
+        while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW_S:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        if now - then < 0.5 or settled <= before:
+            return None
+        return (settled - before) / (now - then)
+
+
+def line(
+    counts: Counts,
+    columns: Sequence[Counts],
+    pace: float | None,
+    wall_s: float,
+    *,
+    bar: bool,
+    width: int | None = None,
+) -> str:
+    """Give the state of a run in one line.
+
+    Args:
+        counts: Of the whole run.
+        columns: Of each column, in order: rates are never pooled.
+        pace: Trials settled a second; None: unknown.
+        wall_s: Seconds since it began.
+        bar: Whether a bar is drawn.
+        width: Cells the line may take: what matters least goes first; None: as many as it needs.
+    """
+    share = counts.settled / counts.total if counts.total else 0.0
+    parts = {
+        "bar": [_bar(share, cells) for cells in _BARS] if bar else [],
+        "count": [f"{counts.settled:,}/{counts.total:,}"],
+        "share": [f"{100 * share:.0f}%"],
+        "clock": [clock(wall_s)],
+        "pace": [] if pace is None else [f"{pace:.1f}/s" if pace < 10 else f"{pace:.0f}/s"],
+        "flight": [f"{counts.running:,} in flight"],
+        "rates": _rates(columns) if counts.graded else [],
+        "errors": [many(counts.error, "error")] if counts.error else [],
+        "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
+        "cost": _costs(counts, columns),
+        "left": _left(counts, pace),
+    }
+    for name in _SHORTENED:
+        if width is None or cell_len(_joined(parts)) <= width:
+            break
+        parts[name] = parts[name][1:]
+    return _joined(parts)
+
+
+def _joined(parts: Mapping[str, Sequence[str]]) -> str:
+    return _APART.join(forms[0] for forms in parts.values() if forms)
+
+
+def _bar(share: float, cells: int) -> str:
+    full = int(share * cells)
+    return "█" * full + "░" * (cells - full)
+
+
+def _rates(columns: Sequence[Counts]) -> list[str]:
+    def first(n: int) -> str:
+        more = f" +{len(columns) - n}" if len(columns) > n else ""
+        return f"pass {' '.join(percent(column.pass_rate) for column in columns[:n])}{more}"
+
+    return [f"{first(_RATES)} so far", first(_RATES), first(1)]
+
+
+def _costs(counts: Counts, columns: Sequence[Counts]) -> list[str]:
+    if counts.cost_usd == 0:
+        return []
+    if counts.cost_usd is None:
+        return ["cost unknown"]
+    spent, expected = money(counts.cost_usd), _expected_usd(columns)
+    if expected is None or counts.settled == counts.total:
+        return [spent]
+    return [f"{spent} of ~{money(expected)}", spent]
+
+
+def _expected_usd(columns: Sequence[Counts]) -> float | None:
+    """Give what all columns will have cost, by what their trials cost so far; None: unknown.
+
+    Trials whose output was there already cost nothing, and settle before the others.
+    """
+    whole = 0.0
+    for column in columns:
+        asked = column.total - column.cached - column.cancelled
+        settled = column.done + column.error - column.cached
+        if column.cost_usd is None or (asked > 0 and settled <= 0):
+            return None
+        whole += column.cost_usd * max(1.0, asked / settled) if asked > 0 else column.cost_usd
+    return whole
+
+
+def _left(counts: Counts, pace: float | None) -> list[str]:
+    left = counts.total - counts.settled
+    return [f"~{clock(left / pace)} left"] if pace and left else []
+
+
+class Progress:
+    """Draws a run's state, seldom enough to cost nothing."""
+
+    def __init__(self, write: Callable[[str], None], width: Callable[[], int] | None) -> None:
+        """Prepare to draw.
+
+        Args:
+            write: Takes text as it is to appear, line ends included.
+            width: Gives the terminal's cells in a line; None: there is no terminal.
+        """
+        self._write = write
+        self._width = width
+        self._pace = Pace()
+        self._drawn_at: float | None = None
+        self._on_line = False
+
+    def update(self, counts: Counts, columns: Sequence[Counts], wall_s: float, now: float) -> None:
+        """Show how far it is, unless that was done a moment ago.
+
+        Args:
+            counts: Of the whole run.
+            columns: Of each column, in order.
+            wall_s: Seconds since it began.
+            now: The present moment, in seconds of any clock that only goes forward.
+        """
+        every = _LINE_S if self._width is None else _DRAW_S
+        if self._drawn_at is None and self._width is None:
+            self._drawn_at = now  # the first line comes after a while: short runs need none
+        if self._drawn_at is not None and now - self._drawn_at < every:
+            return
+        self._drawn_at = now
+        pace = self._pace.update(now, counts.settled)
+        if self._width is None:
+            self._write(line(counts, columns, pace, wall_s, bar=False) + "\n")
+            return
+        width = self._width() - 1  # a full line would wrap
+        text = line(counts, columns, pace, wall_s, bar=True, width=width)
+        if cell_len(text) > width:
+            text = set_cell_size(text, width)
+        self._write(f"\r{text}\x1b[K")
+        self._on_line = True
+
+    def say(self, text: str) -> None:
+        """Put a line of text above the bar."""
+        self.clear()
+        self._write(f"{text}\n")
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        if self._on_line:
+            self._write("\r\x1b[K")
+            self._on_line = False
+            self._drawn_at = None

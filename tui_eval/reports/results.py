@@ -1,0 +1,258 @@
+"""Everything a report says of a run, read in one moment; the document and the summary show it."""
+
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tui_eval.model.states import RunState, Verdict
+from tui_eval.reports import gate
+from tui_eval.reports.gate import Measures, Missed, TargetMeasures
+from tui_eval.reports.rates import Rates, rates
+from tui_eval.reports.statistics import percentile
+from tui_eval.store import figures, reader
+from tui_eval.store.board import Counts, board
+from tui_eval.store.figures import ErrorRow, ScorerRow
+from tui_eval.store.rows import ColumnRow, RunRow
+from tui_eval.suites.spec import Suite, Thresholds
+
+PASSED = 0
+"""Exit code: finished, and the gate holds."""
+GATE_MISSED = 1
+"""Exit code: finished, and the gate does not hold."""
+NOT_STARTED = 2
+"""Exit code: something given is wrong, nothing was started."""
+INCOMPLETE = 3
+"""Exit code: trials are errored or ungraded and no gate speaks of them, or it could not go on."""
+INTERRUPTED = 130
+"""Exit code: stopped by a signal; it can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerTally:
+    """How many current scores of one scorer have which verdict, over trials that are done."""
+
+    passed: int = 0
+    failed: int = 0
+    ungraded: int = 0
+    value: float = 0.0
+    """Sum of the graded values."""
+
+    @property
+    def n(self) -> int:
+        """Scores that passed or failed."""
+        return self.passed + self.failed
+
+    @property
+    def mean(self) -> float | None:
+        """The mean value of the graded; None where nothing is."""
+        return self.value / self.n if self.n else None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnResults:
+    """One row of a summary."""
+
+    column: ColumnRow
+    counts: Counts
+    rates: Rates
+    p50_s: float | None
+    """Median of the calls; None: no call was timed."""
+    p95_s: float | None
+    cut_short: int
+    """Outputs that ended before the model did."""
+    filtered: int
+    """Outputs that the endpoint's content filter took away."""
+    scorers: Mapping[str, ScorerTally]
+    tags: Mapping[str, Rates]
+
+
+@dataclass(frozen=True)
+class Results:
+    """A run as it stood at one moment."""
+
+    run: RunRow
+    suite: Suite
+    at: float
+    """When it was read (Unix seconds)."""
+    counts: Counts
+    columns: Sequence[ColumnResults]
+    errors: Sequence[ErrorRow]
+    judge_calls: int
+    judge_items: int
+    cached_scores: int
+    missed: Sequence[Missed] | None
+    """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
+
+    @property
+    def state(self) -> RunState:
+        """The run's state; one that is said to run while its engine is gone is interrupted."""
+        return standing(self.run)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.state in (RunState.DONE, RunState.CANCELLED)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is something to resume, and nobody at it."""
+        return not self.finished and not self.run.live
+
+    @cached_property
+    def exit_code(self) -> int | None:
+        """The exit code the run ends with; None while an engine may still change it."""
+        if self.state is RunState.INTERRUPTED:
+            return INTERRUPTED
+        if not self.finished:
+            return INCOMPLETE if self.state is RunState.PAUSED and not self.run.live else None
+        if self.missed:
+            return GATE_MISSED
+        return INCOMPLETE if any(map(self._unspoken, self.columns)) else PASSED
+
+    def _unspoken(self, of: ColumnResults) -> bool:
+        """Whether a column has errors, or ungraded trials, of which no gate speaks."""
+        names = (of.column.name, of.column.target)
+        return any(
+            number and not gate.speaks_of(self.suite.gate, threshold, *names)
+            for number, threshold in (
+                (of.rates.error, "max_error_rate"),
+                (of.rates.ungraded, "max_ungraded_rate"),
+            )
+        )
+
+    @property
+    def scorers(self) -> dict[str, ScorerTally]:
+        """What each scorer said, over all columns, in the order they first graded."""
+        names = dict.fromkeys(name for of in self.columns for name in of.scorers)
+        return {name: _add([of.scorers.get(name) for of in self.columns]) for name in names}
+
+    @property
+    def tags(self) -> list[str]:
+        """All tags, in the order they turn up."""
+        return list(dict.fromkeys(tag for of in self.columns for tag in of.tags))
+
+
+def standing(run: RunRow) -> RunState:
+    """Give a run's state; one that is said to run while its engine is gone is interrupted."""
+    abandoned = run.state is RunState.RUNNING and not run.live
+    return RunState.INTERRUPTED if abandoned else run.state
+
+
+def results(db: sqlite3.Connection, run_id: int) -> Results:
+    """Read all that a report says of a run.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    with figures.moment(db):
+        run = reader.run(db, run_id)
+        suite = Suite.model_validate_json(reader.spec(db, run_id))
+        whole, by_column = board(db, run_id)
+        columns = list(_columns(db, run_id, suite, by_column))
+        missed = None
+        if suite.gate is not None and standing(run) in (RunState.DONE, RunState.CANCELLED):
+            measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
+            missed = gate.judge(suite.gate, measured, partial=run.partial)
+        return Results(
+            run=run,
+            suite=suite,
+            at=time.time(),
+            counts=whole,
+            columns=columns,
+            errors=figures.errors(db, run_id),
+            judge_calls=figures.judge_calls(db, run_id),
+            judge_items=figures.judged_scores(db, run_id),
+            cached_scores=figures.copied_scores(db, run_id),
+            missed=missed,
+        )
+
+
+def _columns(
+    db: sqlite3.Connection, run_id: int, suite: Suite, counts: Mapping[int, Counts]
+) -> Iterator[ColumnResults]:
+    of_run = rates(db, run_id, suite.run)
+    ends = figures.finishes(db, run_id)
+    scored = figures.scorers(db, run_id)
+    for column in reader.columns(db, run_id):
+        col = column.index
+        if col not in of_run.columns:
+            continue  # nothing is staged of it yet
+        calls = figures.latencies(db, run_id, col)
+        yield ColumnResults(
+            column=column,
+            counts=counts[col],
+            rates=of_run.columns[col],
+            p50_s=percentile(calls, 0.5),
+            p95_s=percentile(calls, 0.95),
+            cut_short=ends.get(col, {}).get("length", 0),
+            filtered=ends.get(col, {}).get("content_filter", 0),
+            scorers=_tally([row for row in scored if row.col == col]),
+            tags={tag: of_tag[col] for tag, of_tag in of_run.tags.items() if col in of_tag},
+        )
+
+
+def _tally(rows: Sequence[ScorerRow]) -> dict[str, ScorerTally]:
+    def n(scorer: str, verdict: Verdict) -> int:
+        return sum(row.n for row in rows if row.scorer == scorer and row.verdict is verdict)
+
+    return {
+        name: ScorerTally(
+            passed=n(name, Verdict.PASS),
+            failed=n(name, Verdict.FAIL),
+            ungraded=n(name, Verdict.UNGRADED),
+            value=sum(row.value for row in rows if row.scorer == name),
+        )
+        for name in dict.fromkeys(row.scorer for row in rows)
+    }
+
+
+def _add(tallies: Sequence[ScorerTally | None]) -> ScorerTally:
+    there = [tally for tally in tallies if tally is not None]
+    return ScorerTally(
+        passed=sum(tally.passed for tally in there),
+        failed=sum(tally.failed for tally in there),
+        ungraded=sum(tally.ungraded for tally in there),
+        value=sum(tally.value for tally in there),
+    )
+
+
+def _measures(
+    db: sqlite3.Connection, run_id: int, of: ColumnResults, gated_tags: Mapping[str, Thresholds]
+) -> TargetMeasures:
+    def of_rates(rates: Rates, p95_s: float | None, cost_usd: float | None) -> Measures:
+        return Measures(
+            trials=rates.trials - rates.cancelled,
+            pass_rate=rates.pass_rate,
+            mean_score=rates.mean_score,
+            errors=rates.error,
+            ungraded=rates.ungraded,
+            p95_latency_s=p95_s,
+            cost_usd=cost_usd,
+        )
+
+    col = of.column.index
+    return TargetMeasures(
+        column=of.column.name,
+        target=of.column.target,
+        whole=of_rates(of.rates, of.p95_s, of.counts.cost_usd),
+        scorers={
+            name: Measures(
+                trials=tally.n + tally.ungraded,
+                pass_rate=tally.passed / tally.n if tally.n else None,
+                mean_score=tally.mean,
+                ungraded=tally.ungraded,
+            )
+            for name, tally in of.scorers.items()
+        },
+        tags={
+            tag: of_rates(
+                of.tags[tag],
+                percentile(figures.latencies(db, run_id, col, tag), 0.95),
+                figures.cost_of_tag(db, run_id, col, tag),
+            )
+            for tag in gated_tags
+            if tag in of.tags
+        },
+    )

@@ -1,0 +1,246 @@
+"""What a run came to, as text for a person."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from tui_eval.model.visible import visible_line
+from tui_eval.reports.rates import Rates
+from tui_eval.reports.results import ColumnResults, Results
+from tui_eval.reports.tables import Column, Ink, table
+from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, seconds
+from tui_eval.suites.spec.run import RunSettings
+
+_ERRORS_SHOWN = 5
+_LONGEST_ERROR = 300
+_LASTING = ("template", "no_recording")
+"""Errors that the run's frozen copy of the suite has in it: asking again changes nothing."""
+
+
+def summary(of: Results, *, width: int, ink: Ink, groups: bool = False) -> str:
+    """Give the summary of a run, ending with what to do next.
+
+    Args:
+        of: The results.
+        width: Cells of a line.
+        ink: Colours or none.
+        groups: Whether each scorer and each tag has its rows too.
+    """
+    lines = [_head(of, width, ink), ""]
+    if of.columns:
+        lines += table(_columns(of.columns), width, ink)
+    for column in of.columns:
+        for said in (
+            *_reduced(of.suite.run, column, len(of.columns) > 1),
+            *_left_out(column, len(of.columns) > 1),
+        ):
+            lines += _folded(said, width)
+    for said in _unjudged(of):
+        lines += _folded(said, width)
+    if groups:
+        lines += _scorers(of, width, ink)
+        lines += _tags(of, width, ink)
+    lines += _errors(of, ink)
+    lines += _gate(of, ink)
+    lines += _next(of)
+    return "\n".join(lines)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Break a line where words end, so that no terminal breaks it within a number."""
+    return wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _head(of: Results, width: int, ink: Ink) -> str:
+    run, counts = of.run, of.counts
+    parts = [f"{of.state} after {clock(run.wall(of.at))}", _trials(of)]
+    if run.label:
+        parts.insert(0, visible_line(run.label, 80))
+    if run.partial:
+        parts.append("partial: a filter or a limit was set")
+    if counts.cached:
+        parts.append(f"{many(counts.cached, 'output')} from the cache")
+    if counts.retries:
+        parts.append(many(counts.retries, "further attempt"))
+    name = visible_line(run.name)
+    head = "\n".join(_folded(f"{name}  {' · '.join(parts)}", width))
+    head = head.replace(name, ink.bold(name), 1)
+    reason = _stopped_by(of)
+    return head if reason is None else f"{head}\n{visible_line(reason, 400)}"
+
+
+def _stopped_by(of: Results) -> str | None:
+    return None if of.finished else of.run.reason
+
+
+def _trials(of: Results) -> str:
+    if of.finished:
+        return many(of.counts.total, "trial")
+    return f"{of.counts.settled:,} of {many(of.counts.total, 'trial')}"
+
+
+def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
+    rates = [of.rates for of in columns]
+    simulated = any(of.column.kind == "simulated" for of in columns)
+    names = [
+        f"{of.column.name} (simulated)" if simulated and of.column.kind == "simulated" else
+        of.column.name
+        for of in columns
+    ]  # fmt: skip
+    return [
+        Column("target", names, left=True),
+        *_rate_columns(rates),
+        Column("errors", [_count(of.error) for of in rates]),
+        Column("ungraded", [_count(of.ungraded) for of in rates]),
+        Column("cut", [_count(of.cut_short) for of in columns]),
+        Column("mean", [decimal(of.mean_score) for of in rates]),
+        Column("p50", [seconds(of.p50_s) for of in columns]),
+        Column("p95", [seconds(of.p95_s) for of in columns]),
+        Column(
+            "tokens in/out",
+            [f"{of.counts.input_tokens:,}/{of.counts.output_tokens:,}" for of in columns],
+        ),
+        Column("cost", [money(of.counts.cost_usd) for of in columns]),
+    ]
+
+
+def _rate_columns(rates: Sequence[Rates]) -> list[Column]:
+    return [
+        Column("pass", [percent(of.pass_rate) for of in rates]),
+        Column("95%", [_interval(of) for of in rates]),
+        Column("n", [f"{of.n:,}" for of in rates]),
+    ]
+
+
+def _interval(of: Rates) -> str:
+    if of.open:
+        return "so far"
+    if of.interval is None:
+        return UNKNOWN
+    low, high = of.interval
+    return f"{100 * low:.1f}–{100 * high:.1f}%"
+
+
+def _count(n: int) -> str:
+    return f"{n:,}"
+
+
+def _reduced(rules: RunSettings, of: ColumnResults, named: bool) -> Iterator[str]:
+    """Say what the pass rate is over where it is not simply a share of trials."""
+    how, rates = rules.reduction, of.rates
+    if how.kind == "mean":
+        return
+    who = f"{visible_line(of.column.name)}: " if named else ""
+    line = f"{who}pass is {rules.reduce} over {many(rates.rated, 'case')}"
+    if rates.cases_left_out:
+        need = many(how.k or 1, "graded epoch")
+        line += f"; {many(rates.cases_left_out, 'case')} with fewer than {need} left out"
+    yield line
+
+
+def _left_out(of: ColumnResults, named: bool) -> Iterator[str]:
+    """Say what is not in n, and above 1% what it could have changed."""
+    rates = of.rates
+    kinds = (
+        (rates.left_out - rates.ungraded - rates.cancelled, "errored"),
+        (rates.ungraded, "ungraded"),
+        (rates.cancelled, "cancelled"),
+    )
+    what = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
+    if not what:
+        return
+    who = f"{visible_line(of.column.name)}: " if named else ""
+    line = f"{who}left out of n: {what}"
+    if rates.bounds is not None:
+        worst, best = map(percent, rates.bounds)
+        line += f"; {worst} if all of it had failed, {best} if all had passed"
+    yield line
+
+
+def _unjudged(of: Results) -> Iterator[str]:
+    """Say where a pass means nothing, because nothing was required."""
+    passed = sum(column.rates.passed for column in of.columns)
+    unjudged = sum(column.rates.unjudged for column in of.columns)
+    if unjudged and unjudged == passed + of.counts.failed:
+        yield "nothing was required of the outputs, so every one passes"
+    elif unjudged:
+        yield f"nothing was required of {many(unjudged, 'output')} among those that pass"
+
+
+def _scorers(of: Results, width: int, ink: Ink) -> list[str]:
+    rows = [
+        (column, name, tally) for column in of.columns for name, tally in column.scorers.items()
+    ]
+    if not rows:
+        return []
+    columns = [
+        Column("scorer", [name for _, name, _ in rows], left=True),
+        Column("target", [column.column.name for column, _, _ in rows], left=True),
+        Column("passed", [_count(tally.passed) for _, _, tally in rows]),
+        Column("failed", [_count(tally.failed) for _, _, tally in rows]),
+        Column("ungraded", [_count(tally.ungraded) for _, _, tally in rows]),
+        Column("mean", [decimal(tally.mean) for _, _, tally in rows]),
+    ]
+    return ["", *table(columns, width, ink)]
+
+
+def _tags(of: Results, width: int, ink: Ink) -> list[str]:
+    rows = [(column, tag, column.tags[tag]) for tag in of.tags for column in of.columns
+            if tag in column.tags]  # fmt: skip
+    if not rows:
+        return []
+    rates = [rate for _, _, rate in rows]
+    columns = [
+        Column("tag", [tag for _, tag, _ in rows], left=True),
+        Column("target", [column.column.name for column, _, _ in rows], left=True),
+        # so few cases carry no rate
+        Column("pass", ["" if rate.small else percent(rate.pass_rate) for rate in rates]),
+        Column("95%", ["" if rate.small else _interval(rate) for rate in rates]),
+        Column("passed", [_count(rate.passed) for rate in rates]),
+        Column("failed", [_count(rate.failed) for rate in rates]),
+        Column("errors", [_count(rate.error) for rate in rates]),
+        Column("ungraded", [_count(rate.ungraded) for rate in rates]),
+    ]
+    return ["", *table(columns, width, ink)]
+
+
+def _errors(of: Results, ink: Ink) -> list[str]:
+    if not of.errors:
+        return []
+    lines = ["", ink.bold(many(of.counts.error, "error"))]
+    for error in of.errors[:_ERRORS_SHOWN]:
+        said = visible_line(error.message, _LONGEST_ERROR)
+        if error.message == _stopped_by(of):
+            said = "what stopped it, see above"
+        lines.append(f"{error.n:>5,} × {visible_line(error.kind)}: {said}")
+    more = of.errors[_ERRORS_SHOWN:]
+    if more:
+        lines.append(f"{sum(error.n for error in more):>5,} × {many(len(more), 'other message')}")
+    return lines
+
+
+def _gate(of: Results, ink: Ink) -> list[str]:
+    if of.missed is None:
+        return []
+    if not of.missed:
+        return ["", ink.good("the gate holds")]
+    return [
+        "",
+        ink.bad("the gate does not hold"),
+        *(f"  {visible_line(str(missed))}" for missed in of.missed),
+    ]
+
+
+def _next(of: Results) -> list[str]:
+    """Say which command goes on from here."""
+    name = of.run.name
+    hints = []
+    if of.resumable:
+        hints.append((f"tui-eval resume {name}", "finish what is missing"))
+    elif of.finished and any(error.kind not in _LASTING for error in of.errors):
+        hints.append((f"tui-eval retry {name}", "ask again where it errored"))
+    if of.counts.failed and of.finished:
+        hints.append((f"tui-eval show {name} --failed", "see what failed and why"))
+    if not hints:
+        return []
+    widest = max(len(command) for command, _ in hints)
+    return ["", *(f"{command:<{widest}}  {why}" for command, why in hints)]
