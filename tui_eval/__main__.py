@@ -1,0 +1,14 @@
+"""The command `tui-eval`, also as `python -m tui_eval`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    from tui_eval.cli.main import run
+
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

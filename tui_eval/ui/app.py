@@ -1,0 +1,209 @@
+"""The app: modes, themes, keys and the way out. What is on the screen belongs to the screens."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, work
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.signal import Signal
+from textual.widgets import Input
+
+from tui_eval.model.visible import visible
+from tui_eval.resources import styles_dir
+from tui_eval.store import reader
+from tui_eval.store.errors import StoreError
+from tui_eval.store.follow import follow
+from tui_eval.store.requests import Verb
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.crash import write_log
+from tui_eval.ui.desk import Desk
+from tui_eval.ui.glyphs import ASCII, glyphs_for
+from tui_eval.ui.palette import Actions, Themes
+from tui_eval.ui.remembered import Remembered, state_file
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.screens.help import Help
+from tui_eval.ui.screens.leaving import Leaving
+from tui_eval.ui.screens.run import RunScreen
+from tui_eval.ui.screens.runs import RunsScreen
+from tui_eval.ui.screens.suites import SuitesScreen
+from tui_eval.ui.themes import OWN_VARIABLES, THEMES
+
+_REFUSED = 2
+"""Exit code where the store or the run named is wrong, as everywhere in the program."""
+
+
+class TuiEvalApp(App[None]):
+    """The workbench on a store.
+
+    Args:
+        store: The store's file; made where there is none.
+        paths: Suites and folders of suites to list; empty: the current folder.
+        open_run: A run to open at once: its name, a prefix of it, or `last`.
+    """
+
+    TITLE = "tui-eval"
+    CSS_PATH = styles_dir() / "app.tcss"
+    DEFAULT_MODE = "suites"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Actions, Themes}
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (80, "-normal"),
+        (120, "-wide"),
+    ]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "suites", "Suites", show=False, id="suites", tooltip="The suites there are"),
+        Binding("2", "runs", "Runs", show=False, id="runs", tooltip="All runs, live ones on top"),
+        Binding("question_mark", "help", "Keys", key_display="?", id="help", tooltip="All keys"),
+        Binding("ctrl+q", "quit", "Quit", show=False, id="quit", tooltip="Leave the app"),
+    ]
+
+    def __init__(
+        self, store: Path, paths: Sequence[Path] = (), open_run: str | None = None
+    ) -> None:
+        super().__init__()
+        self.bench = Bench(
+            desk=Desk(store),
+            glyphs=glyphs_for(),
+            pulse=Signal(self, "pulse"),
+            paths=tuple(paths),
+        )
+        self._open_run = open_run
+        self._remembered = Remembered(state_file())
+        self.crash_log: Path | None = None
+        """Where the story of a crash was written; None: there was none, or no place for it."""
+        self.add_mode("suites", lambda: SuitesScreen(self.bench))
+        self.add_mode("runs", lambda: RunsScreen(self.bench))
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        chosen = self._remembered.get("theme")
+        self.theme = chosen if chosen in THEMES else "dark"
+
+    # -- starting and ending
+
+    def on_mount(self) -> None:
+        """Begin; the first picture is painted before the store is looked at."""
+        self.set_class(self.bench.glyphs is ASCII, "-ascii")
+        loop = asyncio.get_running_loop()
+        for ended in (signal.SIGTERM, signal.SIGHUP):
+            # a closed or killed terminal ends the app, never the runs: the engines are not ours
+            loop.add_signal_handler(ended, self.exit)
+        self._follow_store()
+
+    @work
+    async def _follow_store(self) -> None:
+        desk = self.bench.desk
+        try:
+            await desk.open()
+            if self._open_run is not None:
+                run = await desk.read(reader.run_named, self._open_run)
+                self.open_run(run.id)
+        except StoreError as error:
+            self.exit(return_code=_REFUSED, message=Text(visible(str(error))))
+            return
+        async for pulse in follow(await desk.reader()):
+            self.bench.pulse.publish(pulse)
+
+    async def on_unmount(self) -> None:
+        """Close the store."""
+        await self.bench.desk.close()
+
+    def _fatal_error(self) -> None:
+        # Textual's own would print the whole story over the terminal
+        error = self._exception
+        if error is None or self.crash_log is not None:
+            return
+        self.crash_log = write_log(error)
+        where = (
+            f"the whole story is in {self.crash_log}"
+            if self.crash_log
+            else "no log could be written"
+        )
+        words = f"tui-eval stopped: {type(error).__name__}: {error}"
+        self.panic(
+            Text(f"{visible(words)[:400]}\n{where}; runs go on, `tui-eval` opens them again")
+        )
+
+    @work
+    async def action_quit(self) -> None:  # type: ignore[override]  # a worker, so that it can ask
+        """Leave the app; asks what becomes of live runs."""
+        if any(isinstance(screen, Leaving) for screen in self.screen_stack):
+            return
+        live = [run for run in await self.bench.desk.read(reader.runs, limit=50) if run.live]
+        if live:
+            choice = await self.push_screen_wait(Leaving(live, self.bench.glyphs))
+            if choice is None:
+                return
+            if choice == "stop":
+                from tui_eval.ui.steering import ask_all
+
+                await ask_all(self.bench.desk, [run.id for run in live], Verb.STOP)
+        self.exit()
+
+    # -- going about
+
+    async def action_suites(self) -> None:
+        """Show the suites."""
+        await self._show("suites")
+
+    async def action_runs(self) -> None:
+        """Show all runs."""
+        await self._show("runs")
+
+    async def _show(self, mode: str) -> None:
+        await self.switch_mode(mode)
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    @work
+    async def open_run(self, run_id: int) -> None:
+        """Show a run."""
+        await self._show("runs")
+        await self.push_screen(RunScreen(self.bench, run_id))
+
+    def on_runs_screen_chosen(self, event: RunsScreen.Chosen) -> None:
+        """Show the run that was chosen."""
+        self.open_run(event.run_id)
+
+    def on_suites_screen_launched(self, event: SuitesScreen.Launched) -> None:
+        """Show the run that was made."""
+        self.open_run(event.run_id)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take a key that nothing on the screen took, before the bindings do.
+
+        Keys that come in one burst are all given to what had the focus before the first of them
+        was acted on. What reaches this place comes in order, so a letter that follows the key of
+        a field still goes into the field, and does nothing else.
+        """
+        field = self.focused
+        if isinstance(field, Input) and event.is_printable and event.character is not None:
+            event.prevent_default()
+            field.replace(event.character, *field.selection)
+        elif isinstance(self.screen, BaseScreen):
+            self.screen.answer(event)
+
+    def action_help(self) -> None:
+        """Show all keys of this screen."""
+        self.push_screen(Help(self.screen))
+
+    # -- looks
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Name a key with letters alone where the terminal has no more."""
+        shown = super().get_key_display(binding)
+        return shown if shown.isascii() or self.bench.glyphs is not ASCII else binding.key
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Give the names of our own that style sheets use."""
+        return OWN_VARIABLES
+
+    def action_wear(self, theme: str) -> None:
+        """Change the colours; remembered."""
+        self.theme = theme
+        self._remembered.set("theme", theme)

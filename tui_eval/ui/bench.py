@@ -1,0 +1,23 @@
+"""What all screens share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.signal import Signal
+
+from tui_eval.store.follow import Pulse
+from tui_eval.ui.desk import Desk
+from tui_eval.ui.glyphs import Glyphs
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Handed to every screen by the app."""
+
+    desk: Desk
+    glyphs: Glyphs
+    pulse: Signal[Pulse]
+    """Something was committed to the store."""
+    paths: Sequence[Path]
+    """Suites and folders of suites the person named; empty: here."""

@@ -1,0 +1,35 @@
+"""Where the story of a crash goes."""
+
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+
+from tui_eval import __version__
+from tui_eval.model.visible import visible
+from tui_eval.providers.keys import redact
+
+
+def write_log(error: BaseException, folder: Path | None = None) -> Path | None:
+    """Write a traceback to a new file that only its owner reads.
+
+    Args:
+        error: What was raised.
+        folder: Where to; None: the user's log directory.
+
+    Returns:
+        The file; None where none could be written.
+    """
+    folder = folder or platformdirs.user_log_path("tui-eval")
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+    file = folder / f"crash-{stamp}.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.touch(0o600)
+        # whoever looks at it does so in a terminal
+        story = visible(redact("".join(traceback.format_exception(error))))
+        file.write_text(f"tui-eval {__version__}\n{story}", encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return file

@@ -1,0 +1,107 @@
+"""The app's way to the store: everything off the screen's own loop."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from tui_eval.store.connection import Connection, open_writable, readable, writable
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import transact
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Desk:
+    """Connections, each with a thread of its own, so that no question waits for a slower one.
+
+    A question asked before the store is open waits until it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._quick: Connection | None = None
+        self._slow: Connection | None = None
+        self._slowest: Connection | None = None
+        self._writing: Connection | None = None
+        self._open = asyncio.Event()
+        self._closed = False
+
+    async def open(self) -> None:
+        """Open the store, and make it where there is none.
+
+        Raises:
+            StoreError: it is damaged, newer, or cannot be reached; nothing was changed.
+        """
+        await asyncio.to_thread(lambda: open_writable(self.path).close())
+        self._quick = await _entered(readable(self.path))
+        self._slow = await _entered(readable(self.path))
+        self._slowest = await _entered(readable(self.path))
+        self._open.set()
+
+    async def close(self) -> None:
+        """Close what is open; nothing can be asked after that."""
+        self._closed = True
+        for connection in (self._slowest, self._slow):
+            if connection is not None:
+                await connection.interrupt()
+        for connection in (self._slowest, self._slow, self._quick, self._writing):
+            if connection is not None:
+                await connection.close()
+        self._quick = self._slow = self._slowest = self._writing = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the app is on its way out."""
+        return self._closed
+
+    async def reader(self) -> Connection:
+        """Give the connection for quick questions, for `follow`."""
+        await self._open.wait()
+        assert self._quick is not None, "the desk is closed"
+        return self._quick
+
+    async def read(
+        self,
+        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Ask something that is answered at once."""
+        return await (await self.reader()).call(question, *args, **kwargs)
+
+    async def ponder(
+        self,
+        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Ask something that may take long and that a person waits for."""
+        await self._open.wait()
+        assert self._slow is not None, "the desk is closed"
+        return await self._slow.call(question, *args, **kwargs)
+
+    async def survey(
+        self,
+        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Ask something that may take long and that nobody waits for."""
+        await self._open.wait()
+        assert self._slowest is not None, "the desk is closed"
+        return await self._slowest.call(question, *args, **kwargs)
+
+    async def write(self, unit: Callable[[Tx], T]) -> T:
+        """Write something small, in a transaction of its own."""
+        await self._open.wait()
+        if self._writing is None:
+            self._writing = await _entered(writable(self.path))
+        return await self._writing.call(transact, unit)
+
+
+async def _entered(connection: Connection) -> Connection:
+    await connection  # opens it; aiosqlite gives itself back, under its own type
+    return connection

@@ -1,0 +1,1 @@
+"""What the Run screen is made of: its reading, its head, its table, its detail, its requests."""

@@ -1,0 +1,151 @@
+"""The detail of the trial under the cursor, in tabs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from tui_eval.model.json import JsonObject
+from tui_eval.store.browse import WholeTrial
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.prose import Para
+from tui_eval.ui.run import pages
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.toned import Piece, fit
+
+
+class Tab(StrEnum):
+    """The tabs, from left to right."""
+
+    OUTPUT = "Output"
+    SCORES = "Scores"
+    MESSAGES = "Messages"
+    ATTEMPTS = "Attempts"
+    CASE = "Case"
+
+
+_TABS = list(Tab)
+_LEAST_NAME = 6
+"""Cells below which the case's name is left out beside the tabs."""
+
+
+class TrialPage(Page):
+    """The text of a tab; in zoom `j` and `k` go from trial to trial and keep the tab."""
+
+    def action_step(self, by: int) -> None:
+        """Go one line on, or in zoom one trial."""
+        if self.screen.has_class("-zoomed"):
+            self.post_message(Detail.Stepped(by))
+        else:
+            self.action_scroll_by(by)
+
+
+class Detail(Vertical):
+    """Shows one trial; the tab stays when another trial is shown."""
+
+    @dataclass
+    class Wanted(Message):
+        """The Messages tab is shown and lacks the request's messages."""
+
+        trial: WholeTrial
+
+    @dataclass
+    class Stepped(Message):
+        """The next trial is wanted, or with -1 the one before."""
+
+        by: int
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(id="detail")
+        self._glyphs = glyphs
+        self.page = TrialPage(id="page")
+        self._tabs = Bar(id="tabs")
+        self._found: WholeTrial | None = None
+        self._asked: Sequence[JsonObject] | str | None = None
+        self.tab = Tab.OUTPUT
+
+    @property
+    def found(self) -> WholeTrial | None:
+        """The trial that is shown."""
+        return self._found
+
+    def compose(self) -> ComposeResult:
+        """Lay the parts out."""
+        yield self._tabs
+        yield self.page
+
+    def on_mount(self) -> None:
+        """Begin with nothing."""
+        self.show(None)
+
+    def on_resize(self) -> None:
+        """Fit the tabs to the new width."""
+        self._show_tabs()
+
+    def show(self, found: WholeTrial | None) -> None:
+        """Show a trial; the same one again keeps the place one reads at."""
+        same = (
+            found is not None and self._found is not None and found.trial.id == self._found.trial.id
+        )
+        if not same:
+            self._asked = None
+        self._found = found
+        self._show_tabs()
+        self._show_page(keep_place=same)
+
+    def show_asked(self, trial_id: int, asked: Sequence[JsonObject] | str) -> None:
+        """Take the messages of a trial's request, or why there are none."""
+        if self._found is not None and self._found.trial.id == trial_id:
+            self._asked = asked
+            self._show_page(keep_place=True)
+
+    def turn(self, step: int) -> None:
+        """Go to the next tab, or with -1 to the one before."""
+        self.open_tab(_TABS[(_TABS.index(self.tab) + step) % len(_TABS)])
+
+    def open_tab(self, tab: Tab) -> None:
+        """Go to a tab."""
+        self.tab = tab
+        self._show_tabs()
+        self._show_page(keep_place=False)
+
+    def _show_tabs(self) -> None:
+        rule = self._glyphs.rule
+        left = [Piece(f"{rule} ", "dim")]
+        room = self.size.width - sum(len(tab) + 3 for tab in _TABS) - 4
+        if self._found is not None and room >= _LEAST_NAME:
+            name = fit(self._found.trial.case_id, room, ellipsis=self._glyphs.cut).rstrip()
+            left += [Piece(name, "strong"), Piece(f" {rule} ", "dim")]
+        for at, tab in enumerate(_TABS):
+            if at:
+                left.append(Piece(f" {self._glyphs.dot} ", "dim"))
+            tone: Tone = "accent" if tab is self.tab else "plain"
+            left.append(Piece(tab, tone, f"screen.open_tab('{tab}')"))
+        left.append(Piece(" "))
+        self._tabs.show(left, fill=rule)
+
+    def _show_page(self, *, keep_place: bool) -> None:
+        self.page.show(list(self._paras()), keep_place=keep_place)
+
+    def _paras(self) -> Iterable[Para]:
+        found = self._found
+        if found is None:
+            return pages.nothing_selected()
+        match self.tab:
+            case Tab.OUTPUT:
+                return pages.output_page(found, self._glyphs)
+            case Tab.SCORES:
+                return pages.scores_page(found, self._glyphs)
+            case Tab.MESSAGES:
+                if self._asked is None:
+                    self.post_message(self.Wanted(found))
+                return pages.messages_page(found, self._asked)
+            case Tab.ATTEMPTS:
+                return pages.attempts_page(found, self._glyphs)
+            case Tab.CASE:
+                return pages.case_page(found)

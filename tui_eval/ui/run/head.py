@@ -1,0 +1,271 @@
+"""The head of the Run screen: what the run comes to so far, one line a target."""
+
+import time
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from tui_eval.model.states import RunState
+from tui_eval.store.board import Counts
+from tui_eval.store.rows import ColumnRow, RunRow
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.feed import Figures, Snapshot
+from tui_eval.ui.run.pace import Pace, sparkline
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.rows import Field, lay_out
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+from tui_eval.ui.words import clock, interval, many, money, number, per_second, percent, seconds
+
+_SPARK_CELLS = 16
+_MARGIN = "  "
+_FIELDS = (
+    Field("target · prompt", 12, share=1),
+    Field("pass", 6, right=True),
+    Field("95%", 9, right=True, drop=3),
+    Field("n", 5, right=True),
+    Field("?", 3, right=True),
+    Field("!", 3, right=True),
+    Field("cut", 3, right=True, drop=1),
+    Field("p50", 6, right=True, drop=2),
+)
+
+
+class RunHead(Vertical):
+    """Title, targets and throughput."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(id="head")
+        self._glyphs = glyphs
+        self._title = Bar(id="title", classes="title")
+        self._targets = Lines(id="targets")
+        self._pace = Bar(id="pace")
+
+    def compose(self) -> ComposeResult:
+        """Lay the lines out."""
+        yield self._title
+        yield self._targets
+        yield self._pace
+
+    def show(self, run: Snapshot, figures: Figures | None, pace: Pace, now: float) -> None:
+        """Show a run.
+
+        Args:
+            run: As it stands.
+            figures: What has been counted of it; None: nothing yet.
+            pace: How fast it goes.
+            now: Unix seconds.
+        """
+        self._title.show(*_title(run, pace, self._glyphs, now, self._wide))
+        self._pace.show(*_pace(run, figures, pace, self._glyphs))
+        self._targets.show(target_lines(run, figures, self._room, self.app.size.width))
+
+    @property
+    def _room(self) -> int:
+        """Targets that have a line of their own."""
+        height = self.app.size.height
+        return 2 if height < 24 else 3 if height < 36 else 8
+
+    @property
+    def _wide(self) -> bool:
+        return self.app.size.width >= 80
+
+
+def state_words(run: Snapshot) -> tuple[str, Tone]:
+    """Say where a run stands."""
+    row = run.run
+    if row.live:
+        words = "staging" if not row.staged and row.state is RunState.RUNNING else str(row.state)
+        return words, "accent" if row.state is not RunState.PAUSED else "ungraded"
+    if row.state in (RunState.RUNNING, RunState.PAUSED):
+        return "engine gone", "error"
+    if row.state is RunState.PENDING:
+        return "starting", "accent"
+    return str(row.state), "plain" if row.state is RunState.DONE else "ungraded"
+
+
+def _wall(row: RunRow, now: float) -> float:
+    """Give the seconds engines worked on a run; of one that was killed up to its last beat."""
+    return row.wall(now if row.live or row.lease.beat is None else row.lease.beat)
+
+
+def _title(
+    run: Snapshot, pace: Pace, glyphs: Glyphs, now: float, wide: bool
+) -> tuple[list[Piece], list[Piece]]:
+    row, total = run.run, run.total
+    left = [Piece(_MARGIN)]
+    if wide:
+        left += [Piece(row.suite, "dim"), Piece(f" {glyphs.arrow} ", "dim")]
+    left.append(Piece(row.name, "strong"))
+    if row.label:
+        left.append(Piece(f" {row.label}", "dim"))
+    if row.partial:
+        left.append(Piece("  partial", "ungraded"))
+    words, tone = state_words(run)
+    right = [
+        Piece(f"{glyphs.run(row.state, row.live)} {words} ", tone),
+        Piece(f"{clock(_wall(row, now))}   "),
+        Piece(f"{number(total.settled)}/{number(total.total)} ", "strong"),
+    ]
+    open_trials = total.total - total.settled
+    if row.live and row.state is RunState.RUNNING and open_trials:
+        eta = pace.left(open_trials)
+        right.append(Piece(f" ~{clock(eta)} " if eta is not None else "", "dim"))
+    if total.attempts and (total.cost_usd is None or total.cost_usd > 0):
+        right.append(Piece(f" {money(total.cost_usd)} "))
+    return left, right
+
+
+def _pace(
+    run: Snapshot, figures: Figures | None, pace: Pace, glyphs: Glyphs
+) -> tuple[list[Piece], list[Piece]]:
+    row, total = run.run, run.total
+    if not row.live:
+        return _whole_pace(run, figures, glyphs)
+
+    rate = pace.per_second()
+    left = [Piece(_MARGIN), Piece(f"{per_second(rate)} ")]
+    left.append(
+        Piece(sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels), "accent")
+    )
+    slots = sum(limit.concurrency for limit in run.limits.values())
+    if row.state is RunState.PAUSED:
+        left.append(Piece("   paused", "ungraded"))
+    elif slots:
+        # who waits for another attempt is running, and holds no slot
+        waiting = figures.backing_off if figures is not None else 0
+        held = min(max(total.running - waiting, 0), slots)
+        left.append(Piece(f"   {held} of {many(slots, 'slot')}"))
+    if total.scoring:
+        left.append(Piece(f"   {total.scoring} being scored"))
+    if figures is not None and figures.backing_off and total.running:
+        left.append(Piece(f"   {figures.backing_off} backing off", "ungraded"))
+    if row.reason and row.state is RunState.PAUSED:
+        left.append(Piece(f"   {row.reason}", "ungraded"))
+    return left, []
+
+
+def _whole_pace(
+    run: Snapshot, figures: Figures | None, glyphs: Glyphs
+) -> tuple[list[Piece], list[Piece]]:
+    row, total = run.run, run.total
+    left = [Piece(_MARGIN)]
+    if row.wall_s > 0 and total.settled:
+        left.append(Piece(f"{per_second(total.settled / row.wall_s)} ", "dim"))
+        if figures is not None:
+            left.append(Piece(sparkline(figures.history, glyphs.levels), "dim"))
+        left.append(Piece("   "))
+    sent = many(total.attempts, "attempt")
+    again = f", {many(total.retries, 'retry', 'retries')}" if total.retries else ""
+    cached = f", {number(total.cached)} from the cache" if total.cached else ""
+    left.append(Piece(f"{sent}{again}{cached}", "dim"))
+    if row.state in (RunState.RUNNING, RunState.PAUSED):
+        left.append(Piece("   nobody works on it; u resumes it", "error"))
+    elif row.reason and row.state is not RunState.DONE:
+        left.append(Piece(f"   {row.reason}", "ungraded"))
+    return left, []
+
+
+def target_lines(
+    run: Snapshot, figures: Figures | None, room: int, width: int
+) -> list[list[Piece]]:
+    """Give the lines of the targets under their head; more than there is room for are folded."""
+    columns = run.columns
+    if not columns:
+        return []
+    folded = len(columns) > room
+    shown = columns[: room - 1] if folded else columns
+    longest = max(width_of(_named(column)) for column in shown)
+    least = sum(field.least + 2 for field in _FIELDS[1:])
+    widths = lay_out(_FIELDS, min(width - 2 * len(_MARGIN), max(longest, 16) + least))
+    lines = [_line([(field.title, "dim") for field in _FIELDS], widths)]
+    lines += [_line(_target(column, run, figures), widths) for column in shown]
+    if folded:
+        lines.append([Piece(f"{_MARGIN}+{len(columns) - len(shown)} more targets", "dim")])
+    return lines
+
+
+def _line(cells: Sequence[tuple[str, Tone]], widths: Sequence[int]) -> list[Piece]:
+    pieces = [Piece(_MARGIN)]
+    for (text, tone), field, width in zip(cells, _FIELDS, widths, strict=True):
+        if width:
+            pieces.append(Piece(fit(text, width, right=field.right) + "  ", tone))
+    return pieces
+
+
+def _named(column: ColumnRow) -> str:
+    return f"{column.name} (made up)" if column.kind == "simulated" else column.name
+
+
+def _target(column: ColumnRow, run: Snapshot, figures: Figures | None) -> list[tuple[str, Tone]]:
+    counts = run.by_column.get(column.index, Counts())
+    rate, bounds = _rate(column.index, counts, run, figures)
+    cut = figures.cut.get(column.index, 0) if figures is not None else None
+    p50 = figures.p50.get(column.index) if figures is not None else None
+    return [
+        (_named(column), "plain"),
+        (percent(rate), "strong"),
+        (bounds, "dim"),
+        (number(counts.graded), "plain"),
+        (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),
+        (number(counts.error), "error" if counts.error else "dim"),
+        (number(cut), "ungraded" if cut else "dim"),
+        (seconds(p50), "plain" if p50 is not None else "dim"),
+    ]
+
+
+def _rate(
+    column: int, counts: Counts, run: Snapshot, figures: Figures | None
+) -> tuple[float | None, str]:
+    """Give a rate and what stands beside it: an interval, or that it is not the last word."""
+    open_trials = counts.total - counts.settled
+    if open_trials or not run.run.staged:
+        return counts.pass_rate, "so far" if counts.graded else ""
+    if figures is not None and figures.rates is not None and column in figures.rates:
+        found = figures.rates[column]
+        return found.pass_rate, interval(found.interval) if found.interval else ""
+    return counts.pass_rate, ""
+
+
+def filter_words(
+    run: Snapshot,
+    figures: Figures | None,
+    words: Sequence[str],
+    order: str,
+    listed: int,
+    glyphs: Glyphs,
+) -> list[Piece]:
+    """Give the filter line: what is listed, how it divides, how it is sorted.
+
+    Args:
+        run: The run as it stands.
+        figures: What has been counted of it; None: nothing yet.
+        words: What the list is narrowed to; empty: all is listed.
+        order: How it is sorted; empty: in dataset order.
+        listed: How many trials are listed.
+        glyphs: The shapes.
+    """
+    total = run.total
+    pieces = [Piece(f"{glyphs.rule} ", "dim")]
+    if words:
+        pieces += [Piece(f"{', '.join(words)} {number(listed)}", "accent"), Piece(" ")]
+    else:
+        pieces += [
+            Piece(f"all {number(total.total)} "),
+            Piece(f"{glyphs.rule} ", "dim"),
+            Piece(f"{glyphs.passed} {number(total.passed)} ", "pass"),
+            Piece(f"{glyphs.failed} {number(total.failed)} ", "fail"),
+        ]
+        if total.ungraded:
+            pieces.append(Piece(f"{glyphs.ungraded} {number(total.ungraded)} ", "ungraded"))
+        if total.error:
+            pieces.append(Piece(f"{glyphs.error} {number(total.error)} ", "error"))
+        if total.cancelled:
+            pieces.append(Piece(f"{glyphs.cancelled} {number(total.cancelled)} ", "dim"))
+    if order:
+        pieces += [Piece(f"{glyphs.rule} ", "dim"), Piece(f"{order} ", "accent")]
+    elif figures is not None and figures.failing:
+        named = f" {glyphs.dot} ".join(f"{name} {number(n)}" for name, n in figures.failing[:4])
+        pieces += [Piece(f"{glyphs.rule} ", "dim"), Piece(f"{named} ", "dim")]
+    return pieces

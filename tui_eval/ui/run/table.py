@@ -1,0 +1,120 @@
+"""The live table of trials."""
+
+import time
+from collections.abc import Mapping
+
+from tui_eval.model.states import TrialState
+from tui_eval.store.rows import TrialRow
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.marks import Marks
+from tui_eval.ui.run.trials import Trials
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.words import UNKNOWN, clock, score, seconds
+
+_CASE = Field("case", 10, share=3)
+_COLUMN = Field("target · prompt", 15, share=2, drop=2)
+_EPOCH = Field("ep", 2, right=True, drop=4)
+_VERDICT = Field("verdict", 11)
+_SCORE = Field("score", 5, right=True, drop=3)
+_LATENCY = Field("s", 6, right=True, drop=5)
+_WHY = Field("why", 12, share=5, drop=1)
+
+_TONES: Mapping[str, Tone] = {
+    "pass": "pass",
+    "fail": "fail",
+    "ungraded": "ungraded",
+    "error": "error",
+    "cancelled": "dim",
+    "queued": "dim",
+    "running": "accent",
+    "scoring": "accent",
+}
+
+
+class TrialTable(Rows):
+    """Shows the trials that are listed; those not read yet are a dot until they are."""
+
+    def __init__(self, trials: Trials, marks: Marks, glyphs: Glyphs) -> None:
+        super().__init__(_fields(True, False), glyphs=glyphs, empty="no trials yet", id="trials")
+        self._trials = trials
+        self._marks = marks
+        self._asked: Mapping[int, str] = {}
+        self._shape = (True, False)
+
+    def suit(self, *, several_columns: bool, several_epochs: bool) -> None:
+        """Leave out what would be the same in every row."""
+        shape = (several_columns, several_epochs)
+        if shape != self._shape:
+            self._shape = shape
+            self.set_fields(_fields(*shape))
+
+    def show_asked(self, asked: Mapping[int, str]) -> None:
+        """Show what is asked of trials and not answered yet: words by trial id."""
+        if asked != self._asked:
+            self._asked = asked
+            self.redraw()
+
+    def row(self, index: int) -> Row | None:
+        """Give the row of a trial."""
+        trial = self._trials.row_at(index)
+        if trial is None:
+            return None
+        several_columns, several_epochs = self._shape
+        cells = [Cell(trial.case_id)]
+        if several_columns:
+            cells.append(Cell(trial.column))
+        if several_epochs:
+            cells.append(Cell(str(trial.epoch + 1), "dim"))
+        cells += [
+            self._verdict(trial),
+            Cell(score(trial.score), "plain" if trial.score is not None else "dim"),
+            Cell(_latency(trial), "plain" if trial.latency_s is not None else "dim"),
+            Cell(why(trial, self._trials.reason(trial), time.time()), "dim"),
+        ]
+        return Row(cells, marked=trial.place in self._marks)
+
+    def _verdict(self, trial: TrialRow) -> Cell:
+        shape = self._glyphs.trial(trial.state, trial.verdict)
+        asked = self._asked.get(trial.id)
+        if asked is not None:
+            return Cell(f"{self._glyphs.working} {asked}", "accent")
+        word = str(trial.verdict if trial.verdict is not None else trial.state)
+        return Cell(f"{shape} {word}", _TONES[word])
+
+
+def why(trial: TrialRow, reason: str | None, now: float) -> str:
+    """Say why a trial stands where it does, in a few words; may be foreign text.
+
+    Args:
+        trial: The trial.
+        reason: What its first unmet scorer says, where it has one.
+        now: Unix seconds.
+    """
+    match trial.state:
+        case TrialState.ERROR:
+            return f"{trial.error_kind}: {trial.error_message or ''}"
+        case TrialState.RUNNING | TrialState.SCORING if trial.waiting is not None:
+            left = trial.waiting_until - now if trial.waiting_until is not None else None
+            wait = f", {clock(left)}" if left is not None and left > 0 else ""
+            return f"{trial.waiting}{wait}"
+        case TrialState.RUNNING:
+            since = f"{clock(now - trial.since)} " if trial.since is not None else ""
+            return f"{since}try {trial.attempts}" if trial.attempts > 1 else since
+        case TrialState.DONE:
+            return reason or ("from the cache" if trial.cached else "")
+        case _:
+            return ""
+
+
+def _latency(trial: TrialRow) -> str:
+    return UNKNOWN if trial.latency_s is None else seconds(trial.latency_s)
+
+
+def _fields(several_columns: bool, several_epochs: bool) -> list[Field]:
+    fields = [_CASE]
+    if several_columns:
+        fields.append(_COLUMN)
+    if several_epochs:
+        fields.append(_EPOCH)
+    return [*fields, _VERDICT, _SCORE, _LATENCY, _WHY]

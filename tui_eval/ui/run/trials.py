@@ -1,0 +1,175 @@
+"""The list of trials that is shown, and the rows of it that have been read."""
+
+import sqlite3
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tui_eval.store import browse, reader
+from tui_eval.store.browse import Order, Places, View
+from tui_eval.store.rows import TrialRow
+from tui_eval.ui.desk import Desk
+
+PAGE = 100
+_MOST_KEPT = 4000
+"""Rows that are kept; beyond that all but those in view are read again when they are shown."""
+
+
+class Trials:
+    """Trials by their index in the list; reads pages, and only those asked for.
+
+    Without filter and in dataset order the list is the run itself: an index is a place, and
+    nothing is kept of trials that were never shown.
+    """
+
+    def __init__(self, desk: Desk, run_id: int) -> None:
+        self._desk = desk
+        self._run_id = run_id
+        self._places: Places | None = None
+        self._rows: dict[int, TrialRow] = {}
+        """By place."""
+        self._reasons: dict[int, str] = {}
+        """By trial id."""
+        self._total = 0
+        self._ascending = True
+        self.view = View()
+
+    @property
+    def count(self) -> int:
+        """How many trials are listed."""
+        return self._total if self._places is None else len(self._places)
+
+    @property
+    def total(self) -> int:
+        """How many trials the run has."""
+        return self._total
+
+    def place_at(self, index: int) -> int | None:
+        """Give the place of the trial at an index; None: there is none."""
+        if not 0 <= index < self.count:
+            return None
+        return index if self._places is None else self._places[index]
+
+    def index_of(self, place: int) -> int | None:
+        """Give where a trial stands in the list; None: it is not in it."""
+        if self._places is None:
+            return place if 0 <= place < self._total else None
+        if not self._ascending:
+            try:
+                return self._places.index(place)
+            except ValueError:
+                return None
+        at = bisect_left(self._places, place)
+        return at if at < len(self._places) and self._places[at] == place else None
+
+    def nearest(self, place: int, otherwise: int) -> int:
+        """Give where a trial stands; where it is not listed, the one that follows it.
+
+        Args:
+            place: The trial.
+            otherwise: The index to give where the list is sorted, and no trial follows another.
+        """
+        found = self.index_of(place)
+        if found is None and self._places is not None and self._ascending:
+            found = bisect_left(self._places, place)
+        return max(min(otherwise if found is None else found, self.count - 1), 0)
+
+    def row_at(self, index: int) -> TrialRow | None:
+        """Give the trial at an index; None: it has not been read."""
+        place = self.place_at(index)
+        return None if place is None else self._rows.get(place)
+
+    def reason(self, trial: TrialRow) -> str | None:
+        """Give why a trial did not pass, as far as it has been read."""
+        return self._reasons.get(trial.id)
+
+    def places_in(self, indices: Iterable[int]) -> list[int]:
+        """Give the places at these indices."""
+        found = (self.place_at(index) for index in indices)
+        return [place for place in found if place is not None]
+
+    def set_total(self, total: int) -> None:
+        """Say how many trials the run has by now."""
+        self._total = total
+
+    async def look(self, view: View) -> Places | None:
+        """Find out which trials a view lists; None: all of them, in dataset order."""
+        if view.plain:
+            return None
+        return await self._desk.ponder(browse.places, self._run_id, view)
+
+    def use(self, view: View, places: Places | None) -> None:
+        """List what `look` found."""
+        self.view = view
+        self._places = places
+        self._ascending = view.order is Order.PLACE and not view.reverse
+
+    async def read(self, indices: range) -> bool:
+        """Read the rows at these indices and around them that are not there yet.
+
+        Returns:
+            Whether any came.
+        """
+        wanted = self._missing(indices)
+        if not wanted:
+            return False
+        rows, reasons = await self._desk.read(_rows_at, self._run_id, wanted)
+        if len(self._rows) > _MOST_KEPT:
+            self.forget()
+        self._keep(rows, reasons)
+        return bool(rows)
+
+    def take(self, changed: Sequence[TrialRow], reasons: dict[int, str]) -> list[int]:
+        """Take newer rows of trials; give the indices of those that are listed and were read."""
+        known = [trial for trial in changed if trial.place in self._rows]
+        self._keep(known, reasons)
+        found = (self.index_of(trial.place) for trial in known)
+        return [index for index in found if index is not None]
+
+    def forget(self) -> None:
+        """Forget all rows: they are read again when they are shown."""
+        self._rows.clear()
+        self._reasons.clear()
+
+    def _keep(self, rows: Sequence[TrialRow], reasons: dict[int, str]) -> None:
+        for trial in rows:
+            self._rows[trial.place] = trial
+            self._reasons.pop(trial.id, None)
+        self._reasons.update(reasons)
+
+    def _missing(self, indices: range) -> list[int]:
+        if not indices or all(self.row_at(index) is not None for index in indices):
+            return []
+        first = indices.start // PAGE * PAGE
+        last = min((indices.stop - 1) // PAGE * PAGE + PAGE, self.count)
+        places = self.places_in(range(first, last))
+        return [place for place in places if place not in self._rows]
+
+    async def next_unmet(self, place: int, *, back: bool) -> int | None:
+        """Give the place of the next listed trial that did not pass; None: there is none."""
+        if self.view.which is None:
+            view = replace(self.view, which=browse.Which.UNMET, order=Order.PLACE, reverse=False)
+        else:
+            view = replace(self.view, order=Order.PLACE, reverse=False)
+        if self._ascending:
+            return await self._desk.ponder(browse.next_place, self._run_id, view, place, back=back)
+        unmet = set(await self._desk.ponder(browse.places, self._run_id, view))
+        return self._next_in_list(unmet, place, back=back)
+
+    def _next_in_list(self, unmet: set[int], place: int, *, back: bool) -> int | None:
+        assert self._places is not None, "a list that is sorted has places"
+        at = self.nearest(place, 0)
+        after, before = self._places[at + 1 :], self._places[:at]
+        order = [*reversed(before), *reversed(after)] if back else [*after, *before]
+        return next((found for found in order if found in unmet), None)
+
+
+def _rows_at(
+    db: sqlite3.Connection, run_id: int, places: Sequence[int]
+) -> tuple[list[TrialRow], dict[int, str]]:
+    first, last = min(places), max(places)
+    if last - first + 1 == len(places):
+        rows = reader.trials_from(db, run_id, first, len(places))
+    else:
+        rows = reader.trials_at(db, run_id, places)
+    return rows, reader.reasons(db, [trial.id for trial in rows])

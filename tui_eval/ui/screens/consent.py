@@ -1,0 +1,118 @@
+"""What a suite wants that needs trust, and the question whether it may."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from tui_eval.resources import styles_dir
+from tui_eval.ui.prose import Para, fold
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.suites import shelf
+from tui_eval.ui.suites.shelf import Entry
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.toned import Piece
+
+if TYPE_CHECKING:
+    from tui_eval.suites.wishes import Ask, Wish
+
+Answer: TypeAlias = Literal["once", "always"]
+"""Trust for this launch, or until what the suite wants changes."""
+
+_WIDTH = 72
+_AROUND = 8
+"""Lines and cells of the screen that are not the list."""
+_TONES: dict[str, Tone] = {"trusted": "dim", "new": "plain", "changed": "error"}
+
+
+class Consent(ModalScreen[Answer | None]):
+    """Lists exactly what a suite will do; None where it may not."""
+
+    CSS_PATH = styles_dir() / "consent.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "answer('once')", "Once", id="consent.once", tooltip="Trust this launch"),
+        Binding(
+            "t",
+            "answer('always')",
+            "Trust",
+            id="consent.always",
+            tooltip="Trust the suite until what it wants changes",
+        ),
+        Binding("escape,q", "answer('')", "No", id="consent.no", tooltip="Do not trust it"),
+    ]
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__()
+        self.entry = entry
+
+    def compose(self) -> ComposeResult:
+        """Lay the box out; the list scrolls where it is long."""
+        paras = tuple(told(self.entry.asks))
+        width = min(_WIDTH, max(self.app.size.width - _AROUND, 20))
+        needed = sum(1 for _ in fold(paras, width - 2))
+        page = Page()
+        page.show(paras)
+        with Vertical(classes="box"):
+            yield Bar([Piece(self.entry.name, "strong"), Piece(" needs your trust. It wants to")])
+            page.styles.height = max(min(needed, self.app.size.height - _AROUND), 1)
+            yield page
+            yield Bar([Piece("Look at the suite before you say yes.", "dim")])
+            yield Bar(
+                [
+                    Piece("enter", "accent", "screen.answer('once')"),
+                    Piece(" this once   ", "plain", "screen.answer('once')"),
+                    Piece("t", "accent", "screen.answer('always')"),
+                    Piece(" until it changes   ", "plain", "screen.answer('always')"),
+                    Piece("esc", "accent", "screen.answer('')"),
+                    Piece(" no", "plain", "screen.answer('')"),
+                ]
+            )
+
+    def action_answer(self, answer: str) -> None:
+        """Give the answer."""
+        match answer:
+            case "once" | "always":
+                self.dismiss(answer)
+            case _:
+                self.dismiss(None)
+
+
+def told(asks: "Sequence[Ask]") -> Iterator[Para]:
+    """Say what is wanted, what changed, and what was trusted before."""
+    for ask in asks:
+        tone = _TONES.get(ask.standing, "plain")
+        yield Para(ask.wish.does, tone, label="•")
+        if ask.difference:
+            yield Para(ask.difference, "error", indent=2)
+
+
+async def consented(screen: BaseScreen, entry: Entry) -> Entry | None:
+    """Ask until a suite may do all it wants; None: it may not, or it cannot be read any more.
+
+    What lies outside a suite's folder may want more once it is read: then it is asked again.
+    """
+    from tui_eval.suites.errors import SuiteError
+
+    allowed: set[Wish] = set()
+    while entry.wants_trust:
+        answer = await screen.app.push_screen_wait(Consent(entry))
+        if answer is None:
+            return None
+        if answer == "once":
+            allowed.update(ask.wish for ask in entry.asks)
+        else:
+            try:
+                await asyncio.to_thread(shelf.trust, entry)
+            except (OSError, SuiteError) as error:
+                screen.say(f"{error}; trust it this once", "error")
+        entry = await asyncio.to_thread(shelf.read, entry.path, entry.sample, allowed)
+    if entry.suite is None:
+        screen.say("it has mistakes: they stand in the preview; e opens the file")
+        return None
+    return entry

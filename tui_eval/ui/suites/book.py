@@ -1,0 +1,97 @@
+"""A suite's cases to page through, and what a run of it would be; read in threads."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import JsonObject
+from tui_eval.ui.suites.shelf import Entry
+
+if TYPE_CHECKING:
+    from tui_eval.suites.check import Survey
+    from tui_eval.suites.prompts import Renderer
+
+_MOST = 1000
+"""Cases one can page through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One case as it would be asked."""
+
+    index: int
+    case: Case | None
+    """None: the suite has no case, or its data has mistakes."""
+    asked: tuple[tuple[Column, Sequence[JsonObject] | str], ...]
+    """For each prompt, its first column and the messages; a text says why there are none."""
+    last: bool
+    """Whether no case follows that can be paged to."""
+    trouble: str | None = None
+
+
+class Book:
+    """Pages of one suite; reads no further than one has paged. All methods run in a thread."""
+
+    def __init__(self, entry: Entry) -> None:
+        assert entry.suite is not None, "only a valid suite has cases to show"
+        self._suite = entry.suite
+        self._cases: list[Case] = []
+        self._rest: Iterator[Case] | None = None
+        self._renderer: Renderer | None = None
+        self._ended = False
+        self._trouble: str | None = None
+        self._turn = threading.Lock()
+
+    def leaf(self, index: int) -> Leaf:
+        """Give the case at an index, or the last there is."""
+        with self._turn:
+            self._read_to(index + 1)  # one further, to know whether there is one
+            if not self._cases:
+                return Leaf(0, None, (), True, self._trouble or "no case is left")
+            index = min(index, len(self._cases) - 1)
+            last = self._ended and index == len(self._cases) - 1
+            case = self._cases[index]
+            return Leaf(index, case, tuple(self._asked(case)), last, self._trouble)
+
+    def survey(self) -> "Survey | str":
+        """Say what a run of the suite would be; a text where its data has mistakes."""
+        from tui_eval.suites.check import survey
+        from tui_eval.suites.errors import SuiteError
+
+        try:
+            return survey(self._suite)
+        except SuiteError as error:
+            return str(error)
+
+    def _read_to(self, index: int) -> None:
+        from tui_eval.suites.dataset import cases
+        from tui_eval.suites.errors import SuiteError
+
+        if self._rest is None:
+            self._rest = cases(self._suite)
+        while len(self._cases) <= index and not self._ended:
+            try:
+                self._cases.append(next(self._rest))
+                self._ended = len(self._cases) == _MOST
+            except StopIteration:
+                self._ended = True
+            except SuiteError as error:
+                self._ended, self._trouble = True, str(error)
+
+    def _asked(self, case: Case) -> Iterator[tuple[Column, Sequence[JsonObject] | str]]:
+        from tui_eval.suites.prompts import Renderer
+        from tui_eval.suites.templates import TemplateError
+
+        if self._renderer is None:
+            self._renderer = Renderer(self._suite)
+        seen: set[str | None] = set()
+        for column in self._renderer.columns:
+            if column.prompt in seen:
+                continue
+            seen.add(column.prompt)
+            try:
+                yield column, self._renderer.messages(column, case)
+            except TemplateError as error:
+                yield column, f"cannot be rendered: {error}"

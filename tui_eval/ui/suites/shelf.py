@@ -1,0 +1,184 @@
+"""The suites there are: those named, those found in folders, and the bundled samples.
+
+Everything here reads files and may take long: it runs in a thread. The suite's format is imported
+where it is used, because it is slow to load and the first picture needs none of it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_eval.resources import samples_dir
+
+if TYPE_CHECKING:
+    from tui_eval.suites.spec import Suite
+    from tui_eval.suites.wishes import Ask, Wish
+
+_MOST_COUNTED = 3_000_000
+"""Bytes of a dataset up to which its cases are counted unasked."""
+_OF_SUITES = frozenset((".toml", ".jsonl", ".json", ".csv", ".tsv", ".md", ".txt", ".j2", ".jinja"))
+"""Endings of the files that suites are made of; others, a store among them, change at will."""
+_MOST_FILES = 2000
+"""Files of a suite's folder that are looked at to see whether something changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One suite as it was read."""
+
+    path: Path
+    suite: "Suite | None"
+    """None: it cannot be used; `trouble` says why."""
+    trouble: tuple[str, ...]
+    """Its mistakes, or what it wants and is not trusted with."""
+    wants_trust: bool
+    """Whether that is all that is in its way."""
+    unready: tuple[str, ...]
+    """What keeps its targets from being started: missing keys and models."""
+    cases: int | None
+    """How many cases it has; None: too much data to count unasked, or it cannot be read."""
+    sample: bool
+    """Whether it came with the program."""
+    stamp: float
+    """When anything in its folder was last changed, as far as that was looked at."""
+    asks: "tuple[Ask, ...]" = ()
+    """All it wants that needs trust, allowed or not."""
+
+    @property
+    def name(self) -> str:
+        """The suite's name, or the file's where it has none that can be read."""
+        return self.suite.name if self.suite is not None else self.path.stem
+
+
+def found(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
+    """Find the suites: those of the paths in their order, then the samples; each once.
+
+    Args:
+        paths: Files and folders; empty: the current folder.
+
+    Yields:
+        A file, and whether it is a sample.
+    """
+    from tui_eval.suites.errors import SuiteError
+    from tui_eval.suites.loading import discover
+
+    seen: set[Path] = set()
+    samples = samples_dir()
+    named = [(path, False) for path in paths] or [(Path.cwd(), False)]
+    for path, sample in [*named, (samples, True)]:
+        try:
+            files = discover([path])
+        except SuiteError:
+            continue  # a path that is gone: whatever else there is can still be used
+        for file in sorted(files, key=lambda file: (file.parent, file.stem)):
+            real = file.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield file, sample or real.is_relative_to(samples.resolve())
+
+
+def read(path: Path, sample: bool, allowed: "Iterable[Wish]" = ()) -> Entry:
+    """Read one suite.
+
+    Args:
+        path: Its file.
+        sample: Whether it came with the program.
+        allowed: What it may do this once, beside what it is trusted with.
+    """
+    from tui_eval.suites.errors import SuiteError
+    from tui_eval.suites.loading import look
+
+    stamp = last_change(path)
+    try:
+        looked = look(path, allowed=allowed)
+    except SuiteError as error:
+        # the file stands above the preview: its folder is not said again with each mistake
+        mistakes = tuple(
+            str(replace(mistake, file=Path(mistake.file).name)) for mistake in error.mistakes
+        )
+        return Entry(path, None, mistakes, False, (), None, sample, stamp)
+    suite, asks = looked.suite, looked.asks
+    if suite is None or looked.refused:
+        wishes = tuple(f"wants to {ask.words}" for ask in looked.refused)
+        return Entry(path, None, wishes, True, (), None, sample, stamp, asks)
+    unready = tuple(_unready(suite))
+    return Entry(path, suite, (), False, unready, _count(suite), sample, stamp, asks)
+
+
+def trust(entry: Entry) -> None:
+    """Trust a suite with what it wants, until that changes.
+
+    Raises:
+        OSError: that cannot be written down.
+        SuiteError: what was written down before is damaged.
+    """
+    from tui_eval.suites.consent import TrustBook
+
+    TrustBook().trust_suite(entry.path, [ask.wish for ask in entry.asks])
+
+
+def _unready(suite: "Suite") -> list[str]:
+    from tui_eval.targets import build, problems
+
+    return problems(build(suite))
+
+
+def _count(suite: "Suite") -> int | None:
+    from tui_eval.suites.dataset import cases
+    from tui_eval.suites.errors import SuiteError
+
+    data = Path(suite.dataset.path) if suite.dataset.path is not None else None
+    try:
+        if data is not None and data.stat().st_size > _MOST_COUNTED:
+            return None
+        return sum(1 for _ in cases(suite))
+    except (SuiteError, OSError):
+        return None  # the preview says what is wrong
+
+
+def last_change(path: Path) -> float:
+    """Give when a suite's file, or a file beside or one folder below it, was changed last.
+
+    Suites include files and read data; what lies further away is read again with `R`.
+    """
+    newest = _changed(path)
+    folders = [path.parent]
+    looked_at = 0
+    while folders and looked_at < _MOST_FILES:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:
+            continue
+        for entry in entries[: _MOST_FILES - looked_at]:
+            looked_at += 1
+            if entry.name.startswith((".", "_")):
+                continue
+            if entry.is_dir():
+                if Path(entry.path).parent == path.parent:
+                    folders.append(Path(entry.path))
+            else:
+                if Path(entry.name).suffix.lower() in _OF_SUITES:
+                    newest = max(newest, _changed(Path(entry.path)))
+    return newest
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def changed(entries: Sequence[Entry]) -> list[Entry]:
+    """Give those entries whose files have changed since they were read."""
+    stamps: dict[Path, float] = {}
+    stale = []
+    for entry in entries:
+        folder = entry.path.parent
+        if folder not in stamps:
+            stamps[folder] = last_change(entry.path)
+        if stamps[folder] > entry.stamp:
+            stale.append(entry)
+    return stale

@@ -1,0 +1,1 @@
+"""Widgets that know nothing of runs: a virtual table, a page of text, bars, the key line."""

@@ -1,0 +1,104 @@
+"""Lines of our own layout: a bar with a left and a right side, and several plain lines."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.strip import Strip
+
+from tui_eval.ui.widgets.toned import Piece, Toned
+
+
+class Bar(Toned):
+    """A title, a rule with words in it, a line of figures."""
+
+    DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
+
+    def __init__(
+        self,
+        left: Sequence[Piece] = (),
+        right: Sequence[Piece] = (),
+        *,
+        fill: str = " ",
+        id: str | None = None,  # noqa: A002 - Textual's name for it
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._left = tuple(left)
+        self._right = tuple(right)
+        self._fill = fill
+
+    @property
+    def text(self) -> str:
+        """All words of the line, for tests and screen readers."""
+        return " ".join(piece.text for piece in (*self._left, *self._right))
+
+    def show(
+        self, left: Sequence[Piece], right: Sequence[Piece] = (), *, fill: str | None = None
+    ) -> None:
+        """Show other pieces; where the line is too short the right-hand ones stay whole.
+
+        Args:
+            left: From the left edge on.
+            right: Up to the right edge.
+            fill: The character between; None: as it was.
+        """
+        wanted = (tuple(left), tuple(right), self._fill if fill is None else fill)
+        if wanted != (self._left, self._right, self._fill):
+            self._left, self._right, self._fill = wanted
+            self.refresh()
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Take all there is."""
+        return container.width
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the line."""
+        base = self.rich_style
+        if y:
+            return Strip.blank(self.size.width, base)
+        width = self.size.width
+        right = self.segments(self._right, base)
+        right_cells = sum(cell_len(segment.text) for segment in right)
+        if right_cells > width:
+            right, right_cells = [], 0
+        left = Strip(self.segments(self._left, base))
+        room = width - right_cells
+        if left.cell_length > room:
+            left = left.crop(0, room)
+        gap = room - left.cell_length
+        fill_style = base if self._fill == " " else base + self.tone_style("dim")
+        return Strip([*left, Segment(self._fill * gap, fill_style), *right], width)
+
+
+class Lines(Toned):
+    """Some lines of pieces; as high as there are lines."""
+
+    DEFAULT_CSS = "Lines { height: auto; width: 1fr; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name for it
+        super().__init__(id=id)
+        self._rows: tuple[tuple[Piece, ...], ...] = ()
+
+    def show(self, rows: Sequence[Sequence[Piece]]) -> None:
+        """Show other lines."""
+        wanted = tuple(tuple(row) for row in rows)
+        if wanted != self._rows:
+            higher = len(wanted) != len(self._rows)
+            self._rows = wanted
+            self.refresh(layout=higher)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Take all there is."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Take a line for each."""
+        return len(self._rows)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line."""
+        base = self.rich_style
+        pieces = self._rows[y] if y < len(self._rows) else ()
+        return Strip(self.segments(pieces, base)).adjust_cell_length(self.size.width, base)

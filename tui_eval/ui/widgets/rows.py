@@ -1,0 +1,395 @@
+"""A virtual table on the Line API: it asks for the rows it shows and for no others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_eval.ui.glyphs import UNICODE, Glyphs
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.toned import Toned, fit
+
+_STRIPS = 500
+"""Drawn rows that are kept at most."""
+_GAP = "  "
+_MARGIN = 2
+"""Cells at the left edge: the cursor's and the mark's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of the table: where its text goes and what happens when there is little room."""
+
+    title: str
+    least: int
+    """Cells it needs."""
+    share: int = 0
+    """Its share of the room that is left; 0: it never gets wider."""
+    right: bool = False
+    """Numbers are set to the right."""
+    drop: int = 0
+    """The highest goes first where there is too little room; 0: it stays."""
+
+
+class Cell(NamedTuple):
+    """The text of one field of one row; may be foreign."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+class Row(NamedTuple):
+    """A row as it is drawn."""
+
+    cells: Sequence[Cell]
+    """One for each field."""
+    marked: bool = False
+
+
+class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
+    """The table. Subclasses give rows by `row`; where it gives None the row is still being read.
+
+    The first line is the head and stays. The cursor is a place in the list, from 0.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *Toned.COMPONENT_CLASSES,
+        "rows--head",
+        "rows--cursor",
+        "rows--cursor-blurred",
+        "rows--marked",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "down", "Down", show=False, id="table.down", tooltip="The next row"),
+        Binding("up,k", "up", "Up", show=False, id="table.up", tooltip="The row before"),
+        Binding("home", "first", "First", show=False, id="table.first", tooltip="The first row"),
+        Binding("end", "last", "Last", show=False, id="table.last", tooltip="The last row"),
+        Binding(
+            "pagedown",
+            "page(1)",
+            "Page down",
+            show=False,
+            id="table.page-down",
+            tooltip="A screen further down",
+        ),
+        Binding(
+            "pageup",
+            "page(-1)",
+            "Page up",
+            show=False,
+            id="table.page-up",
+            tooltip="A screen further up",
+        ),
+    ]
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        rows: "Rows"
+        cursor: int
+
+        @property
+        def control(self) -> "Rows":
+            """The table."""
+            return self.rows
+
+    @dataclass
+    class Opened(Message):
+        """A row was clicked twice."""
+
+        rows: "Rows"
+        cursor: int
+
+        @property
+        def control(self) -> "Rows":
+            """The table."""
+            return self.rows
+
+    @dataclass
+    class Missing(Message):
+        """A row was drawn that has not been read; sent once until `redraw`."""
+
+        rows: "Rows"
+
+        @property
+        def control(self) -> "Rows":
+            """The table."""
+            return self.rows
+
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        *,
+        glyphs: Glyphs = UNICODE,
+        empty: str = "",
+        id: str | None = None,  # noqa: A002 - Textual's name for it
+    ) -> None:
+        super().__init__(id=id)
+        self._fields = tuple(fields)
+        self._glyphs = glyphs
+        self._empty = empty
+        self._count = 0
+        self._widths = lay_out(self._fields, 80)
+        self._strips: dict[int, Strip] = {}
+        """Drawn rows by index; cleared whenever what they were drawn from changes."""
+        self._missing = False
+        """Whether it has asked for rows already."""
+
+    def row(self, index: int) -> Row | None:
+        """Give a row; None: it is not there yet."""
+        raise NotImplementedError
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self._count
+
+    @property
+    def shown(self) -> range:
+        """The rows that are on the screen."""
+        first = int(self.scroll_offset.y)
+        return range(first, min(first + max(self.size.height - 1, 0), self._count))
+
+    def set_fields(self, fields: Sequence[Field]) -> None:
+        """Show other fields."""
+        self._fields = tuple(fields)
+        self._measure()
+        self.redraw()
+
+    def say_empty(self, text: str) -> None:
+        """Set what stands in place of rows where there are none."""
+        if text != self._empty:
+            self._empty = text
+            self.refresh()
+
+    def resize_to(self, count: int) -> None:
+        """Say how many rows there are; cursor and scroll stay where they can."""
+        if count != self._count:
+            self._count = count
+            self._measure()
+        self.redraw()
+        if self.cursor >= count:
+            self.cursor = max(count - 1, 0)
+
+    def place(self, count: int, cursor: int) -> None:
+        """Show another list in which the row under the cursor stands elsewhere.
+
+        The cursor's row keeps its line on the screen, so that nothing jumps under the eye.
+        """
+        line = self.cursor - int(self.scroll_offset.y)
+        self._count = count
+        self._measure()
+        self._strips.clear()
+        self._missing = False
+        self.cursor = max(min(cursor, count - 1), 0)
+        self.scroll_to(y=self.cursor - line, animate=False, force=True, immediate=True)
+        self._show_cursor()
+        self.refresh()
+
+    def redraw(self, rows: Sequence[int] | None = None) -> None:
+        """Draw rows anew: these, or all."""
+        self._missing = False
+        if rows is None:
+            self._strips.clear()
+            self.refresh()
+            return
+        shown = self.shown
+        for index in rows:
+            self._strips.pop(index, None)
+            if index in shown:
+                self._refresh_row(index)
+
+    # -- drawing
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the head, a row, or nothing below the last one."""
+        width = self.size.width
+        if y == 0:
+            return self._head()
+        index = int(self.scroll_offset.y) + y - 1
+        if index >= self._count:
+            text = f"  {self._empty}" if self._count == 0 and y == 2 else ""
+            style = self.rich_style + self.tone_style("dim")
+            return Strip([Segment(fit(text, width), style)], width)
+        strip = self._strips.get(index)
+        if strip is None:
+            row = self.row(index)
+            strip = self._draw(index, row)
+            if row is None:
+                self._ask_for_rows()
+                return strip
+            if len(self._strips) > _STRIPS:
+                self._strips.clear()
+            self._strips[index] = strip
+        return strip
+
+    def _ask_for_rows(self) -> None:
+        if not self._missing:
+            self._missing = True
+            # drawing is the screen's doing: a message sent from here would end at the screen
+            self.call_later(self._tell_missing)
+
+    def _tell_missing(self) -> None:
+        self.post_message(self.Missing(self))
+
+    def _head(self) -> Strip:
+        style = self.get_component_rich_style("rows--head")
+        segments = [Segment(" " * _MARGIN, style)]
+        for field, width in self._laid_out():
+            segments.append(Segment(fit(field.title, width, right=field.right) + _GAP, style))
+        return Strip(segments).adjust_cell_length(self.size.width, style)
+
+    def _draw(self, index: int, row: Row | None) -> Strip:
+        base = self._row_style(index, row)
+        lead = self._glyphs.cursor if index == self.cursor else " "
+        if row is None:
+            drawn = [Segment(f"{lead} {self._glyphs.waiting}", base)]
+            return Strip(drawn).adjust_cell_length(self.size.width, base)
+        mark = self._glyphs.mark if row.marked else " "
+        drawn = [
+            Segment(lead, base + self.tone_style("accent")),
+            Segment(mark, base + self.tone_style("accent")),
+        ]
+        for (field, width), cell in zip(self._laid_out(), self._kept(row.cells), strict=True):
+            text = fit(cell.text, width, right=field.right, ellipsis=self._glyphs.cut)
+            drawn.append(Segment(text + _GAP, base + self.tone_style(cell.tone)))
+        return Strip(drawn).adjust_cell_length(self.size.width, base)
+
+    def _row_style(self, index: int, row: Row | None) -> Style:
+        if index == self.cursor:
+            name = "rows--cursor" if self.has_focus else "rows--cursor-blurred"
+            return self.get_component_rich_style(name)
+        if row is not None and row.marked:
+            return self.get_component_rich_style("rows--marked")
+        return self.rich_style
+
+    def _laid_out(self) -> list[tuple[Field, int]]:
+        return [
+            (field, width)
+            for field, width in zip(self._fields, self._widths, strict=True)
+            if width > 0
+        ]
+
+    def _kept(self, cells: Sequence[Cell]) -> list[Cell]:
+        return [cell for cell, width in zip(cells, self._widths, strict=True) if width > 0]
+
+    def _measure(self) -> None:
+        width = self.size.width
+        self._widths = lay_out(self._fields, width - _MARGIN)
+        self.virtual_size = Size(width, self._count + 1)
+
+    # -- moving
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Redraw the two rows, keep the new one in view, tell the screen."""
+        self.redraw((old, new))
+        self._show_cursor()
+        if self._count:
+            self.post_message(self.Moved(self, new))
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor on a row."""
+        return max(min(cursor, self._count - 1), 0)
+
+    def _show_cursor(self) -> None:
+        top = int(self.scroll_offset.y)
+        room = max(self.size.height - 1, 1)
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, force=True, immediate=True)
+        elif self.cursor >= top + room:
+            self.scroll_to(y=self.cursor - room + 1, animate=False, force=True, immediate=True)
+
+    def _refresh_row(self, index: int) -> None:
+        line = index - int(self.scroll_offset.y) + 1
+        self.refresh(Region(0, line, self.size.width, 1))
+
+    def action_down(self) -> None:
+        """Go to the next row."""
+        self.cursor += 1
+
+    def action_up(self) -> None:
+        """Go to the row before."""
+        self.cursor -= 1
+
+    def action_first(self) -> None:
+        """Go to the first row."""
+        self.cursor = 0
+
+    def action_last(self) -> None:
+        """Go to the last row."""
+        self.cursor = self._count - 1
+
+    def action_page(self, pages: int) -> None:
+        """Go screens down, or up where negative."""
+        self.cursor += pages * max(self.size.height - 2, 1)
+
+    # -- events
+
+    def on_resize(self) -> None:
+        """Lay the fields out for the new width."""
+        self._measure()
+        self._strips.clear()
+        self._show_cursor()
+
+    def on_focus(self) -> None:
+        """Show that keys act here."""
+        self.redraw((self.cursor,))
+
+    def on_blur(self) -> None:
+        """Show that keys act elsewhere."""
+        self.redraw((self.cursor,))
+
+    def notify_style_update(self) -> None:
+        """Forget what was drawn in another theme."""
+        self._strips.clear()
+        super().notify_style_update()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where the mouse is; twice opens the row."""
+        index = int(self.scroll_offset.y) + event.y - 1
+        if event.y < 1 or index >= self._count:
+            return
+        self.cursor = index
+        if event.chain == 2:
+            self.post_message(self.Opened(self, index))
+
+
+def lay_out(fields: Sequence[Field], width: int) -> tuple[int, ...]:
+    """Give each field its width; 0 for those there is no room for.
+
+    Args:
+        fields: In order from the left.
+        width: Cells there are, the gaps between fields included.
+    """
+    kept = list(fields)
+    while len(kept) > 1 and _least(kept) > width:
+        last = max(kept, key=lambda field: field.drop)
+        if last.drop == 0:
+            break
+        kept.remove(last)
+    spare = max(width - _least(kept), 0)
+    shares = sum(field.share for field in kept)
+    widths = []
+    for field in fields:
+        if field not in kept:
+            widths.append(0)
+            continue
+        extra = spare * field.share // shares if shares else 0
+        widths.append(field.least + extra)
+    return tuple(widths)
+
+
+def _least(fields: Sequence[Field]) -> int:
+    return sum(field.least + len(_GAP) for field in fields) - len(_GAP)

@@ -1,0 +1,66 @@
+"""Drawing toned text: the last stop of foreign text before the screen."""
+
+from collections.abc import Iterable
+from typing import ClassVar, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.widget import Widget
+
+from tui_eval.model.visible import visible_line
+from tui_eval.ui.prose import steady
+from tui_eval.ui.tones import COMPONENTS, Tone
+
+_LONGEST = 2000
+"""Characters of one piece that are looked at: more fits on no screen."""
+
+
+class Piece(NamedTuple):
+    """A stretch of one line. Its text may be foreign: it is made visible when it is drawn."""
+
+    text: str
+    tone: Tone = "plain"
+    action: str | None = None
+    """What a click on it does; only ever an action of our own."""
+
+
+class Toned(Widget):
+    """A widget that draws pieces of text; no other code of the app makes segments."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
+
+    def tone_style(self, tone: Tone) -> Style:
+        """Give what the theme adds for a tone."""
+        if tone == "plain":
+            return Style.null()
+        return self.get_component_rich_style(f"tone--{tone}", partial=True)
+
+    def segments(self, pieces: Iterable[Piece], base: Style) -> list[Segment]:
+        """Draw pieces one after the other over a base style."""
+        drawn = []
+        for text, tone, action in pieces:
+            style = base + self.tone_style(tone)
+            if action is not None:
+                style += Style.from_meta({"@click": action})
+            drawn.append(Segment(steady(visible_line(text, _LONGEST)), style))
+        return drawn
+
+
+def fit(text: str, width: int, *, right: bool = False, ellipsis: str = "…") -> str:
+    """Make foreign text visible and exactly `width` cells wide, cut with an ellipsis."""
+    if width <= 0:
+        return ""
+    # a character may become several, but never fewer cells than it takes to fill the width
+    shown = steady(visible_line(text, max(width * 4, 16)))
+    cells = len(shown) if shown.isascii() else cell_len(shown)
+    if cells > width:
+        return set_cell_size(shown, width - 1) + ellipsis
+    return " " * (width - cells) + shown if right else shown + " " * (width - cells)
+
+
+def width_of(text: str) -> int:
+    """Give how many cells foreign text takes once it is visible."""
+    shown = steady(visible_line(text, _LONGEST))
+    return len(shown) if shown.isascii() else cell_len(shown)

@@ -1,0 +1,90 @@
+"""Figures as people read them. Everything unknown is an en dash, never a nought."""
+
+from collections.abc import Sequence
+
+UNKNOWN = "–"
+_RATES = 3
+"""Targets whose rate has room in one cell."""
+_MINUTE_S = 60
+_HOUR_S = 3600
+_DAY_S = 86400
+
+
+def clock(seconds: float | None) -> str:
+    """Give a duration as `0:42`, `12:05` or `1:02:03`."""
+    if seconds is None:
+        return UNKNOWN
+    whole = max(int(seconds), 0)
+    hours, rest = divmod(whole, _HOUR_S)
+    minutes, left = divmod(rest, _MINUTE_S)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def seconds(value: float | None) -> str:
+    """Give a call's time as `0.80s`, `12.3s`, `140s`; milliseconds below ten of them."""
+    if value is None:
+        return UNKNOWN
+    if value < 0.01:
+        return f"{value * 1000:.1f}ms"
+    if value < 10:
+        return f"{value:.2f}s"
+    return f"{value:.1f}s" if value < 100 else f"{value:.0f}s"
+
+
+def per_second(rate: float | None) -> str:
+    """Give a rate as `48/s`, `3.2/s`."""
+    if rate is None:
+        return f"{UNKNOWN}/s"
+    return f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+
+
+def ago(then: float, now: float) -> str:
+    """Say how long ago something was, in its largest unit."""
+    past = max(now - then, 0)
+    for size, unit in ((_DAY_S, "d"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
+        if past >= size:
+            return f"{int(past // size)} {unit} ago"
+    return "just now"
+
+
+def percent(share: float | None) -> str:
+    """Give a share in 0..1 as `72.1%`."""
+    return UNKNOWN if share is None else f"{share * 100:.1f}%"
+
+
+def rates(shares: Sequence[float | None]) -> str:
+    """Give the pass rates of a run's targets in one cell: `72.1%`, or `72 78 91 +2`."""
+    if len(shares) == 1:
+        return percent(shares[0])
+    shown = [UNKNOWN if share is None else f"{share * 100:.0f}" for share in shares[:_RATES]]
+    more = f" +{len(shares) - _RATES}" if len(shares) > _RATES else ""
+    return " ".join(shown) + more
+
+
+def interval(bounds: tuple[float, float] | None) -> str:
+    """Give an interval of shares as `66.1–77.4`, in percent."""
+    return UNKNOWN if bounds is None else f"{bounds[0] * 100:.1f}–{bounds[1] * 100:.1f}"
+
+
+def score(value: float | None) -> str:
+    """Give a score in 0..1 with two digits."""
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+def money(usd: float | None) -> str:
+    """Give dollars: cents from one cent on, more digits below."""
+    if usd is None:
+        return "$?"
+    if usd == 0 or usd >= 0.01:
+        return f"${usd:,.2f}"
+    return f"${usd:.4f}"
+
+
+def number(value: int | None) -> str:
+    """Give a count with thin groups: `12,300`."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def many(count: int, noun: str, plural: str | None = None) -> str:
+    """Give a count with its noun: `1 trial`, `3 trials`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
