@@ -1,0 +1,252 @@
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import sqlite3
+import sys
+import termios
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Done, Place, Running, until
+from tests.servers.fake_model import FakeModel
+
+Command = Callable[..., Done]
+
+
+def done_trials(place: Place) -> int:
+    if not place.store.exists():
+        return 0
+    db = sqlite3.connect(place.store)
+    try:
+        return int(db.execute("SELECT count(*) FROM trials WHERE state = 'done'").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        db.close()
+
+
+def name_of(done: Done) -> str:
+    return done.err.split()[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_stops_writes_down_and_says_how_to_resume(
+    place: Place, number: signal.Signals
+) -> None:
+    async with FakeModel(latency=0.1) as server:
+        suite = place.asking(server.base_url, n=60)
+        running = await place.start("run", suite, "--json", "--concurrency", "4")
+        await until(lambda: done_trials(place) >= 4)
+        running.signal(number)
+        done = await running.ended()
+        asked = server.requests
+        whole = json.loads(done.out)
+        assert (done.code, whole["exit_code"], whole["state"]) == (130, 130, "interrupted")
+        assert whole["counts"]["done"] == asked  # what was in flight had its grace
+        assert whole["targets"]["served"]["pass_rate_ci95"] is None
+        assert f"`tui-eval resume {whole['run']}` goes on from here" in done.err
+
+        resumed = await (await place.start("resume", whole["run"], "--json")).ended()
+        assert resumed.code == 0
+        assert json.loads(resumed.out)["counts"]["done"] == 60
+        assert server.requests == 60  # nothing finished was asked twice
+
+
+async def test_a_terminal_that_goes_away_stops_a_run_like_a_signal(place: Place) -> None:
+    ours, theirs = os.openpty()
+    async with FakeModel(latency=0.1) as server:
+        suite = place.asking(server.base_url, n=60)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tui_eval", "run", suite, "--concurrency", "4"),
+            cwd=place.folder,
+            env=place.environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(theirs)
+        await until(lambda: done_trials(place) >= 4)
+        os.close(ours)
+        async with asyncio.timeout(30):
+            code = await process.wait()
+        asked = server.requests
+    shown = json.loads(place.program("show", "last", "--json").out)
+    assert (code, shown["state"]) == (130, "interrupted")
+    assert shown["counts"]["done"] == asked < 60
+    assert not list(place.folder.glob("state/**/*.log"))
+
+
+async def test_a_second_signal_stops_at_once(place: Place) -> None:
+    async with FakeModel(latency=60.0) as server:
+        running = await place.start("run", place.asking(server.base_url, n=3))
+        await until(lambda: server.in_flight == 3)
+        running.signal(signal.SIGINT)
+        await running.says("stopping")
+        await running.signal_again(signal.SIGINT)
+        done = await running.ended()
+    assert done.code == 130
+    assert f"tui-eval resume {name_of(done)}" in done.out
+    assert server.dropped == 3
+
+
+async def test_a_second_signal_ends_even_what_waits_for_a_locked_store(place: Place) -> None:
+    async with FakeModel(latency=0.1) as server:
+        running = await place.start("run", place.asking(server.base_url, n=90))
+        await until(lambda: done_trials(place) >= 8)
+        other = sqlite3.connect(place.store, isolation_level=None, timeout=30)
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            await until(lambda: server.in_flight == 0)  # nothing goes on: nothing can be written
+            running.signal(signal.SIGINT)
+            await running.says("stopping")
+            await running.signal_again(signal.SIGINT)
+            done = await running.ended()
+        finally:
+            other.close()
+        assert done.code == 130
+        assert f"`tui-eval resume {name_of(done)}` goes on" in done.err
+        resumed = await (await place.start("resume", "last", "--json")).ended()
+    assert json.loads(resumed.out)["counts"]["done"] == 90
+
+
+async def test_a_signal_that_arrives_twice_is_one(place: Place) -> None:
+    async with FakeModel(latency=0.5) as server:
+        running = await place.start("run", place.asking(server.base_url, n=30), "--json")
+        await until(lambda: server.in_flight >= 3)
+        running.signal(signal.SIGINT)
+        running.signal(signal.SIGTERM)  # as `timeout` does, to the process and to its group
+        done = await running.ended()
+    assert done.code == 130
+    assert done.err.count("stopping") == 1
+    assert server.dropped == 0
+    assert json.loads(done.out)["counts"]["done"] == server.requests
+
+
+async def test_a_killed_run_is_interrupted_and_resumes(place: Place) -> None:
+    async with FakeModel(latency=0.05) as server:
+        suite = place.asking(server.base_url, n=40)
+        running = await place.start("run", suite, "--concurrency", "4")
+        await until(lambda: done_trials(place) >= 8)
+        running.signal(signal.SIGKILL)
+        await running.ended()
+        shown = await (await place.start("show", "last", "--json")).ended()
+        assert json.loads(shown.out)["state"] == "interrupted"
+        resumed = await (await place.start("resume", "last", "--json")).ended()
+    whole = json.loads(resumed.out)
+    assert (resumed.code, whole["counts"]["done"]) == (0, 40)
+    assert server.requests <= 44  # at most what was in flight is asked again
+
+
+async def test_a_cancel_whose_engine_dies_before_it_answers_is_done_and_done_once(
+    place: Place,
+) -> None:
+    def asked() -> list[tuple[str, str | None]]:
+        db = sqlite3.connect(place.store)
+        try:
+            return db.execute("SELECT verb, outcome FROM requests ORDER BY id").fetchall()
+        finally:
+            db.close()
+
+    async with FakeModel(latency=0.05) as server:
+        suite = place.asking(server.base_url, n=40)
+        running = await place.start("run", suite, "--concurrency", "4")
+        await until(lambda: done_trials(place) >= 4)
+        running.signal(signal.SIGSTOP)  # alive, and answers nobody
+        cancelling = await place.start("cancel", "last")
+        await until(lambda: asked() == [("cancel-run", None)])
+        running.signal(signal.SIGKILL)
+        await running.ended()
+        cancelled = await cancelling.ended()
+        assert cancelled.code == 0
+        assert asked() == [("cancel-run", "accepted")]
+        again = await (await place.start("retry", "last", "--json")).ended()
+    whole = json.loads(again.out)
+    assert (whole["state"], whole["counts"]["done"]) == ("done", 40)
+
+
+async def test_a_request_to_a_live_run_is_sent_and_waited_for(place: Place) -> None:
+    async with FakeModel(latency=0.1) as server:
+        suite = place.asking(server.base_url, n=40)
+        running = await place.start("run", suite, "--concurrency", "2", "--json")
+        await until(lambda: done_trials(place) >= 2)
+        retried = await place.start("retry", "last", "--case", "case-0", "--json")
+        asked = await retried.ended()
+        first = await running.ended()
+    assert (asked.code, first.code) == (0, 0)
+    assert json.loads(asked.out)["counts"]["done"] == 40
+    assert server.counts["0 + 1?"] == 2
+    assert "retry: accepted: 1 trial" in asked.err
+
+
+async def test_who_only_waits_may_go_and_the_run_goes_on(place: Place) -> None:
+    async with FakeModel(latency=0.2) as server:
+        suite = place.asking(server.base_url, n=30)
+        running = await place.start("run", suite, "--concurrency", "2", "--json")
+        await until(lambda: done_trials(place) >= 2)
+        waiting = await place.start("resume", "last")
+        await _followed(place, waiting)
+        waiting.signal(signal.SIGINT)
+        left = await waiting.ended()
+        assert left.code == 130
+        assert "the run goes on" in left.err
+        first = await running.ended()
+    assert json.loads(first.out)["counts"]["done"] == 30
+
+
+async def _followed(place: Place, waiting: Running) -> None:
+    """Wait until a command has asked and follows: its request is answered."""
+
+    def answered() -> bool:
+        db = sqlite3.connect(place.store)
+        try:
+            found = db.execute("SELECT count(*) FROM requests WHERE outcome IS NOT NULL")
+            return bool(found.fetchone()[0])
+        finally:
+            db.close()
+
+    await until(answered)
+    await waiting.says("run ")
+
+
+async def test_a_background_engine_minds_no_lost_terminal_and_stops_when_told(
+    place: Place,
+) -> None:
+    async with FakeModel(latency=0.1) as server:
+        suite = place.asking(server.base_url, n=200)
+        detached = await (await place.start("run", suite, "--detach", "--concurrency", "2")).ended()
+        await until(lambda: done_trials(place) >= 2)
+        pid = _engine(place)
+        os.kill(pid, signal.SIGHUP)
+        before = done_trials(place)
+        await until(lambda: done_trials(place) > before + 4)
+        os.kill(pid, signal.SIGTERM)
+        await until(lambda: _engine(place) == 0)
+        shown = await (await place.start("show", detached.out.strip(), "--json")).ended()
+    whole = json.loads(shown.out)
+    assert whole["state"] == "interrupted"
+    assert whole["counts"]["done"] == server.requests
+
+
+def _engine(place: Place) -> int:
+    db = sqlite3.connect(place.store)
+    try:
+        return int(db.execute("SELECT ifnull(lease_pid, 0) FROM runs").fetchone()[0])
+    finally:
+        db.close()
+
+
+def test_who_reads_the_events_may_go_away_and_the_run_goes_on(place: Place) -> None:
+    import subprocess
+    import sys
+
+    suite = place.suite(n=50, target="latency_s = 0.01")
+    command = f"{sys.executable} -m tui_eval run {suite} --events --concurrency 2 | head -n 1"
+    subprocess.run(
+        ["sh", "-c", command], cwd=place.folder, env=place.environment, capture_output=True
+    )
+    assert done_trials(place) == 50

@@ -1,0 +1,165 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tui_eval as package
+from tests.cli.conftest import Done, Place
+from tui_eval.cli import main
+from tui_eval.ui.suites.shelf import found
+
+Command = Callable[..., Done]
+
+
+TUI_EVAL = f"{sys.executable} -m tui_eval"
+
+
+def in_shell(place: Place, command: str) -> Done:
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=place.folder,
+        env=place.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_the_program_says_its_version(place: Place) -> None:
+    assert place.program("--version") == Done(0, f"tui-eval {package.__version__}\n", "")
+
+
+def test_help_lists_every_command_once(tui_eval: Command) -> None:
+    done = tui_eval("--help")
+    assert done.code == 0
+    listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")]
+    for name in (name for name, entry in main._COMMANDS.items() if not entry.hidden):
+        assert listed.count(name) == 1
+    assert "engine" not in listed
+
+
+def test_help_says_what_the_app_opens_on_as_it_does(tui_eval: Command, place: Place) -> None:
+    place.suite()
+    files = [file for file, _ in found([])]
+    assert [file.name for file in files[:2]] == ["s.toml", "arithmetic.toml"]
+    said = " ".join(tui_eval("--help").out.split())
+    assert "on the current folder), then on the samples." in said
+
+
+@pytest.mark.parametrize("name", [*main._COMMANDS])
+def test_every_command_has_help(tui_eval: Command, name: str) -> None:
+    done = tui_eval(name, "--help")
+    assert done.code == 0
+    assert f"tui-eval {name}" in done.out
+
+
+def test_a_word_that_is_nothing_gets_the_nearest_command(tui_eval: Command) -> None:
+    done = tui_eval("rescor", "last")
+    assert (done.code, done.out) == (2, "")
+    assert "'rescor' is neither a command nor a file or folder; did you mean `rescore`?" in done.err
+
+
+def test_a_path_that_is_not_there_points_to_the_help_there_is(
+    tui_eval: Command, place: Place
+) -> None:
+    for words in (["nothere.toml"], [place.suite(), "nothere.toml"]):
+        done = tui_eval(*words)
+        assert done.code == 2
+        assert "nothere.toml" in done.err
+        assert "`tui-eval --help` says what there is" in done.err
+
+
+def test_a_word_near_nothing_gets_the_list(tui_eval: Command) -> None:
+    assert "the commands are run, check," in tui_eval("qqqq").err
+
+
+def test_without_a_terminal_the_bare_command_prints_help_and_exits_2(place: Place) -> None:
+    done = place.program()
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Usage: tui-eval")
+
+
+def test_a_path_without_a_terminal_is_no_app_either(place: Place) -> None:
+    done = place.program(place.suite())
+    assert (done.code, done.out) == (2, "")
+
+
+def test_watching_needs_a_terminal(tui_eval: Command) -> None:
+    done = tui_eval("watch", "last")
+    assert done.code == 2
+    assert "needs a terminal" in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run"],
+        ["run", "s.toml", "--concurrency", "0"],
+        ["run", "s.toml", "--epochs", "x"],
+        ["run", "s.toml", "--json", "--events"],
+        ["run", "s.toml", "--set", "run.epochs"],
+        ["run", "s.toml", "--max-cost", "0"],
+        ["show", "last", "--nonsense"],
+        ["export", "last"],
+    ],
+)
+def test_a_wrong_command_line_is_code_2_and_leaves_stdout_empty(
+    tui_eval: Command, words: list[str]
+) -> None:
+    done = tui_eval(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: ")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_store_may_be_named_before_and_after_the_command(
+    tui_eval: Command, place: Place, before: bool
+) -> None:
+    other = str(place.folder / "other.sqlite3")
+    words = ["--store", other, "run"] if before else ["run", "--store", other]
+    assert tui_eval(*words, place.suite()).code == 0
+    assert Path(other).exists()
+    assert not place.store.exists()
+
+
+def test_what_nobody_foresaw_is_one_line_and_a_log(
+    tui_eval: Command, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down() -> None:
+        raise RuntimeError("secret \x1b[31m details")
+
+    monkeypatch.setattr("tui_eval.suites.schema.json_schema", break_down)
+    done = tui_eval("schema")
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    assert "RuntimeError" in done.err
+    assert "\x1b" not in done.err
+    (log,) = place.folder.glob("state/**/*.log")
+    assert str(log) in done.err
+    assert "Traceback" in log.read_text()
+
+
+def test_a_reader_that_goes_away_is_no_mistake(place: Place) -> None:
+    done = in_shell(place, f"{{ {TUI_EVAL} schema; echo ended $? >&2; }} | head -c 1")
+    assert done.err == "ended 0\n"
+
+
+@pytest.mark.parametrize(
+    ("streams", "code"),
+    [("<&-", 0), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 0), (">/dev/full", 3)],
+)
+def test_streams_that_are_closed_or_full_do_not_keep_a_run_from_its_end(
+    place: Place, streams: str, code: int
+) -> None:
+    place.suite(n=2)
+    done = in_shell(place, f"{TUI_EVAL} run s.toml {streams}")
+    assert done.code == code
+    assert "broke" not in done.err
+    shown = place.program("show", "last", "--json")
+    assert json.loads(shown.out)["counts"]["done"] == 2
+    assert not list(place.folder.glob("state/**/*.log"))

@@ -1,0 +1,200 @@
+"""`check`, `export`, `init`, `schema`, `doctor`."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.cli.conftest import Done, Place
+
+Command = Callable[..., Done]
+
+
+def test_check_says_what_would_run_and_what_is_there(place: Place, tui_eval: Command) -> None:
+    suite = place.suite(n=5, more="[run]\nepochs = 2")
+    before = tui_eval("check", suite)
+    assert before.code == 0
+    assert "5 cases × 1 target × 2 epochs = 10 trials" in before.out
+    assert "10 calls to make: 10 new, 0 stale; 0 reusable" in before.out
+    assert not place.store.exists()
+    tui_eval("run", suite)
+    (found,) = json.loads(tui_eval("check", suite, "--json").out)
+    assert (found["reusable"], found["calls"], found["valid"]) == (10, 0, True)
+    changed = ["--set", "prompt.user=So: {{ question }}"]
+    (found,) = json.loads(tui_eval("check", suite, "--json", *changed).out)
+    assert (found["reusable"], found["stale"], found["new"]) == (0, 10, 0)
+
+
+def test_check_goes_on_after_a_bad_suite_and_exits_2(place: Place, tui_eval: Command) -> None:
+    place.suite(name="good.toml")
+    (place.folder / "bad.toml").write_text('name = "x"\nnonsense = 1\n[[cases]]\nid = "a"\n')
+    done = tui_eval("check", "bad.toml", "good.toml")
+    assert done.code == 2
+    assert "bad.toml, line 2: nonsense: unknown key" in done.err
+    assert "good.toml: sums is valid" in done.out
+
+
+def test_check_of_what_is_not_there(place: Place, tui_eval: Command) -> None:
+    done = tui_eval("check", "none.toml")
+    assert (done.code, done.out) == (2, "")
+    assert "none.toml: no such file or folder" in done.err
+
+
+def test_check_of_a_folder_without_suites_says_so_and_looks_at_the_others(
+    place: Place, tui_eval: Command
+) -> None:
+    (place.folder / "empty").mkdir()
+    place.suite(name="good.toml")
+    done = tui_eval("check", "empty", "none.toml", "good.toml")
+    assert done.code == 2
+    assert "empty: there is no suite in this folder; a suite is a .toml file" in done.err
+    assert "none.toml: no such file or folder" in done.err
+    assert "good.toml: sums is valid" in done.out
+    listed = json.loads(tui_eval("check", "empty", "none.toml", "good.toml", "--json").out)
+    assert [(one["file"], one["valid"]) for one in listed] == [
+        ("empty", False),
+        ("none.toml", False),
+        ("good.toml", True),
+    ]
+
+
+def test_what_is_not_ready_is_told_of_each_suite_and_is_no_mistake(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name, provider in (
+        ("model.toml", 'provider = "local"\nmodel = "models/x.gguf"'),
+        ("key.toml", 'provider = "openai"\nmodel = "gpt-5-mini"'),
+        ("cap.toml", 'base_url = "https://models.example/v1"\nmodel = "m"'),
+    ):
+        place.suite(name=name, more="[run]\nmax_cost_usd = 1.0" if name == "cap.toml" else "")
+        path = place.folder / name
+        text = path.read_text()
+        made_up = text[text.index("[[targets]]") : text.index("[prompt]")]
+        path.write_text(text.replace(made_up, f"[[targets]]\n{provider}\n\n"))
+    place.suite(name="ready.toml")
+    names = ["model.toml", "key.toml", "cap.toml", "ready.toml"]
+    done = tui_eval("check", *names, "--json")
+    found = {one["file"]: one for one in json.loads(done.out)}
+    assert (done.code, [*found]) == (0, sorted(names))
+    assert all(one["valid"] and one["trials"] == 4 for one in found.values())
+    reasons = [found[name]["not_ready"] for name in names]
+    assert [len(one) for one in reasons] == [1, 1, 1, 0]
+    assert "there is no file" in reasons[0][0]
+    assert "OPENAI_API_KEY is not set" in reasons[1][0]
+    assert "max_cost_usd needs a known price" in reasons[2][0]
+    assert (found["model.toml"]["calls"], found["key.toml"]["calls"]) == (None, 4)
+    said = tui_eval("check", *names)
+    assert said.code == 0
+    assert said.out.count("not ready: ") == 3
+    assert "how many calls that makes is unknown until it is ready" in said.out
+    refused = [tui_eval("run", name) for name in names[:3]]
+    assert [one.code for one in refused] == [2, 2, 2]
+    assert all(why[0] in one.err for why, one in zip(reasons, refused, strict=False))
+    assert not place.store.exists()
+
+
+def test_check_estimates_tokens_and_money(place: Place, tui_eval: Command) -> None:
+    suite = place.asking("http://127.0.0.1:9/v1", n=2)
+    path = place.folder / suite
+    more = "params = { max_tokens = 10 }\nprices = { input = 1.0, output = 100.0 }\n\n[prompt]"
+    path.write_text(path.read_text().replace("\n[prompt]", more))
+    (found,) = json.loads(tui_eval("check", suite, "--json").out)
+    expected = found["expected"]["served"]
+    assert expected["output_tokens"] == 20
+    assert expected["output_tokens_at_most"] is True
+    assert expected["cost_usd"] == pytest.approx((expected["input_tokens"] + 20 * 100) / 1e6)
+
+
+def test_an_export_goes_to_stdout_or_into_a_file(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite(n=3))
+    out = tui_eval("export", "last", "--format", "jsonl")
+    assert [json.loads(line)["case_id"] for line in out.out.splitlines()] == [
+        "case-0",
+        "case-1",
+        "case-2",
+    ]
+    assert tui_eval("export", "last", "--format", "jsonl", "-o", "x.jsonl") == Done(0, "", "")
+    assert Path("x.jsonl").read_text() == out.out
+    rows = list(csv.DictReader(io.StringIO(tui_eval("export", "last", "--format", "csv").out)))
+    assert [row["output"] for row in rows] == ["1", "2", "3"]
+
+
+def test_an_export_that_cannot_be_written_says_so(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite())
+    done = tui_eval("export", "last", "--format", "csv", "-o", "nowhere/x.csv")
+    assert done == Done(2, "", "error: nowhere: no such folder\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device without space")
+def test_an_export_without_room_says_so(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite())
+    done = tui_eval("export", "last", "--format", "csv", "-o", "/dev/full")
+    assert done == Done(2, "", "error: /dev/full: No space left on device\n")
+    with Path("/dev/full").open("w") as full:
+        asked = subprocess.run(
+            [sys.executable, "-m", "tui_eval", "export", "last", "--format", "jsonl"],
+            cwd=place.folder,
+            env=place.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert asked.returncode == 2
+    assert asked.stderr == "error: what should be written has no space left on the device\n"
+
+
+def test_the_first_suite_is_valid_and_runs(place: Place, tui_eval: Command) -> None:
+    done = tui_eval("init", "mine")
+    assert done.code == 0
+    suite = next(line for line in done.out.splitlines() if line.endswith(".toml"))
+    assert tui_eval("check", suite).code == 0
+    assert tui_eval("run", suite, "--set", "targets.0.latency_s=0").code in (0, 1)
+
+
+def test_init_touches_nothing_that_is_there(place: Place, tui_eval: Command) -> None:
+    Path("suite.toml").write_text("mine")
+    done = tui_eval("init")
+    assert done.code == 2
+    assert "suite.toml: there already" in done.err
+    assert [path.name for path in place.folder.iterdir()] == ["suite.toml"]
+
+
+def test_the_schema_is_one_and_accepts_a_suite(place: Place, tui_eval: Command) -> None:
+    import tomllib
+
+    schema = json.loads(tui_eval("schema").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    suite = tomllib.loads((place.folder / place.suite()).read_text())
+    jsonschema.validate(suite, schema)
+
+
+def test_the_doctor_names_keys_and_never_shows_them(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0001")
+    done = tui_eval("doctor", "--json")
+    found = json.loads(done.out)
+    assert done.code == 0
+    assert found["keys"]["OPENAI_API_KEY"] == "set"
+    assert found["store"]["file"] == str(place.store)
+    assert "secret" not in done.out
+    assert "OPENAI_API_KEY" in tui_eval("doctor").out
+
+
+def test_the_doctor_looks_at_a_damaged_store_without_touching_it(
+    place: Place, tui_eval: Command
+) -> None:
+    place.store.write_bytes(b"this is no database, but it is long enough to look like one" * 100)
+    before = place.store.read_bytes()
+    found = json.loads(tui_eval("doctor", "--json").out)
+    assert "damaged" in found["store"]["state"]
+    assert place.store.read_bytes() == before

@@ -1,0 +1,151 @@
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Done, Place
+from tests.servers.fake_model import FakeModel, always, first_attempts, refuse
+
+Command = Callable[..., Done]
+
+
+def document(done: Done) -> dict[str, Any]:
+    whole = json.loads(done.out)
+    assert isinstance(whole, dict)
+    return whole
+
+
+async def test_retry_without_a_selector_asks_again_what_errored(place: Place) -> None:
+    async with FakeModel(script=first_attempts(refuse(500))) as server:
+        suite = place.asking(server.base_url, n=3, more="[run]\nretries = 0")
+        first = await (await place.start("run", suite, "--json")).ended()
+        assert (first.code, document(first)["counts"]["error"]) == (3, 3)
+        again = await (await place.start("retry", "last", "--json")).ended()
+    whole = document(again)
+    assert whole["counts"]["error"] == 0
+    assert whole["requests"] == {**whole["requests"], "target": 6, "target_retries": 3}
+    assert server.requests == 6
+
+
+@pytest.mark.parametrize("command", ["resume", "retry"])
+async def test_a_key_that_is_not_set_is_told_before_anything_moves(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    async with FakeModel(script=always(refuse(400))) as server:
+        suite = place.folder / place.asking(server.base_url, n=2)
+        text = suite.read_text().replace("[prompt]", 'api_key_env = "OWN_KEY"\n[prompt]')
+        suite.write_text(text)
+        running = await place.start("run", suite.name, "--trust", "--json", OWN_KEY="x")
+        first = document(await running.ended())
+    assert first["counts"]["error"] == 2
+    done = tui_eval(command, "last", "--json")
+    assert (done.code, done.out) == (2, "")
+    assert "OWN_KEY is not set" in done.err
+    assert document(tui_eval("show", "last", "--json"))["requests"] == first["requests"]
+
+
+def test_retry_of_what_failed_and_of_cases(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite(n=10, target="accuracy = 0.5"))
+    failed = document(tui_eval("show", "last", "--json"))["counts"]["failed"]
+    done = tui_eval("retry", "last", "--failed", "--json")
+    assert document(done)["requests"]["target"] == 10 + failed
+    done = tui_eval("retry", "last", "--case", "case-1", "--case", "case-2", "--json")
+    assert document(done)["requests"]["target"] == 12 + failed
+
+
+def test_retry_with_nothing_to_retry_says_so_and_keeps_the_runs_code(
+    place: Place, tui_eval: Command
+) -> None:
+    tui_eval("run", place.suite())
+    done = tui_eval("retry", "last", "--json")
+    assert (done.code, document(done)["state"]) == (0, "done")
+    assert "retry: closed: there are no such trials" in done.err
+
+
+@pytest.mark.parametrize("command", ["retry", "rescore", "cancel", "show"])
+def test_a_case_that_is_not_there_is_refused(place: Place, tui_eval: Command, command: str) -> None:
+    tui_eval("run", place.suite())
+    done = tui_eval(command, "last", "--case", "cas-2")
+    assert (done.code, done.out) == (2, "")
+    assert re.search(
+        r"no case of run sums-\w+ is called 'cas-2'; did you mean 'case-2'\?", done.err
+    )
+    assert "there are case-0, case-1" in tui_eval(command, "last", "--case", "nobody").err
+
+
+@pytest.mark.parametrize("command", ["resume", "retry", "rescore", "cancel", "show", "export"])
+def test_a_run_that_is_not_there_is_refused(place: Place, tui_eval: Command, command: str) -> None:
+    tui_eval("run", place.suite())
+    words = ["--format", "csv"] if command == "export" else []
+    done = tui_eval(command, "nobody", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "no run is called 'nobody'; the newest are sums-" in done.err
+
+
+def test_without_a_store_there_is_nothing_to_steer(place: Place, tui_eval: Command) -> None:
+    done = tui_eval("resume", "last")
+    assert done.code == 2
+    assert "there is no store here yet" in done.err
+
+
+def test_rescore_takes_scorers_of_an_edited_suite_and_asks_nobody(
+    place: Place, tui_eval: Command
+) -> None:
+    suite = place.suite(n=6, target="accuracy = 0.5")
+    first = document(tui_eval("run", suite, "--json"))
+    edited = Path(suite).read_text().replace('expected = "{{ answer }}"', 'expected = "wrong"')
+    Path("edited.toml").write_text(edited)
+    done = document(tui_eval("rescore", "last", "--suite", "edited.toml", "--json"))
+    assert done["requests"]["target"] == 6
+    assert done["counts"]["passed"] == first["counts"]["failed"]
+    assert done["counts"]["failed"] == first["counts"]["passed"]
+
+
+def test_a_scorer_that_is_not_there_is_refused(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite())
+    done = tui_eval("rescore", "last", "--scorer", "exakt")
+    assert done.code == 2
+    assert "no scorer is called 'exakt'; did you mean 'exact'?" in done.err
+
+
+def test_a_scorer_that_a_case_brings_is_known(place: Place, tui_eval: Command) -> None:
+    suite = place.folder / place.suite(n=2)
+    own = '[[cases.scorers]]\nname = "own"\nkind = "includes"\nexpected = "2"\n'
+    suite.write_text(f"{suite.read_text()}\n{own}")
+    tui_eval("run", suite.name)
+    done = tui_eval("rescore", "last", "--scorer", "own", "--json")
+    assert (done.code, json.loads(done.out)["scorers"]["own"]["n"]) == (0, 1)
+
+
+def test_a_cancelled_run_is_taken_up_by_retry_alone(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite(n=3))
+    import sqlite3
+
+    with sqlite3.connect(place.store) as db:  # as if it had been stopped before its last case
+        db.execute("UPDATE trials SET state = 'queued', verdict = NULL WHERE place = 2")
+        db.execute("UPDATE runs SET state = 'interrupted'")
+    db.close()
+    done = tui_eval("cancel", "last", "--json")
+    assert document(done) | {"run": ""} == {
+        "run": "",
+        "outcome": "accepted",
+        "detail": "1 trial cancelled",
+    }
+    whole = document(tui_eval("show", "last", "--json"))
+    assert (whole["state"], whole["counts"]["cancelled"], whole["exit_code"]) == ("cancelled", 1, 0)
+    for command in ("resume", "rescore"):
+        refused = tui_eval(command, "last")
+        assert refused.code == 2
+        assert "was cancelled" in refused.err
+    again = document(tui_eval("retry", "last", "--case", "case-2", "--json"))
+    assert (again["state"], again["counts"]["done"]) == ("done", 3)
+
+
+def test_cancelling_a_finished_run_changes_nothing(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite())
+    done = tui_eval("cancel", "last")
+    assert (done.code, "already" in done.out) == (0, True)
+    assert document(tui_eval("show", "last", "--json"))["state"] == "done"

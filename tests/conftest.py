@@ -1,0 +1,18 @@
+"""Settings of all tests."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep every test away from the user's own configuration and what the user trusts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TUI_EVAL_CONFIG", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no mistake
+settings.load_profile("unhurried")

@@ -1,0 +1,67 @@
+"""What a launch would find in the store, and why some of it is stale."""
+
+import pytest
+
+from tests.engine.harness import Bench, suite
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.account import account
+from tui_eval.engine.settings import Settings
+from tui_eval.store.connection import open_readable
+from tui_eval.suites.spec import Suite
+
+
+def counted(bench: Bench, wanted: Suite, settings: Settings | None = None) -> dict[str, object]:
+    db = open_readable(bench.path)
+    try:
+        found = account(db, wanted, settings or Settings())
+    finally:
+        db.close()
+    return {
+        "reusable": found.reusable,
+        "stale": found.why_stale,
+        "new": found.new,
+        "removed": found.removed,
+        "broken": found.broken,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, {"reusable": 4}),
+        ({"run": {"concurrency": 1, "timeout": 9, "retries": 1}}, {"reusable": 4}),
+        ({"scorers": [{"kind": "includes", "expected": "x"}]}, {"reusable": 4}),
+        ({"prompts": [{"user": "Say {{ q }}"}]}, {"stale": {"prompt": 4}}),
+        ({"target": {"model": "other"}}, {"stale": {"model": 4}}),
+        ({"target": {"params": {"temperature": 1}}}, {"stale": {"params": 4}}),
+        ({"target": {"rpm": 9000}}, {"reusable": 4}),
+        ({"cases": 3}, {"reusable": 3, "removed": 1}),
+        ({"cases": 5}, {"reusable": 4, "new": 1}),
+        ({"cases": [{"id": "c0", "q": "another"}, {"id": "b", "x": "y"}]},
+         {"stale": {"case data": 1}, "broken": 1, "removed": 3}),
+    ],
+)  # fmt: skip
+async def test_an_account_sorts_what_is_wanted_by_what_is_there(
+    bench: Bench, changes: dict[str, object], found: dict[str, object]
+) -> None:
+    async with FakeModel() as server:
+        first = suite(server.base_url, 4)
+        await bench.run(first)
+        changed = dict(changes)
+        target = changed.pop("target", {})
+        assert isinstance(target, dict)
+        targets = [{"name": "fake", "base_url": server.base_url, "model": "fake-model", **target}]
+        cases = changed.pop("cases", 4)
+        if isinstance(cases, list):
+            changed["cases"] = cases
+        n = cases if isinstance(cases, int) else 0
+        edited = suite(server.base_url, n, targets=targets, **changed)
+    expected = {"reusable": 0, "stale": {}, "new": 0, "removed": 0, "broken": 0, **found}
+    assert counted(bench, edited) == expected
+
+
+async def test_a_fresh_launch_reuses_nothing(bench: Bench) -> None:
+    async with FakeModel() as server:
+        await bench.run(suite(server.base_url, 2))
+        found = counted(bench, suite(server.base_url, 2), Settings(fresh=True))
+    assert found["stale"] == {"no usable output": 2}

@@ -1,0 +1,38 @@
+"""Fixtures of the fault tests."""
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+
+from tests.engine.harness import Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "store.sqlite3")
+
+
+@pytest.fixture
+def seed() -> int:
+    """Draw a seed and print it; `TUI_EVAL_SEED` draws it again."""
+    drawn = int(os.environ.get("TUI_EVAL_SEED") or secrets.randbelow(1_000_000))
+    print(f"TUI_EVAL_SEED={drawn}")
+    return drawn
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every process away from the user's own files, and let it find the package."""
+    for name, value in {
+        "TUI_EVAL_STATE": tmp_path / "state.json",
+        "XDG_STATE_HOME": tmp_path / "state",
+        "XDG_DATA_HOME": tmp_path / "data",
+        "TUI_EVAL_STORE": tmp_path / "store.sqlite3",
+        "PYTHONPATH": Path(__file__).parents[2],
+        "LC_ALL": "C.UTF-8",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.chdir(tmp_path)

@@ -1,0 +1,361 @@
+"""The application's guards, each to be taken away: a test that passes without them is none."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui_eval.engine import engine, hand, keys, plan, pool, steering
+from tui_eval.model import visible
+from tui_eval.providers import patience
+from tui_eval.reports import export
+from tui_eval.store import lease, record, runs, schema, writer
+from tui_eval.targets import model
+
+Patch = Callable[[Any, str, object], None]
+"""Puts another value in the place of an attribute, as `setattr` does."""
+
+
+def _resume_that_forgets(patch: Patch) -> None:
+    kept = runs.recover
+
+    def recover(tx: Any, run: int) -> int:
+        tx.db.execute("UPDATE trials SET state = 'queued' WHERE run = ? AND state = 'done'", (run,))
+        return kept(tx, run)
+
+    patch(runs, "recover", recover)
+
+
+def _resume_of_all(patch: Patch) -> None:
+    def reopen(tx: Any, run: int) -> int:
+        settled = tx.db.execute("SELECT id FROM trials WHERE run = ?", (run,)).fetchall()
+        return sum(record.retry(tx, trial) for (trial,) in settled)
+
+    patch(steering, "reopen", reopen)
+
+
+def _keys_by_position(patch: Patch) -> None:
+    position = iter(range(1_000_000_000))
+    patch(plan, "request_key", lambda *_: b"%032d" % (next(position) % 5))
+
+
+def _keys_without_target(patch: Patch) -> None:
+    patch(plan, "request_key", lambda identity, request: keys.request_key({}, request["messages"]))
+
+
+def _migration_in_pieces(patch: Patch) -> None:
+    def migrate(db: sqlite3.Connection) -> None:
+        while (done := schema.version(db)) < len(schema.MIGRATIONS):
+            schema.MIGRATIONS[done](db)
+            db.execute(f"PRAGMA user_version = {done + 1}")
+
+    patch(schema, "migrate", migrate)
+
+
+def _export_in_place(patch: Patch) -> None:
+    def to_file(path: Path, pieces: Iterator[str]) -> None:
+        with path.open("w", encoding="utf-8") as file:
+            for piece in pieces:
+                file.write(piece)
+                file.flush()
+
+    patch(export, "to_file", to_file)
+
+
+def _disk_full_is_final(patch: Patch) -> None:
+    patch(writer, "_PASSING", frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}))
+
+
+def _locked_is_final(patch: Patch) -> None:
+    patch(writer, "_PASSING", frozenset({sqlite3.SQLITE_FULL}))
+
+
+def _no_lease(patch: Patch) -> None:
+    patch(lease.Lease, "alive", lambda self, now=None: False)
+
+
+def _dead_leases_live(patch: Patch) -> None:
+    patch(lease.Lease, "alive", lambda self, now=None: self.pid is not None)
+
+
+def _attempts_forgotten(patch: Patch) -> None:
+    kept = record.retry
+
+    def retry(tx: Any, trial: int) -> bool:
+        moved = kept(tx, trial)
+        tx.db.execute("UPDATE trials SET attempts = 0, input_tokens = 0 WHERE id = ?", (trial,))
+        return moved
+
+    patch(record, "retry", retry)
+
+
+def _no_retries(patch: Patch) -> None:
+    patch(patience.Patience, "pause_before_next", lambda *_: None)
+
+
+def _retry_after_ignored(patch: Patch) -> None:
+    patch(patience, "retry_after", lambda headers, now=None: None)
+
+
+def _retry_after_unbounded(patch: Patch) -> None:
+    patch(patience, "LONGEST_WAIT_S", 1e9)
+
+
+def _all_is_graded(patch: Patch) -> None:
+    from tui_eval.engine import marking
+
+    patch(marking, "override", lambda *_: None)
+
+
+def _nothing_is_fatal(patch: Patch) -> None:
+    patch(engine.Engine, "_halt", lambda self, failure: None)
+
+
+def _no_deadline(patch: Patch) -> None:
+    kept = model.Model.generate
+
+    async def generate(self: model.Model, request: Any, *, timeout_s: float) -> Any:
+        return await kept(self, request, timeout_s=3600)
+
+    patch(model.Model, "generate", generate)
+
+
+def _no_pause_for_all(patch: Patch) -> None:
+    from tui_eval.engine import limiter
+
+    kept = limiter.Limiter._refused
+
+    def refused(self: Any, failure: Any, now: float, own: bool) -> None:
+        self._succeeded_since = True
+        kept(self, failure, now, own)
+
+    patch(limiter.Limiter, "_refused", refused)
+
+
+def _calls_go_on(patch: Patch) -> None:
+    def withdraw(self: hand.Hand) -> None:
+        self.withdrawn = True
+
+    patch(hand.Hand, "withdraw", withdraw)
+
+
+def _retry_of_anything(patch: Patch) -> None:
+    kept = record.retry
+
+    def retry(tx: Any, trial: int) -> bool:
+        state = "UPDATE trials SET state = 'done' WHERE id = ? AND state IN ('queued', 'running')"
+        tx.db.execute(state, (trial,))
+        return kept(tx, trial)
+
+    patch(record, "retry", retry)
+
+
+def _no_room_for_signals(patch: Patch) -> None:
+    from tui_eval.cli import drive
+
+    patch(drive, "_SIGNALS", ())
+
+
+def _text_as_it_is(patch: Patch) -> None:
+    import re
+
+    nothing = re.compile(r"(?!)")
+    patch(visible, "_UNSAFE", nothing)
+    patch(visible, "_UNSAFE_LINE", nothing)
+
+
+def _jumping_deadlines(patch: Patch) -> None:
+    import time
+    import types
+
+    patch(pool, "time", types.SimpleNamespace(monotonic=lambda: time.time(), time=time.time))
+
+
+def _slots_are_kept(patch: Patch) -> None:
+    from tui_eval.engine import limiter
+
+    @contextlib.contextmanager
+    def slot(self: Any, nothing_untried: Callable[[], bool]) -> Iterator[Any]:
+        self._started(0.0)
+        yield limiter.Slot(self, nothing_untried)
+        self.in_flight -= 1  # not where it raises
+
+    patch(limiter.Limiter, "slot", slot)
+
+
+GUARDS: dict[str, Callable[[Patch], None]] = {
+    "resume that remembers": _resume_that_forgets,
+    "resume of what is missing": _resume_of_all,
+    "keys by content": _keys_by_position,
+    "the target in the key": _keys_without_target,
+    "one transaction a migration": _migration_in_pieces,
+    "whole files": _export_in_place,
+    "waiting for room": _disk_full_is_final,
+    "waiting for the lock": _locked_is_final,
+    "the lease": _no_lease,
+    "telling dead from alive": _dead_leases_live,
+    "sums over attempts": _attempts_forgotten,
+    "retries": _no_retries,
+    "Retry-After": _retry_after_ignored,
+    "a ceiling on Retry-After": _retry_after_unbounded,
+    "no grade without an answer": _all_is_graded,
+    "the early stop": _nothing_is_fatal,
+    "the deadline": _no_deadline,
+    "the pause for all": _no_pause_for_all,
+    "ending calls": _calls_go_on,
+    "one retry at a time": _retry_of_anything,
+    "handlers of signals": _no_room_for_signals,
+    "the choke point": _text_as_it_is,
+    "monotonic deadlines": _jumping_deadlines,
+    "slots given back": _slots_are_kept,
+}
+
+
+@contextlib.contextmanager
+def without(guard: str | None) -> Iterator[None]:
+    """Take a guard away in this process and see the block fail; None: nothing is taken."""
+    if guard is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(AssertionError):
+        GUARDS[guard](patch.setattr)
+        yield
+
+
+@contextlib.contextmanager
+def failing(guard: str | None) -> Iterator[None]:
+    """See the block fail where a guard was taken from another process; None: see it pass."""
+    if guard is None:
+        yield
+        return
+    with pytest.raises(AssertionError):
+        yield
+
+
+def guarded(*guards: str, slow: bool = False) -> pytest.MarkDecorator:
+    """Try a test as it is and, as its control, without each of these guards.
+
+    Args:
+        guards: Names from `GUARDS`; the test's `guard` is None or one of them.
+        slow: Whether the controls belong to the whole list only.
+    """
+    marks = [pytest.mark.whole] if slow else []
+    controls = [pytest.param(name, id=f"without {name}", marks=marks) for name in guards]
+    return pytest.mark.parametrize("guard", [pytest.param(None, id="guarded"), *controls])
+
+
+# --- moments to die at, in a process of its own --------------------------------------------------
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Countdown:
+    def __init__(self, n: int) -> None:
+        self._left = n
+
+    def tick(self) -> None:
+        """Die at the last of so many."""
+        self._left -= 1
+        if self._left == 0:
+            _die()
+
+
+def _before_send(patch: Patch, count: _Countdown) -> None:
+    kept = model.Model.generate
+
+    async def generate(self: model.Model, request: Any, *, timeout_s: float) -> Any:
+        count.tick()
+        return await kept(self, request, timeout_s=timeout_s)
+
+    patch(model.Model, "generate", generate)
+
+
+def _after_reply(patch: Patch, count: _Countdown) -> None:
+    kept = model.Model.generate
+
+    async def generate(self: model.Model, request: Any, *, timeout_s: float) -> Any:
+        reply = await kept(self, request, timeout_s=timeout_s)
+        count.tick()
+        return reply
+
+    patch(model.Model, "generate", generate)
+
+
+def _before_commit(patch: Patch, count: _Countdown) -> None:
+    kept = writer.commit
+
+    def commit(db: Any, units: Sequence[Callable[[Any], object]], run: int, number: int) -> Any:
+        def last(tx: Any) -> None:
+            count.tick()
+
+        return kept(db, [*units, last], run, number)[:-1]
+
+    patch(writer, "commit", commit)
+
+
+def _after_commit(patch: Patch, count: _Countdown) -> None:
+    kept = writer.commit
+
+    def commit(*args: Any) -> Any:
+        results = kept(*args)
+        count.tick()
+        return results
+
+    patch(writer, "commit", commit)
+
+
+def _in_export(patch: Patch, count: _Countdown) -> None:
+    kept = export.FORMATS["jsonl"]
+
+    def pieces(db: Any, run: Any) -> Iterator[str]:
+        for piece in kept(db, run):
+            yield piece
+            count.tick()
+
+    patch(export, "FORMATS", {**export.FORMATS, "jsonl": pieces})
+
+
+def _in_first_schema(patch: Patch, count: _Countdown) -> None:
+    kept = schema.MIGRATIONS[0]
+
+    def first_schema(db: sqlite3.Connection) -> None:
+        db.set_trace_callback(lambda _: count.tick())
+        kept(db)
+
+    patch(schema, "MIGRATIONS", (first_schema,))
+
+
+def _in_second_schema(patch: Patch, count: _Countdown) -> None:
+    def second_schema(db: sqlite3.Connection) -> None:
+        for i in range(10):
+            db.execute(f"CREATE TABLE more_{i} (a)")
+            count.tick()
+
+    patch(schema, "MIGRATIONS", (*schema.MIGRATIONS, second_schema))
+
+
+MOMENTS: dict[str, Callable[[Patch, _Countdown], None]] = {
+    "before send": _before_send,
+    "after reply": _after_reply,
+    "before commit": _before_commit,
+    "after commit": _after_commit,
+    "in an export": _in_export,
+    "in the first schema": _in_first_schema,
+    "in a migration": _in_second_schema,
+}
+
+
+def apply(guard: str | None, moment: str | None) -> None:
+    """Take a guard from this process for good, and die at a moment (`before send:7`)."""
+    if guard:
+        GUARDS[guard](setattr)
+    if moment:
+        name, n = moment.rsplit(":", 1)
+        MOMENTS[name](setattr, _Countdown(int(n)))

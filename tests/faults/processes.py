@@ -1,0 +1,138 @@
+"""Commands in processes of their own, to be killed, stopped, starved and lied to."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from tests.engine.harness import Bench
+
+
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait until something holds; that it never does is a failure as any other."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not condition():
+        assert loop.time() < end, "it never came to that"
+        await asyncio.sleep(0.01)
+
+
+class Command:
+    """A command that goes on; what it writes is read as it comes."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.out: list[str] = []
+        """Whole lines of stdout so far."""
+        self.err = ""
+        self._reading = [
+            asyncio.ensure_future(self._read_out()),
+            asyncio.ensure_future(self._read_err()),
+        ]
+
+    @classmethod
+    async def start(
+        cls,
+        *arguments: str,
+        guard: str | None = None,
+        kill: str | None = None,
+        environment: dict[str, str] | None = None,
+        before: Callable[[], None] | None = None,
+    ) -> "Command":
+        """Start the command line.
+
+        Args:
+            arguments: Of the command line.
+            guard: A guard taken away in it.
+            kill: A moment it dies at.
+            environment: Further variables.
+            before: Called in the new process first, to set limits.
+        """
+        more = {"FAULTS_WITHOUT": guard, "FAULTS_KILL": kill, **(environment or {})}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.faults.program", *arguments),
+            env={**os.environ, **{name: value for name, value in more.items() if value}},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            preexec_fn=before,
+            limit=1 << 24,
+        )
+        return cls(process)
+
+    async def _read_out(self) -> None:
+        assert self.process.stdout is not None
+        async for line in self.process.stdout:
+            if line.endswith(b"\n"):
+                self.out.append(line.decode())
+
+    async def _read_err(self) -> None:
+        assert self.process.stderr is not None
+        while piece := await self.process.stderr.read(1 << 16):
+            self.err += piece.decode("utf-8", "replace")
+
+    def events(self, name: str = "trial") -> list[dict[str, Any]]:
+        """Give the events of a kind that were told so far."""
+        told = [json.loads(line) for line in self.out]
+        return [event for event in told if event["event"] == name]
+
+    def document(self) -> dict[str, Any]:
+        """Give the one document of a command with `--json`."""
+        found = json.loads("".join(self.out))
+        assert isinstance(found, dict)
+        return found
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def killed(self) -> None:
+        """Kill it; give what it said until then."""
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        await self.ended()
+
+    async def ended(self, seconds: float = 60.0) -> int:
+        """Wait for its end; give its exit code."""
+        async with asyncio.timeout(seconds):
+            await asyncio.gather(*self._reading)
+            return await self.process.wait()
+
+
+async def resume(bench: Bench, run: int, *more: str, **how: Any) -> Command:
+    """Start `resume` on a run of a bench."""
+    arguments = ("resume", bench.row(run).name, *more, "--store", str(bench.path))
+    return await Command.start(*arguments, **how)
+
+
+def attempts(bench: Bench, run: int) -> dict[str, dict[str, int]]:
+    """Give for each case how many of its attempts ended in which way."""
+    found: dict[str, dict[str, int]] = {trial.case_id: {} for trial in bench.trials(run)}
+    ids = {trial.id: trial.case_id for trial in bench.trials(run)}
+    counted = bench.sql("SELECT trial, state, count(*) FROM attempts GROUP BY 1, 2")
+    for trial, state, n in counted:
+        found[ids[trial]][state] = n
+    return found
+
+
+def assert_whole(bench: Bench, run: int) -> None:
+    """Check that a settled run's store is sound and that its figures are what its rows say."""
+    assert bench.sql("PRAGMA integrity_check") == [("ok",)]
+    counts, trials = bench.counts(run), bench.trials(run)
+    assert [trial.place for trial in trials] == list(range(counts.total))
+    assert counts.queued == counts.running == counts.scoring == 0, "not every case settled"
+    done = [trial for trial in trials if trial.state == "done"]
+    assert len(done) == counts.done
+    scored = bench.sql("SELECT trial, count(*) FROM scores WHERE current = 1 GROUP BY 1")
+    assert {trial.id: 1 for trial in done}.items() <= dict(scored).items(), "lost or doubled"
+    sent = bench.sql("SELECT count(*) FROM attempts WHERE state = 'sent'")
+    assert sent == [(0,)], "an attempt nobody waits for was left open"
+    assert sum(sum(ends.values()) for ends in attempts(bench, run).values()) == counts.attempts
+
+
+def names(cases: Sequence[dict[str, Any]]) -> set[str]:
+    """Give the ids that events are about."""
+    return {event["case_id"] for event in cases}

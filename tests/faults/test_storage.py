@@ -1,0 +1,323 @@
+"""Full disks, held locks, two owners, damaged files, odd and enormous texts."""
+
+import asyncio
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.engine.harness import Bench, suite
+from tests.faults.guards import GUARDS, failing, guarded, without
+from tests.faults.processes import Command, assert_whole, resume, until
+from tests.servers.fake_model import FakeModel
+from tests.support import ODD_TEXTS, hostile_outputs
+from tui_eval.cli.main import run as command_line
+from tui_eval.engine.engine import Engine, RunBusyError
+from tui_eval.store import connection, reader
+from tui_eval.store.connection import open_readable
+
+DISK = 8 << 20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder on a disk of a few megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", str(folder)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here; max_page_count stands in for it")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(folder: Path, leave: int) -> Path:
+    """Take all room of a disk but a little."""
+    filler = folder / "filler"
+    free = os.statvfs(folder)
+    filler.write_bytes(b"\0" * max(0, free.f_bavail * free.f_frsize - leave))
+    return filler
+
+
+@guarded("waiting for room", slow=True)
+@pytest.mark.parametrize(
+    "room",
+    [
+        pytest.param(500_000, id="while it runs"),
+        pytest.param(100_000, id="while it is staged", marks=pytest.mark.whole),
+    ],
+)
+async def test_a_full_disk_pauses_the_run_with_the_reason_until_there_is_room(
+    small_disk: Path, room: int, guard: str | None
+) -> None:
+    bench, n = Bench(small_disk / "store.sqlite3"), 80
+    async with FakeModel(answers=lambda _: "x" * 4000, latency=0.01) as server:
+        run = bench.create(suite(server.base_url, n, run={"concurrency": 4}))
+        filler = fill(small_disk, room)
+        command = await resume(bench, run, "--json", guard=guard)
+        with failing(guard):
+            try:
+                await until(lambda: "full" in command.err and "nothing is lost" in command.err)
+                await until(lambda: server.in_flight == 0)
+                held = server.requests
+                assert held < n
+                await asyncio.sleep(0.5)
+                assert server.requests == held, "calls go out whose answers have no place"
+                assert command.process.returncode is None
+                filler.unlink()
+                assert await command.ended() == 0, command.err
+                assert set(server.counts.values()) == {1}
+                assert server.requests == n
+                assert bench.counts(run).done == n
+                assert_whole(bench, run)
+            finally:
+                await command.killed()
+
+
+async def test_a_store_that_may_not_grow_pauses_the_run_until_it_may(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[sqlite3.Connection] = []
+    kept = connection.open_writable
+
+    def remembered(path: Path) -> sqlite3.Connection:
+        opened.append(kept(path))
+        return opened[-1]
+
+    told: list[str | None] = []
+    async with FakeModel(answers=lambda _: "x" * 4000) as server:
+        run = bench.create(suite(server.base_url, 60))
+        monkeypatch.setattr(connection, "open_writable", remembered)
+        task = asyncio.create_task(Engine(bench.path, run, told.append).run())
+        await until(lambda: opened and bench.row(run).staged)
+        pages = opened[0].execute("PRAGMA page_count").fetchone()[0]
+        opened[0].execute(f"PRAGMA max_page_count = {pages + 2}")
+        await until(lambda: told)
+        assert "full" in (told[0] or "")
+        opened[0].execute("PRAGMA max_page_count = 1000000")
+        await asyncio.wait_for(task, 30)
+        assert server.requests == 60
+    assert bench.counts(run).done == 60
+    assert_whole(bench, run)
+
+
+@guarded("waiting for the lock", slow=True)
+@pytest.mark.parametrize("held_s", [1, pytest.param(65, marks=pytest.mark.whole)])
+@pytest.mark.timeout(240)
+async def test_a_store_locked_by_another_process_is_waited_for(
+    bench: Bench, held_s: float, guard: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if guard or held_s < connection.BUSY_S:
+        monkeypatch.setattr(connection, "BUSY_S", 0.2)
+    async with FakeModel(latency=0.02) as server:
+        run = bench.create(suite(server.base_url, 100, run={"concurrency": 4}))
+        with without(guard):
+            task = asyncio.create_task(Engine(bench.path, run).run())
+            await until(lambda: server.requests >= 20)
+            other = sqlite3.connect(bench.path, isolation_level=None, timeout=10)
+            other.execute("BEGIN IMMEDIATE")
+            await until(lambda: server.in_flight == 0)
+            assert bench.counts(run).total == 100, "a reader waits too"
+            await asyncio.sleep(held_s)
+            other.execute("ROLLBACK")
+            other.close()
+            try:
+                await asyncio.wait_for(task, 60)
+            except (ExceptionGroup, sqlite3.Error) as error:
+                raise AssertionError("the engine gave up") from error
+            assert server.requests == 100
+            assert bench.counts(run).passed == 100
+            assert_whole(bench, run)
+
+
+@guarded("the lease", slow=True)
+async def test_of_two_engines_on_one_run_the_second_is_refused(
+    bench: Bench, guard: str | None
+) -> None:
+    async with FakeModel(latency=0.1) as server:
+        run = bench.create(suite(server.base_url, 30, run={"concurrency": 5}))
+        first = await resume(bench, run, "--json")
+        await until(lambda: server.requests >= 5)
+        with without(guard):
+            refused = False
+            try:
+                await Engine(bench.path, run).run()
+            except RunBusyError:
+                refused = True
+            assert refused
+        code = await first.ended()
+        assert code == (0 if guard is None else 3)
+        if guard is None:
+            assert set(server.counts.values()) == {1}
+            assert first.document()["counts"]["passed"] == 30
+
+
+@pytest.mark.whole
+async def test_a_second_command_watches_the_first_and_both_end_alike(bench: Bench) -> None:
+    async with FakeModel(latency=0.1) as server:
+        run = bench.create(suite(server.base_url, 60, run={"concurrency": 4}))
+        first = await resume(bench, run, "--json")
+        await until(lambda: server.requests >= 4)
+        second = await resume(bench, run, "--json")
+        assert [await first.ended(), await second.ended()] == [0, 0]
+        assert first.document()["counts"] == second.document()["counts"]
+        assert set(server.counts.values()) == {1}
+
+
+@guarded("telling dead from alive", slow=True)
+async def test_a_dead_owners_lease_is_taken_over_at_once(bench: Bench, guard: str | None) -> None:
+    async with FakeModel(latency=0.05) as server:
+        run = bench.create(suite(server.base_url, 40, run={"concurrency": 4}))
+        first = await resume(bench, run)
+        await until(lambda: bench.row(run).staged and bench.counts(run).done >= 8)
+        await first.killed()
+        with without(guard):
+            try:
+                await Engine(bench.path, run).run()
+            except RunBusyError as error:
+                raise AssertionError("nobody is there") from error
+            assert bench.counts(run).passed == 40
+            assert server.requests <= 44
+
+
+@pytest.mark.whole
+async def test_an_engine_that_slept_while_another_took_over_writes_nothing_more(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeModel(latency=0.05) as server:
+        run = bench.create(suite(server.base_url, 60, run={"concurrency": 4}))
+        first = await resume(bench, run)
+        await until(lambda: bench.row(run).staged and bench.counts(run).done >= 8)
+        first.signal(signal.SIGSTOP)
+        with monkeypatch.context() as patch:
+            GUARDS["the lease"](patch.setattr)
+            await Engine(bench.path, run).run()
+        assert bench.counts(run).passed == 60
+        before = bench.sql("SELECT id, state, attempts FROM trials")
+        first.signal(signal.SIGCONT)
+        assert await first.ended() == 3
+        assert "another engine" in first.err
+        assert bench.sql("SELECT id, state, attempts FROM trials") == before
+
+
+# --- stores that are not as they should be ------------------------------------------------------
+
+
+@pytest.mark.whole
+def test_a_damaged_store_is_told_of_and_left_as_it_is(
+    bench: Bench, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw = random.Random(seed)
+
+    async def fill_it() -> int:
+        async with FakeModel() as server:
+            return await bench.run(suite(server.base_url, 30))
+
+    run = asyncio.run(fill_it())
+    name, sound = bench.row(run).name, bench.path.read_bytes()
+    told = 0
+    for _ in range(60):
+        damaged = _damaged(sound, draw)
+        bench.path.write_bytes(damaged)
+        for words in [("runs",), ("show", name), ("export", name, "--format", "jsonl")]:
+            code = command_line([*words, "--store", str(bench.path)])
+            said = capsys.readouterr()
+            assert code in (0, 2), (words, said.err)
+            assert "Traceback" not in said.err
+            told += code == 2
+        assert bench.path.read_bytes() == damaged, "a damaged store was written to"
+        for suffix in ("-wal", "-shm"):
+            bench.path.with_name(bench.path.name + suffix).unlink(missing_ok=True)
+    assert told > 30
+
+
+def _damaged(sound: bytes, draw: random.Random) -> bytes:
+    how = draw.choice(["pages", "cut", "empty", "magic", "bytes"])
+    content = bytearray(sound)
+    if how == "cut":
+        return bytes(content[: draw.randrange(1, len(content))])
+    if how == "empty":
+        return b""
+    if how == "magic":
+        content[:16] = draw.randbytes(16)
+        return bytes(content)
+    size = 4096 if how == "pages" else 16
+    for _ in range(draw.randrange(1, 8)):
+        at = draw.randrange(len(content) // size) * size
+        content[at : at + size] = draw.randbytes(size)
+    return bytes(content)
+
+
+@pytest.mark.whole
+async def test_a_store_on_which_nothing_may_be_written_is_read_and_refused_for_a_run(
+    small_disk: Path,
+) -> None:
+    bench = Bench(small_disk / "store.sqlite3")
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 3))
+    name, before = bench.row(run).name, bench.path.read_bytes()
+    remount = ["mount", "-o", "remount,ro", str(small_disk)]
+    await asyncio.to_thread(subprocess.run, remount, check=True)
+    shown = await Command.start("show", name, "--store", str(bench.path))
+    assert (await shown.ended(), len(shown.out) > 0) == (0, True), shown.err
+    retried = await Command.start("retry", name, "--store", str(bench.path))
+    assert await retried.ended() == 2
+    assert "only be read" in retried.err
+    assert bench.path.read_bytes() == before
+
+
+# --- texts --------------------------------------------------------------------------------------
+
+
+async def test_text_of_every_kind_goes_round_byte_for_byte(bench: Bench, seed: int) -> None:
+    draw = random.Random(seed)
+    drawn = [
+        "".join(chr(draw.choice([draw.randrange(0x110000), draw.randrange(256)])) for _ in range(9))
+        for _ in range(100)
+    ]
+    texts = [text for text in (*ODD_TEXTS, *hostile_outputs(), *drawn) if text]
+    texts = [text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+             for text in texts]  # fmt: skip
+    answers: dict[str, str] = {f"q{i}": text for i, text in enumerate(texts)}
+    async with FakeModel(answers=answers) as server:
+        run = await bench.run(suite(server.base_url, len(texts)))
+    db = open_readable(bench.path)
+    try:
+        for trial, text in zip(bench.trials(run), texts, strict=True):
+            if trial.output is None:
+                assert trial.error_kind == "empty_output", text
+                continue
+            kept = reader.output(db, trial.output)
+            assert kept is not None
+            assert kept.text == text or kept.reasoning is not None
+    finally:
+        db.close()
+
+
+@pytest.mark.whole
+async def test_a_hundred_outputs_of_ten_megabytes_are_kept_in_bounded_memory(bench: Bench) -> None:
+    big: Callable[[object], str] = lambda _: "0123456789" * (1 << 20)  # noqa: E731
+    async with FakeModel(answers=big) as server:
+        run = bench.create(suite(server.base_url, 100, run={"concurrency": 4, "timeout": 60}))
+        command = await resume(bench, run, "--json")
+        largest = 0
+        while command.process.returncode is None:
+            try:
+                largest = max(largest, psutil.Process(command.process.pid).memory_info().rss)
+            except psutil.NoSuchProcess:
+                break
+            await asyncio.sleep(0.05)
+        assert await command.ended() == 0, command.err
+    assert bench.counts(run).done == 100
+    lengths = bench.sql("SELECT DISTINCT length(text) FROM outputs")
+    assert lengths == [(10 << 20,)]
+    print(f"largest resident size: {largest >> 20} MiB")
+    assert largest < 800 << 20

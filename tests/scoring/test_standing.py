@@ -1,0 +1,63 @@
+from dataclasses import replace
+
+import pytest
+
+from tui_eval.model.output import Output
+from tui_eval.model.states import Verdict
+from tui_eval.scoring.standing import Filtered, Truncated, override
+
+CUT = Output("half an ans", finish_reason="length")
+FILTERED = Output("", finish_reason="content_filter")
+WHOLE = Output("an answer", finish_reason="stop")
+
+
+def test_a_whole_answer_is_left_to_the_scorers() -> None:
+    assert override(WHOLE, "ungraded", "ungraded") is None
+    assert override(Output("an answer"), "ungraded", "fail") is None
+
+
+def test_a_cut_short_output_is_ungraded_unless_the_suite_says_grade() -> None:
+    grade = override(CUT, "ungraded", "ungraded")
+    assert grade is not None
+    assert (grade.verdict, grade.value) == (Verdict.UNGRADED, None)
+    assert "cut short" in grade.reason
+    assert override(CUT, "grade", "ungraded") is None
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (CUT, "the output was cut short at its token limit"),
+        (replace(CUT, reasoning="well"), "the output was cut short at its token limit"),
+        (replace(CUT, text=None), "the output was cut short at its token limit"),
+        (
+            replace(CUT, text=None, reasoning="well", messages=({"role": "assistant"},)),
+            "the output was cut short at its token limit",
+        ),
+        (
+            replace(CUT, text=None, reasoning="well"),
+            "its reasoning was cut short: no answer had begun",
+        ),
+        (
+            replace(CUT, text=" ", reasoning="well"),
+            "its reasoning was cut short: no answer had begun",
+        ),
+    ],
+)
+def test_the_reason_says_what_was_cut(output: Output, reason: str) -> None:
+    grade = override(output, "ungraded", "ungraded")
+    assert grade is not None
+    assert grade.reason == reason
+
+
+@pytest.mark.parametrize("truncated", ["ungraded", "grade"])
+@pytest.mark.parametrize(
+    ("filtered", "verdict"), [("ungraded", Verdict.UNGRADED), ("fail", Verdict.FAIL)]
+)
+def test_a_filtered_output_is_never_graded_by_what_is_left_of_it(
+    truncated: Truncated, filtered: Filtered, verdict: Verdict
+) -> None:
+    grade = override(FILTERED, truncated, filtered)
+    assert grade is not None
+    assert grade.verdict is verdict
+    assert "content filter" in grade.reason

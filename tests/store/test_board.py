@@ -1,0 +1,60 @@
+import sqlite3
+
+from tests.store.test_reader import finish
+from tests.support import do, score, staged
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Grade, Score
+from tui_eval.model.states import Verdict
+from tui_eval.store import record
+from tui_eval.store.board import Counts, board, counts
+
+
+def test_a_new_run_is_all_queued(db: sqlite3.Connection) -> None:
+    made = staged(db, 3, columns=2)
+    total, columns = board(db, made.run)
+    assert total == Counts(total=6, queued=6)
+    assert columns == {0: Counts(total=3, queued=3), 1: Counts(total=3, queued=3)}
+
+
+def test_a_run_that_is_not_staged_has_no_counts(db: sqlite3.Connection) -> None:
+    assert board(db, 99) == (Counts(), {})
+
+
+def test_everything_is_counted_once_and_nothing_vanishes(db: sqlite3.Connection) -> None:
+    made = staged(db, 8)
+    passed, failed, ungraded, error, cancelled, running, scoring, _queued = made.trials
+    half = Score("fuzzy", Grade(Verdict.FAIL, 0.25, "near"))
+    finish(db, passed, score(), cost=0.5)
+    finish(db, failed, half, cost=0.25)
+    finish(db, ungraded, score(None), score(True, "other"), cost=0.125)
+    do(db, lambda tx: record.fail_trial(tx, error, Failure("bug", "")))
+    do(db, lambda tx: record.cancel(tx, cancelled))
+    for trial in (running, scoring):
+        do(db, lambda tx, t=trial: record.start_attempt(tx, t, queue_s=None, wait_s=None))  # type: ignore[misc]
+    finish_scoring = db.execute("SELECT max(id) FROM attempts").fetchone()[0]
+    do(
+        db,
+        lambda tx: record.answer(tx, finish_scoring, scoring, b"k", Output("x", cost_usd=0.0), 1),
+    )
+    total, _ = board(db, made.run)
+    assert total == Counts(
+        total=8, queued=1, running=1, scoring=1, done=3, error=1, cancelled=1,
+        passed=1, failed=1, ungraded=1, attempts=5, retries=0, cached=0,
+        input_tokens=30, output_tokens=15, cost_usd=0.875,
+    )  # fmt: skip
+    assert (total.settled, total.graded) == (5, 2)
+    assert total.pass_rate == 0.5
+
+
+def test_rates_over_nothing_are_unknown() -> None:
+    assert counts([]).pass_rate is None
+    assert counts([]).cost_usd == 0.0
+
+
+def test_one_unknown_price_makes_the_sum_unknown_and_only_its_own(db: sqlite3.Connection) -> None:
+    made = staged(db, 2, columns=2)
+    for trial, cost in zip(made.trials, (0.5, None, 0.25, 0.25), strict=True):
+        finish(db, trial, score(), cost=cost)
+    total, columns = board(db, made.run)
+    assert total.cost_usd is None
+    assert (columns[0].cost_usd, columns[1].cost_usd) == (0.75, None)

@@ -1,0 +1,303 @@
+"""Runs: made, staged, taken back, moved, timed, recovered, forgotten."""
+
+import itertools
+import re
+import sqlite3
+
+import pytest
+
+from tests.store.test_schema import recount
+from tests.support import case, column, do, key, new_run, output, score, stage, staged
+from tui_eval.model.output import Failure
+from tui_eval.model.score import tally
+from tui_eval.model.states import RUN_MOVES, RunState, TrialState
+from tui_eval.store import board, lease, reader, record, requests, runs
+from tui_eval.store.runs import NewTrial
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import transact
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> "Clock":
+    return Clock(monkeypatch)
+
+
+class Clock:
+    """The moment transactions see."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr("tui_eval.store.writer.time.time", lambda: self.now)
+
+
+def named(db: sqlite3.Connection, suite: str) -> str:
+    return reader.run(db, new_run(db, suite)).name
+
+
+def dead(db: sqlite3.Connection, run: int) -> None:
+    """Let the engine of a run die without a word."""
+    db.execute("UPDATE runs SET lease_pid = 1, lease_birth = -1000 WHERE id = ?", (run,))
+
+
+@pytest.mark.parametrize(
+    ("suite", "name"),
+    [
+        ("capitals", r"capitals-[a-z2-9]{4}"),
+        ("My suite: v1.2", r"My-suite--v1\.2-[a-z2-9]{4}"),
+        ("../../etc/passwd", r"etc-passwd-[a-z2-9]{4}"),
+        ("größe", r"gr--e-[a-z2-9]{4}"),
+        ("日本", r"run-[a-z2-9]{4}"),
+        (".hidden", r"hidden-[a-z2-9]{4}"),
+        ("x" * 5000, r"x{60}-[a-z2-9]{4}"),
+    ],
+)
+def test_a_run_is_named_so_that_it_can_be_typed_and_be_a_file(
+    db: sqlite3.Connection, suite: str, name: str
+) -> None:
+    assert re.fullmatch(name, named(db, suite))
+
+
+def test_a_name_that_is_taken_is_not_given_again(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters = itertools.chain("aaaa", "aaaa", "bbbb")
+    monkeypatch.setattr("tui_eval.store.runs.secrets.choice", lambda _: next(letters))
+    assert [named(db, "s"), named(db, "s")] == ["s-aaaa", "s-bbbb"]
+
+
+def test_a_new_run_is_pending_and_has_nothing(db: sqlite3.Connection) -> None:
+    row = reader.run(db, new_run(db))
+    assert (row.state, row.staged, row.total, row.partial) == (RunState.PENDING, False, 0, False)
+    assert (row.started_at, row.ended_at, row.wall_s, row.live) == (None, None, 0.0, False)
+
+
+def test_columns_replace_those_there_were(db: sqlite3.Connection) -> None:
+    run = new_run(db, columns=3)
+    do(db, lambda tx: runs.add_columns(tx, run, [column(0)]))
+    assert reader.columns(db, run) == [column(0)]
+
+
+def test_two_cases_of_one_id_are_refused(db: sqlite3.Connection) -> None:
+    run = new_run(db)
+    with pytest.raises(sqlite3.IntegrityError):
+        do(db, lambda tx: runs.add_cases(tx, run, [case(0, "a"), case(1, "a")]))
+    assert db.execute("SELECT count(*) FROM cases").fetchone() == (0,)
+
+
+def test_trials_start_where_staging_found_them(db: sqlite3.Connection) -> None:
+    shared = do(db, lambda tx: record.add_output(tx, key(1), output()))
+    found = stage(
+        db,
+        new_run(db),
+        [
+            NewTrial(0, 0, 0, 0, key(0)),
+            NewTrial(1, 1, 0, 0, key(1), output=shared),
+            NewTrial(2, 2, 0, 0, None, failure=Failure("template", "no field `q`")),
+        ],
+        cases=3,
+    )
+    queued, cached, broken = reader.trials_from(db, found.run, 0, 3)
+    assert (queued.state, queued.cached, queued.output) == (TrialState.QUEUED, False, None)
+    assert (cached.state, cached.cached, cached.output) == (TrialState.SCORING, True, shared)
+    assert (cached.latency_s, cached.cost_usd, cached.attempts) == (0.5, 0.0, 0)
+    assert (broken.state, broken.error_kind) == (TrialState.ERROR, "template")
+    assert broken.error_message == "no field `q`"
+    row = reader.run(db, found.run)
+    assert (row.staged, row.total) == (True, 3)
+    recount(db)
+
+
+def test_a_staging_that_did_not_end_is_taken_back_and_done_again(db: sqlite3.Connection) -> None:
+    other = staged(db, 2)
+    run = new_run(db)
+    do(db, lambda tx: runs.add_cases(tx, run, [case(0)]))
+    do(db, lambda tx: runs.add_trials(tx, run, [NewTrial(0, 0, 0, 0, key(0))]))
+    do(db, lambda tx: runs.unstage(tx, run))
+    assert not reader.trials_from(db, run, 0, 10)
+    stage(db, run, [NewTrial(0, 0, 0, 0, key(0))], cases=1)
+    assert reader.run(db, run).total == 1
+    assert reader.run(db, other.run).total == 2
+    recount(db)
+
+
+def test_a_run_moves_as_the_table_says_and_no_other_way(db: sqlite3.Connection) -> None:
+    for source, to in itertools.product(RunState, RunState):
+        run = new_run(db)
+        db.execute("UPDATE runs SET state = ? WHERE id = ?", (source, run))
+        moved = do(db, lambda tx, run=run, to=to: runs.move(tx, run, to, reason="because"))  # type: ignore[misc]
+        row = reader.run(db, run)
+        if to is source or to in RUN_MOVES[source]:
+            assert (moved, row.state, row.reason) == (True, to, "because")
+        else:
+            assert (moved, row.state, row.reason) == (False, source, None)
+
+
+def test_a_run_that_is_not_there_does_not_move(db: sqlite3.Connection) -> None:
+    assert not do(db, lambda tx: runs.move(tx, 99, RunState.RUNNING))
+
+
+def test_a_reason_ends_with_the_state_it_was_for(db: sqlite3.Connection) -> None:
+    run = staged(db).run
+    do(db, lambda tx: runs.move(tx, run, RunState.PAUSED, reason="no room", stopped_by="disk"))
+    assert (reader.run(db, run).reason, reader.run(db, run).stopped_by) == ("no room", "disk")
+    do(db, lambda tx: runs.move(tx, run, RunState.RUNNING))
+    assert (reader.run(db, run).reason, reader.run(db, run).stopped_by) == (None, None)
+
+
+def test_wall_time_is_the_sum_of_what_engines_worked(db: sqlite3.Connection, clock: Clock) -> None:
+    run = staged(db).run
+
+    def work(seconds: float) -> None:
+        do(db, lambda tx: runs.begin(tx, run))
+        clock.now += seconds
+        do(db, lambda tx: runs.end(tx, run))
+
+    work(10)
+    clock.now += 500
+    work(5)
+    row = reader.run(db, run)
+    assert (row.wall_s, row.started_at, row.ended_at) == (15.0, 1000.0, 1515.0)
+    assert row.wall(9999) == 15.0
+
+
+def test_wall_time_of_a_live_engine_goes_on(db: sqlite3.Connection, clock: Clock) -> None:
+    run = staged(db).run
+    do(db, lambda tx: runs.begin(tx, run))
+    assert reader.run(db, run).wall(1007.0) == 7.0
+    assert reader.run(db, run).ended_at is None
+
+
+def test_a_clock_set_back_takes_no_time_away(db: sqlite3.Connection, clock: Clock) -> None:
+    run = staged(db).run
+    do(db, lambda tx: runs.begin(tx, run))
+    clock.now -= 3600
+    do(db, lambda tx: runs.end(tx, run))
+    assert reader.run(db, run).wall_s == 0.0
+
+
+@pytest.mark.parametrize("taken_over", [True, False])
+def test_the_time_of_a_dead_engine_ends_with_its_last_heartbeat(
+    db: sqlite3.Connection, clock: Clock, taken_over: bool
+) -> None:
+    run = staged(db).run
+
+    def take(tx: Tx) -> None:
+        assert lease.acquire(tx, run) is not None
+        runs.recover(tx, run)
+        runs.begin(tx, run)
+
+    do(db, take)
+    clock.now += 60
+    do(db, lambda tx: lease.beat(tx, run))
+    dead(db, run)
+    clock.now += 10_000
+    if taken_over:
+        do(db, take)
+        clock.now += 5
+        do(db, lambda tx: runs.end(tx, run))
+        assert reader.run(db, run).wall_s == 65.0
+    else:  # an asker settles a request by itself
+        do(db, lambda tx: runs.recover(tx, run))
+        do(db, lambda tx: runs.recover(tx, run))
+        assert reader.run(db, run).wall_s == 60.0
+
+
+def test_what_was_in_flight_at_a_crash_is_lost_and_waits_again(db: sqlite3.Connection) -> None:
+    made = staged(db, 5)
+    other = staged(db, 1)
+    running, answered, cancelled, again, _ = made.trials
+
+    def before(tx: Tx) -> None:
+        for trial in (running, answered, cancelled, again, other.trials[0]):
+            record.start_attempt(tx, trial, queue_s=None, wait_s=None)
+        record.wait(tx, running, "429", 5.0)
+        record.answer(tx, 2, answered, key(0), output(), 1.0)
+        record.cancel(tx, cancelled)
+        record.cancel(tx, again)
+        record.retry(tx, again)
+
+    do(db, before)
+    assert do(db, lambda tx: runs.recover(tx, made.run)) == 1
+    states = [row.state for row in reader.trials_from(db, made.run, 0, 5)]
+    assert states == ["queued", "scoring", "cancelled", "queued", "queued"]
+    assert reader.trials_from(db, made.run, 0, 1)[0].waiting is None
+    attempts = [reader.attempts(db, trial)[0].state for trial in made.trials[:4]]
+    assert attempts == ["lost", "answered", "lost", "lost"]
+    assert reader.attempts(db, other.trials[0])[0].state == "sent"
+    recount(db)
+
+
+def test_recovering_twice_changes_nothing(db: sqlite3.Connection) -> None:
+    made = staged(db, 2)
+    do(db, lambda tx: record.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
+    assert do(db, lambda tx: runs.recover(tx, made.run)) == 1
+    before = reader.trials_from(db, made.run, 0, 2)
+    assert do(db, lambda tx: runs.recover(tx, made.run)) == 0
+    assert reader.trials_from(db, made.run, 0, 2) == before
+
+
+def test_totals_after_a_crash_are_sums_over_attempts(db: sqlite3.Connection) -> None:
+    made = staged(db, 1)
+    (trial,) = made.trials
+
+    def live(tx: Tx) -> None:
+        attempt = record.start_attempt(tx, trial, queue_s=None, wait_s=None)
+        assert attempt is not None
+        record.answer(tx, attempt, trial, key(0), output(cost=0.5), 1.0)
+        record.add_scores(tx, trial, [score()], fresh=False)
+        record.settle(tx, trial, tally([score()]))
+
+    do(db, lambda tx: record.start_attempt(tx, trial, queue_s=None, wait_s=None))
+    do(db, lambda tx: runs.recover(tx, made.run))
+    do(db, live)
+    do(db, lambda tx: record.retry(tx, trial))
+    do(db, live)
+    counts, _ = board.board(db, made.run)
+    assert (counts.attempts, counts.retries, counts.cost_usd) == (3, 2, 1.0)
+    sums = db.execute("SELECT sum(cost_usd), sum(input_tokens) FROM attempts").fetchone()
+    assert sums == (counts.cost_usd, counts.input_tokens)
+
+
+def test_limits_are_kept_with_their_reasons_and_the_newest_is_in_force(
+    db: sqlite3.Connection,
+) -> None:
+    run = staged(db).run
+    for concurrency, reason in ((16, "start"), (8, "set by a person")):
+        do(
+            db,
+            lambda tx, c=concurrency, r=reason: runs.add_limit(tx, run, "endpoint-0", c, r),  # type: ignore[misc]
+        )
+    assert db.execute("SELECT count(*) FROM limits").fetchone() == (2,)
+    limit = reader.limits(db, run)["endpoint-0"]
+    assert (limit.concurrency, limit.reason) == (8, "set by a person")
+
+
+def test_a_forgotten_run_leaves_nothing(db: sqlite3.Connection) -> None:
+    kept = staged(db, 2)
+    run = staged(db, 2, running=False).run
+    do(db, lambda tx: runs.add_limit(tx, run, "e", 1, "start"))
+    do(db, lambda tx: requests.ask(tx, run, requests.Verb.PAUSE))
+    do(db, lambda tx: runs.forget(tx, run))
+    for table in ("cases", "trials", "columns", "limits", "requests", "tallies"):
+        rows = db.execute(f"SELECT count(*) FROM {table} WHERE run = ?", (run,)).fetchone()
+        assert rows == (0,), table
+    assert [row.id for row in reader.runs(db)] == [kept.run]
+    assert len(reader.trials_from(db, kept.run, 0, 10)) == 2
+
+
+def test_a_run_takes_another_frozen_suite(db: sqlite3.Connection) -> None:
+    run = staged(db).run
+    before = reader.change(db)
+    do(db, lambda tx: runs.set_spec(tx, run, '{"scorers": []}'))
+    assert reader.spec(db, run) == '{"scorers": []}'
+    assert reader.run(db, run).change > before
+
+
+def test_a_unit_that_raises_makes_no_run(db: sqlite3.Connection) -> None:
+    def unit(tx: Tx) -> None:
+        runs.create(tx, suite="s", path=None, label=None, spec="{}", settings={}, partial=True)
+        raise RuntimeError("changed its mind")
+
+    with pytest.raises(RuntimeError):
+        transact(db, unit)
+    assert reader.runs(db) == []

@@ -1,0 +1,61 @@
+import sqlite3
+
+import pytest
+
+from tests.support import staged
+from tui_eval.store import schema
+
+_BY_HAND = """
+    SELECT run, col, state, ifnull(verdict, ''), count(*), sum(attempts), sum(cached),
+        sum(max(attempts - 1, 0)), sum(input_tokens), sum(output_tokens), sum(cost_usd IS NULL),
+        round(sum(ifnull(score, 0)), 6), round(sum(ifnull(cost_usd, 0)), 6)
+    FROM trials GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+_KEPT = """
+    SELECT run, col, state, verdict, n, attempts, cached, retries, input_tokens, output_tokens,
+        unpriced, round(score, 6) + 0.0, round(cost_usd, 6) + 0.0
+    FROM tallies WHERE n <> 0 ORDER BY 1, 2, 3, 4"""
+
+
+def recount(db: sqlite3.Connection) -> None:
+    """See that the tallies are what counting gives."""
+    assert db.execute(_KEPT).fetchall() == db.execute(_BY_HAND).fetchall()
+
+
+def test_a_migration_is_done_once(db: sqlite3.Connection) -> None:
+    schema.migrate(db)
+    assert db.execute("SELECT count(*) FROM migrations").fetchone() == (len(schema.MIGRATIONS),)
+
+
+def test_a_migration_that_breaks_is_undone_at_once(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE half (done)")
+        raise RuntimeError("half way")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
+    with pytest.raises(RuntimeError, match="half way"):
+        schema.migrate(db)
+    assert not db.in_transaction
+    assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchall()
+    assert schema.version(db) == 1
+
+
+def test_tallies_follow_every_column_they_sum(db: sqlite3.Connection) -> None:
+    run = staged(db, 4, columns=2)
+    for change in (
+        "state = 'running', attempts = 3 WHERE place < 3",
+        "state = 'scoring', input_tokens = 7, output_tokens = 5, cost_usd = 0.25 WHERE place < 2",
+        "state = 'done', verdict = 'pass', score = 0.5 WHERE place = 0",
+        "cost_usd = NULL WHERE place IN (1, 2)",
+        "cached = 1 WHERE place = 0",
+    ):
+        db.execute(f"UPDATE trials SET {change} AND run = {run.run}")
+        recount(db)
+
+
+def test_a_recount_notices_a_wrong_tally(db: sqlite3.Connection) -> None:
+    staged(db, 4)
+    db.execute("UPDATE tallies SET n = n + 1")
+    with pytest.raises(AssertionError):
+        recount(db)

@@ -1,0 +1,95 @@
+from pathlib import Path
+
+import pytest
+
+from tui_eval.providers.presets import host_fits
+from tui_eval.suites import configuration
+from tui_eval.suites.configuration import bound_hosts, config_dir, key_hosts
+from tui_eval.suites.errors import SuiteError
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own configuration, not there yet."""
+    monkeypatch.setenv("TUI_EVAL_CONFIG", str(tmp_path))
+    return tmp_path / "config.toml"
+
+
+def told(file: Path, text: str | bytes) -> list[str]:
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SuiteError) as caught:
+        key_hosts()
+    return [str(mistake).replace(str(file), "config.toml") for mistake in caught.value.mistakes]
+
+
+def test_without_a_file_nothing_is_bound_but_the_presets_keys(file: Path) -> None:
+    assert key_hosts() == {}
+    assert bound_hosts("MY_KEY") is None
+    assert bound_hosts("OPENAI_API_KEY") == frozenset({"api.openai.com"})
+
+
+def test_a_key_is_bound_to_the_hosts_named(file: Path) -> None:
+    file.write_text('[keys]\nMY_KEY = ["API.Example.org.", ".inner.example", "[::1]"]\n')
+    hosts = bound_hosts("MY_KEY")
+    assert hosts == frozenset({"api.example.org", ".inner.example", "::1"})
+    assert host_fits("a.inner.example", hosts)
+    assert not host_fits("inner.example", hosts)
+
+
+def test_a_presets_key_may_have_further_hosts(file: Path) -> None:
+    file.write_text('[keys]\nOPENAI_API_KEY = ["proxy.example"]\n')
+    assert bound_hosts("OPENAI_API_KEY") == frozenset({"api.openai.com", "proxy.example"})
+
+
+def test_a_key_may_be_bound_to_nothing(file: Path) -> None:
+    file.write_text("[keys]\nMY_KEY = []\n")
+    assert bound_hosts("MY_KEY") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[keys\n", "config.toml, line 1: is not TOML"),
+        (b"\xff", "config.toml: is not UTF-8 text"),
+        ("\n[key]\n", 'config.toml, line 2: key: unknown table; did you mean "keys"?'),
+        ("keys = 3\n", "config.toml, line 1: keys: must be a table"),
+        ('[keys]\n"MY KEY" = ["x.example"]\n', "line 2: keys.MY KEY: is no name of an environment"),
+        ('[keys]\nA = "x.example"\n', "line 2: keys.A: must be a list of hosts"),
+        ("[keys]\nA = [\n 3]\n", "line 3: keys.A[0]: must be a host, not 3"),
+        (
+            '[keys]\nA = ["https://x.example/v1"]\n',
+            """must be a host, not 'https://x.example/v1'; write "x.example\"""",
+        ),
+        ('[keys]\nA = ["x.example:443"]\n', "must be a host, not 'x.example:443'"),
+        ('[keys]\nA = ["*"]\n', "must be a host, not '*'"),
+        ('[keys]\nA = ["."]\n', "must be a host, not '.'"),
+        ('[keys]\nA = [""]\n', "must be a host, not ''"),
+        ('[keys]\nA = ["exämple.org"]\n', "must be a host, not 'exämple.org'"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(file: Path, text: str | bytes, expected: str) -> None:
+    (mistake,) = told(file, text)
+    assert expected in mistake
+
+
+def test_all_mistakes_are_told_at_once(file: Path) -> None:
+    assert len(told(file, '[kays]\n[keys]\nA = 1\nB = ["/"]\n')) == 3
+
+
+def test_what_is_no_file_is_told(file: Path) -> None:
+    file.mkdir()
+    with pytest.raises(SuiteError, match="cannot be read: Is a directory"):
+        key_hosts()
+
+
+def test_the_folder_is_the_systems_where_nobody_names_one() -> None:
+    assert config_dir({}).name == "tui-eval"
+    assert config_dir({"TUI_EVAL_CONFIG": "/x"}) == Path("/x")
+    assert configuration.config_file().name == "config.toml"
+
+
+def test_the_configuration_that_is_documented_is_one(file: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text()
+    file.write_text(page.split("```ini\n")[1].split("```")[0])
+    assert bound_hosts("COMPANY_KEY") == frozenset({".inner.example"})
+    assert bound_hosts("SPARE_KEY") == frozenset()

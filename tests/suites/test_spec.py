@@ -1,0 +1,101 @@
+import pytest
+from pydantic import ValidationError
+
+from tui_eval.suites.spec import (
+    FAULT_KINDS,
+    Dataset,
+    Gate,
+    ModelTarget,
+    Reduce,
+    ReplayTarget,
+    RunSettings,
+    SimulatedTarget,
+    Suite,
+    parse_reduce,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mean", Reduce("mean")),
+        ("max", Reduce("max")),
+        ("majority", Reduce("majority")),
+        ("at_least_2", Reduce("at_least", 2)),
+        ("pass@10", Reduce("pass@", 10)),
+        ("pass^3", Reduce("pass^", 3)),
+    ],
+)
+def test_a_reduction_is_read(text: str, expected: Reduce) -> None:
+    assert parse_reduce(text) == expected
+    assert RunSettings(reduce=text).reduction == expected
+
+
+@pytest.mark.parametrize("text", ["", "median", "at_least_k", "at_least_0", "pass@", "pass@-1"])
+def test_what_is_no_reduction_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="must be mean, max, majority"):
+        parse_reduce(text)
+
+
+def test_nothing_can_be_changed_once_it_is_read() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        field = "epochs"
+        setattr(RunSettings(), field, 2)
+
+
+def test_the_defaults_are_those_of_the_format() -> None:
+    run = RunSettings()
+    assert (run.concurrency, run.epochs, run.timeout, run.patience, run.retries) == (
+        None,
+        1,
+        300,
+        600,
+        5,
+    )
+    assert (run.cache, run.reduce, run.truncated, run.filtered, run.errors) == (
+        True,
+        "mean",
+        "ungraded",
+        "ungraded",
+        "leave_out",
+    )
+
+
+def test_targets_have_names_by_default() -> None:
+    assert ModelTarget(model="m", provider="openai").name == "m"
+    assert ReplayTarget(kind="replay", path="x").name == "replay"
+    assert SimulatedTarget(kind="simulated", answers=("x",)).name == "simulated"
+    assert ModelTarget(name="n", model="m").name == "n"
+
+
+def test_a_simulated_latency_is_a_number_or_a_range() -> None:
+    data = {"kind": "simulated", "answers": "x"}
+    assert SimulatedTarget.model_validate({**data, "latency_s": 1}).latency_s == 1.0
+    assert SimulatedTarget.model_validate({**data, "latency_s": [0, 1]}).latency_s == (0.0, 1.0)
+
+
+def test_the_faults_are_those_of_the_format() -> None:
+    assert FAULT_KINDS == ("rate_limit", "server_error", "timeout", "empty", "truncated")
+
+
+def test_a_suite_can_be_made_without_a_file() -> None:
+    suite = Suite.model_validate(
+        {"name": "x", "cases": [{"id": 1}], "targets": [{"model": "m", "provider": "openai"}]}
+    )
+    assert suite.dataset == Dataset()
+    assert suite.gate is None
+    assert Suite.model_validate_json(suite.model_dump_json()) == suite
+
+
+def test_thresholds_of_a_gate_may_differ_by_target_scorer_and_tag() -> None:
+    gate = Gate.model_validate(
+        {
+            "pass_rate": 0.9,
+            "targets": {"a": {"max_p95_latency_s": 2}},
+            "scorers": {"exact": {"mean_score": 0.5}},
+            "tags": {"hard": {"pass_rate": 0.1}},
+        }
+    )
+    assert gate.targets["a"].max_p95_latency_s == 2
+    assert gate.scorers["exact"].mean_score == 0.5
+    assert gate.tags["hard"].pass_rate == 0.1

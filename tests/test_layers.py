@@ -1,0 +1,72 @@
+"""Imports only point down, and starting costs only what is used."""
+
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import tui_eval
+
+HEADLESS = (
+    "tui_eval.cli",
+    "tui_eval.reports",
+    "tui_eval.engine",
+    "tui_eval.scoring",
+    "tui_eval.targets",
+    "tui_eval.suites",
+    "tui_eval.providers",
+    "tui_eval.store",
+    "tui_eval.model",
+)
+
+
+def run_python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, cwd=cwd
+    )
+
+
+def modules_of(packages: Sequence[str]) -> list[str]:
+    """Give every module of the packages, without importing any."""
+    found: list[str] = []
+    root = Path(tui_eval.__file__).parent
+    for package in packages:
+        folder = root / package.removeprefix("tui_eval.")
+        found.append(package)
+        found += [module.name for module in pkgutil.iter_modules([str(folder)], f"{package}.")]
+    return found
+
+
+def test_imports_keep_every_contract() -> None:
+    checked = run_python(
+        "-c",
+        "from importlinter.cli import lint_imports;"
+        "raise SystemExit(lint_imports(no_cache=True, no_logo=True))",
+        cwd=Path(__file__).parent.parent,
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_nothing_without_a_screen_loads_textual() -> None:
+    imports = "".join(f"import {name}\n" for name in modules_of(HEADLESS))
+    loaded = run_python("-c", f"{imports}import sys\nprint('\\n'.join(sys.modules))")
+    assert loaded.returncode == 0, loaded.stderr
+    names = loaded.stdout.splitlines()
+    assert "tui_eval.engine" in names
+    assert not [name for name in names if name.split(".")[0] == "textual"]
+    assert not [name for name in names if name.startswith("tui_eval.ui")]
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_loads_nothing_heavy(flag: str) -> None:
+    helped = run_python("-X", "importtime", "-m", "tui_eval", flag)
+    assert helped.returncode == 0, helped.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in helped.stderr.splitlines()}
+    assert "click" in loaded
+    assert not loaded & {
+        "aiohttp", "aiosqlite", "genai_prices", "httpx", "httpx2", "jinja2", "jsonschema",
+        "openai", "psutil", "pydantic", "rapidfuzz", "regex", "rich", "textual", "xllamacpp",
+    }  # fmt: skip

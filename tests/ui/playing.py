@@ -1,0 +1,213 @@
+"""The app on a real store, with runs in it, driven by keys."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tests.support import Staged, do, key, output, score, writing
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.launch import create
+from tui_eval.engine.settings import Settings
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import tally
+from tui_eval.model.states import RunState
+from tui_eval.store import record, runs
+from tui_eval.store.rows import ColumnRow
+from tui_eval.store.runs import NewTrial
+from tui_eval.store.tx import Tx
+from tui_eval.suites.spec import Suite
+from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.run.table import TrialTable
+from tui_eval.ui.screens.run import RunScreen
+
+
+def made_up(n: int = 12, **changes: Any) -> Suite:
+    """Give a suite that asks nobody: n sums, four of five answered right."""
+    described: dict[str, Any] = {
+        "name": "sums",
+        "cases": [
+            {"id": f"sum-{i:03}", "q": f"{i} + 1?", "a": str(i + 1), "tags": [f"t{i % 2}"]}
+            for i in range(n)
+        ],
+        "prompts": [{"user": "What is {{ q }}"}],
+        "targets": [
+            {"kind": "simulated", "name": "one", "answers": ["{{ a }}", "no"], "accuracy": 0.8}
+        ],
+        "scorers": [{"kind": "exact", "expected": "{{ a }}"}],
+        "run": {"concurrency": 4},
+        **changes,
+    }
+    return Suite.model_validate(described)
+
+
+async def finished(store: Path, suite: Suite, settings: Settings | None = None) -> int:
+    """Run a suite to its end; give the run's id."""
+    run_id = create(store, suite, settings or Settings())
+    await Engine(store, run_id).run()
+    return run_id
+
+
+def app_on(store: Path, *paths: Path, run: str | None = None) -> TuiEvalApp:
+    """Give the app on a store."""
+    return TuiEvalApp(store, paths, run)
+
+
+def shown_on(
+    app: TuiEvalApp, size: tuple[int, int] = (80, 24)
+) -> AbstractAsyncContextManager[Pilot[None]]:
+    """Give the app's pilot, on a screen of columns × rows."""
+    return app.run_test(size=size, notifications=True)
+
+
+def lines(app: TuiEvalApp) -> list[str]:
+    """Give what stands on the screen, line by line."""
+    width, height = app.size
+    strips = app.screen._compositor.render_strips()
+    return [strip.text.ljust(width)[:width] for strip in strips[:height]]
+
+
+def text(app: TuiEvalApp) -> str:
+    """Give what stands on the screen."""
+    return "\n".join(lines(app))
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Let the app go on until something holds."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await pilot.pause(0.02)
+
+
+async def until_shown(pilot: Pilot[None], *words: str) -> None:
+    """Let the app go on until all words stand on the screen."""
+    app = pilot.app
+    assert isinstance(app, TuiEvalApp)
+    try:
+        await until(pilot, lambda: all(word in text(app) for word in words), 15.0)
+    except TimeoutError:
+        raise AssertionError(f"{words} not among:\n{text(app)}") from None
+
+
+async def run_screen(pilot: Pilot[None]) -> RunScreen:
+    """Wait until a run is shown with its rows; give its screen."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, RunScreen)
+    await until(pilot, lambda: screen.snapshot is not None and screen.figures is not None)
+    await until(pilot, lambda: not screen.listing.table.count or screen.selected is not None)
+    return screen
+
+
+def cursor_case(screen: Screen[Any]) -> str | None:
+    """Give the id of the case under the cursor of a run's table."""
+    assert isinstance(screen, RunScreen)
+    return None if screen.selected is None else screen.selected.case_id
+
+
+def row_texts(screen: RunScreen) -> list[str]:
+    """Give the rows that are drawn, without the head."""
+    table = screen.query_one(TrialTable)
+    return [table.render_line(y).text for y in range(1, len(table.shown) + 1)]
+
+
+def by_hand(
+    store: Path,
+    cases: Sequence[Case],
+    *,
+    answers: Sequence[Output | Failure | None],
+    columns: Sequence[str] = ("one",),
+    reasons: Sequence[str] = (),
+    suite: str = "by-hand",
+    spec: str = "{}",
+    state: RunState = RunState.DONE,
+) -> Staged:
+    """Write a run through the store's own functions: what an engine would have written.
+
+    Args:
+        store: The store's file.
+        cases: The cases.
+        answers: What came of each trial, in dataset order; None: it stays queued.
+        columns: The columns' names.
+        reasons: Why each graded trial failed; shorter or empty: those trials pass.
+        suite: The suite's name.
+        spec: The frozen suite.
+        state: The run's state.
+    """
+
+    def unit(tx: Tx) -> Staged:
+        run = runs.create(
+            tx, suite=suite, path=None, label=None, spec=spec, settings={}, partial=False
+        )
+        runs.add_columns(
+            tx,
+            run,
+            [
+                ColumnRow(index, name, name, None, "simulated", name, "endpoint")
+                for index, name in enumerate(columns)
+            ],
+        )
+        runs.add_cases(tx, run, cases)
+        trials = [
+            NewTrial(place, place // len(columns), place % len(columns), 0, key(suite, place))
+            for place in range(len(cases) * len(columns))
+        ]
+        runs.add_trials(tx, run, trials)
+        runs.staged(tx, run)
+        runs.move(tx, run, RunState.RUNNING)
+        ids = [
+            row[0]
+            for row in tx.db.execute("SELECT id FROM trials WHERE run = ? ORDER BY place", (run,))
+        ]
+        for place, (trial, answer) in enumerate(zip(ids, answers, strict=True)):
+            if answer is not None:
+                reason = reasons[place] if place < len(reasons) else None
+                settle(tx, trial, key(suite, place), answer, reason)
+        if state is not RunState.RUNNING:
+            runs.move(tx, run, state)
+        return Staged(run, tuple(ids))
+
+    with writing(store) as db:
+        return do(db, unit)
+
+
+def settle(
+    tx: Tx, trial: int, generation_key: bytes, answer: Output | Failure, reason: str | None = None
+) -> None:
+    """Write what came of a trial; a reason makes it fail."""
+    attempt = record.start_attempt(tx, trial, queue_s=0.01, wait_s=None)
+    assert attempt is not None
+    if isinstance(answer, Failure):
+        record.fail_attempt(tx, attempt, answer, 0.2)
+        record.fail_trial(tx, trial, answer)
+        return
+    record.answer(tx, attempt, trial, generation_key, answer, 0.5)
+    given = score(reason is None)
+    if reason is not None:
+        grade = given.grade
+        given = type(given)("exact", type(grade)(grade.verdict, grade.value, reason, raw=reason))
+    record.add_scores(tx, trial, [given], fresh=True)
+    record.settle(tx, trial, tally([given]))
+
+
+def plain_run(store: Path, n: int = 30, failing: Sequence[int] = (3, 7)) -> Staged:
+    """Write a finished run of one column: all trials pass but those named."""
+    cases = [Case(i, f"case-{i:03}", {"n": i}, tags=(f"t{i % 2}",)) for i in range(n)]
+    answers = [output(f"answer {i}", latency_s=0.1 + i / 100) for i in range(n)]
+    reasons = [f"expected {i}" if i in failing else None for i in range(n)]
+    return by_hand(store, cases, answers=answers, reasons=reasons)  # type: ignore[arg-type]
+
+
+def sql(store: Path, statement: str, *args: object) -> list[tuple[Any, ...]]:
+    """Ask a store something."""
+    db = sqlite3.connect(store)
+    try:
+        return db.execute(statement, args).fetchall()
+    finally:
+        db.close()

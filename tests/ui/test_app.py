@@ -1,0 +1,512 @@
+"""The app as a whole: starting, going about, asking, leaving."""
+
+import asyncio
+import json
+import os
+import re
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+from textual.widgets import Input
+
+from tests.ui.playing import (
+    app_on,
+    by_hand,
+    finished,
+    lines,
+    made_up,
+    plain_run,
+    run_screen,
+    shown_on,
+    sql,
+    text,
+    until,
+    until_shown,
+)
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.launch import create
+from tui_eval.engine.settings import Settings
+from tui_eval.model.case import Case
+from tui_eval.model.states import RunState
+from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.help import Help
+from tui_eval.ui.screens.launch import Launch
+from tui_eval.ui.screens.leaving import Leaving
+from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.run import RunScreen
+from tui_eval.ui.screens.runs import RunsScreen
+from tui_eval.ui.screens.suites import SuitesScreen
+from tui_eval.ui.suites import shelf
+from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.rows import Rows
+from tui_eval.ui.widgets.tick import Press, Tick
+
+EVERYWHERE = (
+    TuiEvalApp,
+    SuitesScreen,
+    RunsScreen,
+    RunScreen,
+    Launch,
+    Ask,
+    Menu,
+    Help,
+    Rows,
+    Page,
+    Tick,
+    Press,
+)
+
+SLOW = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "latency_s": 0.1}
+
+SUITE = """
+name = "{name}"
+[prompt]
+user = "{{{{ q }}}}"
+[[targets]]
+kind = "simulated"
+name = "one"
+answers = ["{{{{ a }}}}"]
+latency_s = {latency}
+[[targets]]
+kind = "simulated"
+name = "two"
+answers = ["{{{{ a }}}}", "no"]
+accuracy = 0.5
+[[scorers]]
+kind = "exact"
+expected = "{{{{ a }}}}"
+[[cases]]
+id = "first"
+q = "1+1?"
+a = "2"
+tags = ["easy"]
+[[cases]]
+id = "second"
+q = "2+2?"
+a = "4"
+"""
+
+
+def write_suite(folder: Path, name: str = "my-sums", latency: float = 0.0) -> Path:
+    file = folder / f"{name}.toml"
+    file.write_text(SUITE.format(name=name, latency=latency))
+    return file
+
+
+@pytest.mark.parametrize("place", EVERYWHERE)
+def test_every_action_has_an_id_words_and_a_tooltip(place: type) -> None:
+    own = place.__dict__.get("BINDINGS", [])
+    assert own
+    for binding in own:
+        assert isinstance(binding, Binding)
+        assert binding.id, binding
+        assert binding.description, binding
+        assert binding.tooltip, binding
+
+
+async def test_the_first_start_leads_to_a_run_on_the_samples_in_two_keys(store: Path) -> None:
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "▸ arithmetic", "sample", "Case 1:")
+        await pilot.press("enter")
+        await until_shown(pilot, "Launch arithmetic", "150 new")
+        await pilot.press("enter")
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "150/150", "○ done", "smollm2-recorded")
+        await until(pilot, lambda: re.search(r"\d\d\.\d% +\d\d\.\d–\d\d\.\d +150", text(app)))
+        assert screen.listing.table.has_focus
+
+
+async def test_the_store_is_made_where_there_is_none(tmp_path: Path) -> None:
+    store = tmp_path / "deep" / "down" / "store.sqlite3"
+    async with shown_on(app_on(store)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "no runs yet: 1 shows the suites")
+    assert store.exists()
+
+
+async def test_a_damaged_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite3"
+    store.write_text("this is no database, but it is long enough to be taken for one" * 20)
+    before = store.read_bytes()
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await until(pilot, lambda: app.return_code == 2)
+    assert store.read_bytes() == before
+
+
+async def test_a_run_nobody_knows_is_refused(store: Path) -> None:
+    plain_run(store, 1)
+    app = app_on(store, run="nobody")
+    async with shown_on(app) as pilot:
+        await until(pilot, lambda: app.return_code == 2)
+
+
+async def test_the_number_keys_go_between_the_first_screens(store: Path) -> None:
+    plain_run(store, 2)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await pilot.press("1")
+        await until(pilot, lambda: isinstance(app.screen, SuitesScreen))
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await pilot.press("escape")
+        await until_shown(pilot, "this is a first screen; q quits")
+        await pilot.press("enter")
+        await run_screen(pilot)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+
+
+async def test_without_a_live_run_q_leaves_at_once(store: Path) -> None:
+    plain_run(store, 1)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "Suites")
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+    assert app.return_code == 0
+
+
+async def test_leaving_a_live_run_asks_and_leaves_it_running(store: Path) -> None:
+    run_id = create(store, made_up(60, targets=[SLOW]), Settings())
+    engine = Engine(store, run_id)
+    working = asyncio.create_task(engine.run())
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "● running")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Leaving))
+        assert "leave it running" in text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunScreen))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Leaving))
+        await pilot.press("enter")
+        await until(pilot, lambda: app._exit)
+    assert sql(store, "SELECT state FROM runs") == [("running",)]
+    await asyncio.wait_for(working, 20)
+    assert sql(store, "SELECT state FROM runs") == [("done",)]
+
+
+async def test_leaving_a_live_run_can_stop_it(store: Path) -> None:
+    run_id = create(store, made_up(300, targets=[SLOW]), Settings())
+    working = asyncio.create_task(Engine(store, run_id).run())
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "● running")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Leaving))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: app._exit)
+    await asyncio.wait_for(working, 20)
+    assert sql(store, "SELECT state FROM runs") == [("interrupted",)]
+
+
+async def test_help_lists_the_keys_of_the_screen(store: Path) -> None:
+    plain_run(store, 1)
+    app = app_on(store, run="last")
+    async with shown_on(app, (100, 60)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        page = app.screen.query_one(Page).text
+        assert page.index("Ask again for this trial") < page.index("The next row")
+        assert "Change the colours" not in page
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, RunScreen))
+
+
+async def test_the_palette_offers_every_action_that_makes_sense(store: Path) -> None:
+    plain_run(store, 3)
+    app = app_on(store, run="last")
+    async with shown_on(app, (100, 40)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("ctrl+p")
+        await until_shown(pilot, "Search for commands")
+        await pilot.press(*"sort")
+        await until_shown(pilot, "sort")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        assert "dataset order" in text(app)
+
+
+async def test_a_theme_is_chosen_in_the_palette_and_remembered(store: Path, tmp_path: Path) -> None:
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        assert app.theme == "dark"
+        await pilot.press("ctrl+p")
+        await until_shown(pilot, "Search for commands")
+        await pilot.press(*"theme light")
+        await until_shown(pilot, "Theme: light")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.theme == "light")
+    assert json.loads((tmp_path / "state.json").read_text()) == {"theme": "light"}
+    assert app_on(store).theme == "light"
+
+
+async def test_keys_in_the_last_line_can_be_clicked(store: Path) -> None:
+    plain_run(store, 5)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "answer 0")
+        last = lines(app)[-1]
+        await pilot.click(offset=(last.index("filter"), 23))
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunScreen))
+        await pilot.click(offset=(last.index("cancel"), 23))
+        await until_shown(pilot, "settled already")
+
+
+async def test_a_terminal_without_unicode_gets_ascii_shapes(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    plain_run(store, 10, failing=(1,))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "v pass", "x fail", "> case-000")
+        shown = text(app)
+        assert not {"✓", "✗", "▸", "─", "⏎"} & set(shown)
+
+
+async def test_colours_are_never_the_only_sign(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain_run(store, 10, failing=(1,))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "✓ pass", "✗ fail", "▸ case-000")
+        svg = app.export_screenshot()
+        assert "✗" in svg
+        for color in ("#7cc48a", "#ea7b7b"):
+            assert color not in svg
+
+
+async def test_a_crash_ends_with_one_line_and_a_log(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = app_on(store)
+
+    def broken() -> None:
+        raise RuntimeError("a bug [/x]\x1b[2J")
+
+    with pytest.raises(RuntimeError):
+        async with shown_on(app) as pilot:
+            app.call_later(broken)
+            await until(pilot, lambda: app._exit or not app.is_running, 3)
+    told = capsys.readouterr().err
+    assert "tui-eval stopped: RuntimeError: a bug [/x]␛[2J" in told
+    assert "\x1b[2J" not in told
+    assert "Traceback" not in told
+    assert app.crash_log is not None
+    assert "a bug" in app.crash_log.read_text()
+    assert app.crash_log.is_relative_to(tmp_path)
+
+
+def test_starting_loads_nothing_heavy() -> None:
+    import subprocess
+
+    heavy = ("openai", "pydantic", "jinja2", "jsonschema", "httpx", "aiohttp", "rapidfuzz")
+    program = (
+        f"import sys, tui_eval.ui.app\nprint([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout.strip() == "[]"
+
+
+# -- suites and launch
+
+
+async def test_suites_are_listed_with_a_preview(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    (tmp_path / "broken.toml").write_text(
+        SUITE.format(name="broken", latency=0).replace('kind = "exact"', 'kind = "exactly"')
+    )
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (120, 40)) as pilot:
+        await until_shown(pilot, "my-sums", "1 mistake", "1 with mistakes")
+        await until_shown(pilot, "broken.toml, line")
+        await pilot.press("n")
+        await until_shown(pilot, "it has mistakes")
+        await pilot.press("j")
+        await until_shown(pilot, "2 cases × 2 targets = 4 trials", "Case 1: first", "1+1?")
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "Case 2: second", "2+2?")
+        await pilot.press("left")
+        await until_shown(pilot, "Case 1: first")
+
+
+async def test_a_suite_that_changes_on_disk_is_read_again(store: Path, tmp_path: Path) -> None:
+    file = write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "1+1?")
+        file.write_text(file.read_text().replace("1+1?", "7+1?"))
+        os.utime(file, (2**32, 2**32))
+        await until_shown(pilot, "7+1?")
+
+
+async def test_suites_are_found_by_name(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "arithmetic")
+        screen = app.screen
+        assert isinstance(screen, SuitesScreen)
+        await pilot.press("slash", *"capi")
+        await until(pilot, lambda: len(screen.table.entries) == 2)
+        await pilot.press("enter")
+        assert screen.table.has_focus
+        await pilot.press("slash", *"zzz")
+        await until_shown(pilot, "no suite is called so")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(screen.table.entries) > 4)
+
+
+async def test_editing_runs_the_editor_on_the_file(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_suite(tmp_path)
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums")
+        await pilot.press("e")
+        await until_shown(pilot, "an editor needs a terminal")
+
+
+async def test_a_suite_that_is_read_again_while_others_come_loses_none(
+    store: Path, tmp_path: Path
+) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        screen = app.screen
+        assert isinstance(screen, SuitesScreen)
+        await until(pilot, lambda: screen.table.entries)
+        while screen._reading:
+            screen._reread(screen.table.entries[0])
+            await pilot.pause()
+        found = {str(path) for path, _ in shelf.found([tmp_path])}
+        assert {str(entry.path) for entry in screen.table.entries} == found
+
+
+async def test_launch_narrows_what_is_run(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials: 0 reusable")
+        launch = app.screen
+        assert isinstance(launch, Launch)
+        assert launch.query_one(Press).has_focus
+        launch.query_one("#targets").query(Tick)[1].focus()
+        await pilot.press("space")
+        launch.query_one("#epochs", Input).focus()
+        await pilot.press(*"3")
+        launch.query_one("#tags", Input).focus()
+        await pilot.press(*"easy")
+        await until_shown(pilot, "3 trials: 0 reusable")
+        await pilot.press("enter")
+        await run_screen(pilot)
+        await until_shown(pilot, "3/3", "○ done", "partial")
+    settings = json.loads(sql(store, "SELECT settings FROM runs")[0][0])
+    assert settings == {"targets": ["one"], "tags": ["easy"], "epochs": 3}
+
+
+async def test_launch_refuses_what_makes_no_sense(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (60, 20)) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials", "Start")
+        launch = app.screen
+        launch.query_one("#limit", Input).focus()
+        await pilot.press(*"0", "enter")
+        await until_shown(pilot, "limit must be a whole number")
+        assert app.screen is launch
+        launch.query_one("#limit", Input).value = ""
+        launch.query_one("#cases", Input).value = "nobody"
+        await until_shown(pilot, "no case is like that")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen is launch
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, SuitesScreen))
+    assert sql(store, "SELECT count(*) FROM runs") == [(0,)]
+
+
+# -- runs
+
+
+async def test_runs_are_listed_live_ones_first(store: Path) -> None:
+    live = create(store, made_up(100, targets=[SLOW], name="live"), Settings())
+    working = asyncio.create_task(Engine(store, live).run())
+    await finished(store, made_up(3, name="over"), Settings(limit=2))
+    app = app_on(store)
+    async with shown_on(app, (120, 30)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "live-", "over-", "(partial)", "1 live run", "/100")
+        screen = app.screen
+        assert isinstance(screen, RunsScreen)
+        assert [one.run.suite for one in screen.table.runs] == ["live", "over"]
+        await pilot.press("u")
+        await until_shown(pilot, "the run is going on")
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def test_an_interrupted_run_is_resumed_from_the_list(store: Path) -> None:
+    create(store, made_up(3), Settings())
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "sums-")
+        await pilot.press("u")
+        await run_screen(pilot)
+        await until_shown(pilot, "3/3", "○ done")
+
+
+async def test_what_is_finished_is_not_resumed(store: Path) -> None:
+    by_hand(store, [Case(0, "c", {})], answers=[None], state=RunState.CANCELLED)
+    plain_run(store, 2)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "by-hand-")
+        await pilot.press("u")
+        await until_shown(pilot, "everything is finished")
+        await pilot.press("j", "u")
+        await until_shown(pilot, "the run was cancelled")
+
+
+def test_the_app_closes_its_connections(store: Path) -> None:
+    plain_run(store, 2)
+
+    async def look() -> None:
+        app = app_on(store, run="last")
+        async with shown_on(app) as pilot:
+            await run_screen(pilot)
+        assert app.bench.desk.closed
+
+    asyncio.run(look())
+    db = sqlite3.connect(store, timeout=1)
+    db.execute("BEGIN EXCLUSIVE")
+    db.close()

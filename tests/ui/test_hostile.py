@@ -1,0 +1,147 @@
+"""Whatever models, suites and errors say, no control character reaches the screen."""
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.support import hostile_outputs, output
+from tests.ui.playing import app_on, by_hand, run_screen, shown_on, until
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure
+from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.run.detail import Tab
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.screens.launch import Launch
+from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.run import RunScreen
+from tui_eval.ui.suites.shelf import read
+
+FORBIDDEN = {chr(code) for code in [*range(32), *range(0x7F, 0xA0)]}
+NASTY = "\x1b]52;c;ZXZpbA==\x07[@click=app.quit]x[/]\x9b31m\u202e\ud800[/b]"
+
+
+def assert_clean(app: TuiEvalApp) -> None:
+    """Check every cell of the screen, what lies over it included."""
+    for strip in app.screen._compositor.render_strips():
+        for segment in strip:
+            assert not FORBIDDEN & set(segment.text), segment
+            assert "\u202e" not in segment.text
+            style = segment.style
+            if style is not None:
+                assert style.link is None
+                assert "app.quit" not in str(style.meta)
+
+
+async def go_to(pilot: Pilot[None], screen: RunScreen, index: int) -> None:
+    """Go to a trial and wait until the detail shows it."""
+    screen.listing.table.cursor = index
+    await until(
+        pilot,
+        lambda: (
+            screen.selected is not None
+            and screen.detail.found is not None
+            and screen.detail.found.trial.id == screen.selected.id
+        ),
+    )
+
+
+async def test_hostile_outputs_ids_reasons_and_errors_are_shown_literally(store: Path) -> None:
+    texts = hostile_outputs()
+    cases = [
+        Case(at, f"{text[:40]}{at}", {"q": text, text[:20] or "k": [text[:100]]}, tags=(text[:20],))
+        for at, text in enumerate(texts)
+    ]
+    answers = [
+        output(
+            text,
+            reasoning=text[:500],
+            finish_reason=text[:20],
+            model=text[:20],
+            messages=({"role": text[:10], "content": text[:1000], "tool_calls": [text[:50]]},),
+        )
+        if at % 5
+        else Failure(text[:20], text[:300], partial=text[:300])
+        for at, text in enumerate(texts)
+    ]
+    by_hand(
+        store,
+        cases,
+        answers=answers,
+        reasons=[text[:300] for text in texts],
+        columns=(NASTY.replace("\ud800", ""),),
+        suite=NASTY.replace("\ud800", ""),
+    )
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        for at in range(len(texts)):
+            screen.detail.open_tab(list(Tab)[at % len(Tab)])
+            await go_to(pilot, screen, at)
+            assert_clean(app)
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        assert_clean(app)
+        await pilot.press("escape", "enter")
+        await pilot.pause()
+        assert_clean(app)
+        await pilot.press("q", "2")
+        await pilot.pause(0.1)
+        assert_clean(app)
+
+
+async def test_words_in_a_corner_and_questions_are_literal(store: Path) -> None:
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        screen = app.screen
+        assert isinstance(screen, BaseScreen)
+        for hostile in [*hostile_outputs(), NASTY]:
+            screen.say(hostile)
+        await pilot.pause()
+        assert_clean(app)
+        app.push_screen(Ask(NASTY, yes="go", more=NASTY))
+        await pilot.pause()
+        assert_clean(app)
+
+
+async def test_a_hostile_suite_is_previewed_and_launched_literally(
+    store: Path, tmp_path: Path
+) -> None:
+    hostile = r"\u001B]0;owned\u0007[@click=app.quit]x[/]\u202E"
+    (tmp_path / "hostile.toml").write_text(
+        f'''
+name = "[@click=app.quit]x[/]"
+description = "{hostile}"
+[prompt]
+user = "{hostile} {{{{ q }}}}"
+[[targets]]
+kind = "simulated"
+name = "[/b][@click=app.quit]y"
+answers = ["{hostile}"]
+[[scorers]]
+kind = "exact"
+name = "[/]"
+expected = "{hostile}"
+[[cases]]
+id = "{hostile}"
+q = "{hostile}"
+''',
+        encoding="utf-8",
+    )
+    (tmp_path / "wrong.toml").write_text(
+        f'name = 3\n"{hostile}" = 1\n[[targets]]\nname = "{hostile}"\n[[cases]]\nid = "a"\n',
+        encoding="utf-8",
+    )
+    assert read(tmp_path / "hostile.toml", False).suite is not None
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (120, 40)) as pilot:
+        await until(pilot, lambda: "owned" in str(app.screen._compositor.render_strips()))
+        await pilot.pause(0.3)
+        assert_clean(app)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, Launch))
+        await pilot.pause(0.4)
+        assert_clean(app)
+        await pilot.press("escape", "j")
+        await pilot.pause(0.3)
+        assert_clean(app)

@@ -1,0 +1,558 @@
+"""What the Run screen is made of, each part alone."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support import output, reading
+from tests.ui.playing import by_hand, finished, made_up, plain_run
+from tui_eval.engine.settings import Settings
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure
+from tui_eval.model.states import RunState, TrialState
+from tui_eval.reports.rates import rates
+from tui_eval.store import browse, reader
+from tui_eval.store.board import Counts
+from tui_eval.store.browse import Order, View, Which
+from tui_eval.store.requests import Verb
+from tui_eval.store.rows import RequestRow, TrialRow
+from tui_eval.ui.desk import Desk
+from tui_eval.ui.glyphs import UNICODE
+from tui_eval.ui.run import errands, filters, pages
+from tui_eval.ui.run.acts import Standing, why_not
+from tui_eval.ui.run.feed import Feed, Snapshot, count_figures, snapshot
+from tui_eval.ui.run.head import filter_words, state_words, target_lines
+from tui_eval.ui.run.keys import KEYS
+from tui_eval.ui.run.marks import Marks
+from tui_eval.ui.run.pace import Pace, sparkline
+from tui_eval.ui.run.table import why
+from tui_eval.ui.run.trials import PAGE, Trials
+
+
+def first_look(store: Path, run: int) -> Snapshot:
+    with reading(store) as db:
+        return snapshot(db, run, -1, [])
+
+
+def some_trial(store: Path) -> TrialRow:
+    made = plain_run(store, 3)
+    with reading(store) as db:
+        found = reader.trial(db, made.trials[0])
+    assert found is not None
+    return found
+
+
+# -- pace
+
+
+def test_pace_says_nothing_too_early() -> None:
+    pace = Pace()
+    assert pace.per_second() is None
+    pace.see(10.0, 0)
+    pace.see(10.1, 5)
+    assert pace.per_second() is None
+    assert pace.left(10) is None
+
+
+def test_pace_is_of_the_last_seconds() -> None:
+    pace = Pace()
+    for second in range(60):
+        pace.see(100.0 + second, second * 2 if second < 30 else 60 + (second - 30) * 10)
+    rate = pace.per_second()
+    assert rate == pytest.approx(10.0)
+    assert pace.left(50) == pytest.approx(5.0)
+    assert pace.history(160.0, 3) == [10, 10, 10]
+
+
+def test_a_retry_does_not_turn_the_pace_round() -> None:
+    pace = Pace()
+    for second in range(5):
+        pace.see(float(second), 10 * second)
+    pace.see(5.0, 12)
+    pace.see(6.0, 14)
+    rate = pace.per_second()
+    assert rate is not None
+    assert rate > 0
+    assert min(pace.history(7.0, 7)) >= 0
+
+
+def test_sparklines_reach_from_the_lowest_to_the_highest() -> None:
+    assert sparkline([0, 1, 4, 8], "▁▂▃▄▅▆▇█") == "▁▂▅█"
+    assert sparkline([0, 0], "▁█") == ""
+    assert sparkline([], "▁█") == ""
+
+
+# -- marks
+
+
+def test_marks_count_themselves() -> None:
+    marks = Marks()
+    marks.toggle(5)
+    marks.add([1, 5, 9])
+    assert marks.places() == [1, 5, 9]
+    assert marks.count == 3
+    marks.toggle(5)
+    assert (5 in marks, 1 in marks, 10**9 in marks) == (False, True, False)
+    marks.clear()
+    assert (marks.count, marks.places()) == (0, [])
+
+
+# -- the list
+
+
+async def test_the_list_reads_the_pages_it_shows_and_keeps_them(store: Path) -> None:
+    made = plain_run(store, 350)
+    desk = Desk(store)
+    await desk.open()
+    try:
+        trials = Trials(desk, made.run)
+        trials.set_total(350)
+        assert trials.row_at(5) is None
+        assert await trials.read(range(3, 20))
+        row = trials.row_at(5)
+        assert row is not None
+        assert row.case_id == "case-005"
+        assert trials.row_at(PAGE - 1) is not None
+        assert trials.row_at(PAGE) is None
+        assert trials.reason(row) is None
+        failed = trials.row_at(7)
+        assert failed is not None
+        assert trials.reason(failed) == "exact: expected 7"
+        assert not await trials.read(range(3, 20))
+        assert await trials.read(range(95, 105))
+        assert trials.row_at(PAGE + 4) is not None
+    finally:
+        await desk.close()
+
+
+async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
+    made = plain_run(store, 50, failing=(3, 7, 40))
+    desk = Desk(store)
+    await desk.open()
+    try:
+        trials = Trials(desk, made.run)
+        trials.set_total(50)
+        view = View(which=Which.FAILED)
+        trials.use(view, await trials.look(view))
+        assert trials.count == 3
+        assert [trials.place_at(index) for index in range(4)] == [3, 7, 40, None]
+        assert trials.index_of(7) == 1
+        assert trials.index_of(8) is None
+        assert trials.nearest(8, 0) == 2
+        assert trials.nearest(49, 0) == 2
+        by_time = View(which=Which.FAILED, order=Order.LATENCY)
+        trials.use(by_time, await trials.look(by_time))
+        assert [trials.place_at(index) for index in range(3)] == [40, 7, 3]
+        assert trials.index_of(3) == 2
+        assert trials.nearest(8, 1) == 1
+        assert await trials.next_unmet(40, back=False) == 7
+        assert await trials.next_unmet(40, back=True) == 3
+        trials.use(View(), await trials.look(View()))
+        assert trials.count == 50
+        assert await trials.next_unmet(7, back=False) == 40
+    finally:
+        await desk.close()
+
+
+async def test_changed_rows_replace_those_that_were_read(store: Path) -> None:
+    made = plain_run(store, 10)
+    desk = Desk(store)
+    await desk.open()
+    try:
+        trials = Trials(desk, made.run)
+        trials.set_total(10)
+        await trials.read(range(10))
+        old = trials.row_at(2)
+        assert old is not None
+        new = replace(old, state=TrialState.QUEUED, verdict=None)
+        stranger = replace(old, place=700)
+        assert trials.take([new, stranger], {}) == [2]
+        assert trials.row_at(2) == new
+        trials.forget()
+        assert trials.row_at(2) is None
+    finally:
+        await desk.close()
+
+
+# -- the feed
+
+
+async def test_a_feed_tells_what_changed_and_no_more(store: Path) -> None:
+    made = plain_run(store, 4)
+    desk = Desk(store)
+    await desk.open()
+    try:
+        snapshots = Feed(desk, made.run).snapshots()
+        first = await anext(snapshots)
+        assert first.changed == ()
+        assert first.total.passed == 3
+        assert first.epochs == 1
+        await snapshots.aclose()
+    finally:
+        await desk.close()
+
+
+def test_a_snapshot_lists_the_rows_that_changed_with_their_reasons(store: Path) -> None:
+    made = plain_run(store, 8, failing=(5,))
+    with reading(store) as db:
+        found = snapshot(db, made.run, 0, [])
+    assert len(found.changed) == 8
+    assert found.reasons == {made.trials[5]: "exact: expected 5"}
+    assert not found.overflow
+
+
+def test_too_many_changes_are_not_listed_one_by_one(store: Path) -> None:
+    made = plain_run(store, 450)
+    with reading(store) as db:
+        found = snapshot(db, made.run, 0, [])
+    assert found.overflow
+    assert found.changed == ()
+
+
+def test_figures_of_a_settled_run_have_rates_with_intervals(store: Path) -> None:
+    spec = (
+        '{"name":"s","targets":[{"kind":"simulated","name":"one","answers":["x"]}],'
+        '"cases":[{"id":"a"}]}'
+    )
+    cases = [Case(i, f"c{i}", {}) for i in range(10)]
+    made = by_hand(
+        store,
+        cases,
+        answers=[output(str(i)) for i in range(10)],
+        reasons=[*["no"] * 3],
+        spec=spec,
+    )
+    with reading(store) as db:
+        found = count_figures(db, made.run)
+    assert found.rates is not None
+    assert found.rates[0].pass_rate == pytest.approx(0.7)
+    assert found.rates[0].interval is not None
+    assert found.failing == (("exact", 3),)
+
+
+async def test_rates_of_epochs_are_those_of_the_reports(store: Path) -> None:
+    suite = made_up(12)
+    run_id = await finished(store, suite, Settings(epochs=3))
+    with reading(store) as db:
+        found = count_figures(db, run_id)
+        reported = rates(db, run_id, suite.run).columns[0]
+    assert found.rates is not None
+    assert found.rates[0].pass_rate == reported.pass_rate
+    assert found.rates[0].interval == reported.interval
+
+
+async def test_rates_without_epochs_are_those_of_the_reports_too(store: Path) -> None:
+    suite = made_up(40)
+    run_id = await finished(store, suite)
+    with reading(store) as db:
+        found = count_figures(db, run_id)
+        reported = rates(db, run_id, suite.run).columns[0]
+    assert found.rates is not None
+    assert found.rates[0].pass_rate == pytest.approx(reported.pass_rate)
+    assert found.rates[0].interval == pytest.approx(reported.interval)
+
+
+# -- the head
+
+
+def words(line: object) -> str:
+    return "".join(piece.text for piece in line)  # type: ignore[attr-defined]
+
+
+def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> None:
+    cases = [Case(i, f"c{i}", {}) for i in range(4)]
+    made = by_hand(
+        store,
+        cases,
+        answers=[output("x"), output("y"), Failure("timeout", "slow"), None],
+        reasons=[None, "no"],  # type: ignore[list-item]
+        state=RunState.RUNNING,
+    )
+    found = first_look(store, made.run)
+    head, line = target_lines(found, None, 3, 80)
+    assert words(head).split() == [
+        "target",
+        "·",
+        "prompt",
+        "pass",
+        "95%",
+        "n",
+        "?",
+        "!",
+        "cut",
+        "p50",
+    ]
+    assert words(line).split() == [
+        "one",
+        "(made",
+        "up)",
+        "50.0%",
+        "so",
+        "far",
+        "2",
+        "0",
+        "1",
+        "–",
+        "–",
+    ]
+    assert state_words(found) == ("engine gone", "error")
+
+
+def test_targets_beyond_the_room_are_folded(store: Path) -> None:
+    names = [f"target-{n}" for n in range(6)]
+    made = by_hand(store, [Case(0, "c", {})], answers=[None] * 6, columns=names)
+    found = first_look(store, made.run)
+    lines = target_lines(found, None, 3, 80)
+    assert len(lines) == 4
+    assert words(lines[-1]).strip() == "+4 more targets"
+    assert len(target_lines(found, None, 8, 80)) == 7
+    narrow = target_lines(found, None, 8, 60)
+    assert all(len(words(line)) <= 60 for line in narrow)
+
+
+def test_the_filter_line_says_how_the_list_divides(store: Path) -> None:
+    made = plain_run(store, 10)
+    found = first_look(store, made.run)
+    with reading(store) as db:
+        figures = count_figures(db, made.run)
+    plain = words(filter_words(found, figures, [], "", 10, UNICODE))
+    assert "all 10" in plain
+    assert "✓ 8" in plain
+    assert "✗ 2" in plain
+    assert "exact 2" in plain
+    narrowed = words(filter_words(found, figures, ["failed"], "by score", 2, UNICODE))
+    assert "failed 2" in narrowed
+    assert "by score" in narrowed
+
+
+# -- what can be done
+
+
+def standing(
+    store: Path, *, state: RunState, trial: TrialState, total: Counts | None = None, marked: int = 0
+) -> Standing:
+    made = plain_run(store, 2)
+    with reading(store) as db:
+        run = replace(reader.run(db, made.run), state=state)
+        row = reader.trial(db, made.trials[0])
+    assert row is not None
+    return Standing(
+        run,
+        total or Counts(total=2, done=2, passed=2),
+        replace(row, state=trial),
+        marked,
+        listed=2,
+    )
+
+
+def test_settled_trials_can_be_retried_and_open_ones_cancelled(store: Path) -> None:
+    done = standing(store, state=RunState.DONE, trial=TrialState.DONE)
+    assert why_not("retry", done) is None
+    assert why_not("rescore", done) is None
+    assert why_not("cancel", done) == "it is settled already (done)"
+    queued = standing(store, state=RunState.RUNNING, trial=TrialState.QUEUED)
+    assert why_not("retry", queued) == "it is on its way already (queued)"
+    assert why_not("rescore", queued) == "it has no output yet (queued)"
+    assert why_not("cancel", queued) is None
+
+
+def test_marked_trials_can_be_acted_on_whatever_the_one_under_the_cursor_is(store: Path) -> None:
+    many = standing(store, state=RunState.DONE, trial=TrialState.QUEUED, marked=3)
+    assert why_not("retry", many) is None
+    assert why_not("cancel", many) is None
+
+
+def test_without_an_engine_there_is_nothing_to_stop_or_pause(store: Path) -> None:
+    gone = standing(store, state=RunState.RUNNING, trial=TrialState.QUEUED)
+    for action in ("stop_run", "pause", "limit"):
+        assert why_not(action, gone), action
+
+
+def test_resume_makes_sense_where_something_is_missing(store: Path) -> None:
+    finished = standing(store, state=RunState.DONE, trial=TrialState.DONE)
+    assert why_not("resume", finished) == "everything is finished"
+    errors = Counts(total=2, done=1, error=1)
+    broken = standing(store, state=RunState.DONE, trial=TrialState.DONE, total=errors)
+    assert why_not("resume", broken) is None
+    assert why_not("retry_all", broken) is None
+    cancelled = standing(store, state=RunState.CANCELLED, trial=TrialState.DONE, total=errors)
+    assert "cancelled" in str(why_not("resume", cancelled))
+
+
+def test_where_there_is_no_trial_nothing_is_done_to_it(store: Path) -> None:
+    empty = replace(standing(store, state=RunState.DONE, trial=TrialState.DONE), trial=None)
+    for action in ("cancel", "retry", "rescore", "mark", "mark_all", "copy", "zoom"):
+        assert why_not(action, empty), action
+    for action in ("filter", "sort", "find", "turn_tab"):
+        assert why_not(action, empty) is None, action
+
+
+def test_every_key_of_the_run_has_an_id_and_says_what_it_does() -> None:
+    assert all(key.id and key.tooltip and key.description for key in KEYS)
+    assert len({key.id for key in KEYS}) == len(KEYS)
+    assert len({key.key for key in KEYS}) == len(KEYS)
+
+
+# -- errands
+
+
+def request(
+    verb: Verb, args: dict[str, object], outcome: str | None, detail: str | None
+) -> RequestRow:
+    return RequestRow(1, verb, args, "process 1", 0.0, outcome, detail, None)  # type: ignore[arg-type]
+
+
+def test_one_trial_is_asked_about_without_a_question_and_many_with_their_number() -> None:
+    assert errands.about_trials(Verb.RETRY, [7]).question is None
+    many = errands.about_trials(Verb.RETRY, [7, 8, 9])
+    assert many.question == "Retry 3 trials?"
+    assert "3 calls at least" in many.more
+    assert errands.about_trials(Verb.CANCEL, [1, 2]).question == "Cancel 2 trials?"
+    assert errands.about_trials(Verb.RESCORE, [1, 2]).question == "Score 2 trials again?"
+    assert errands.retry_all(3, 1).question == "Retry 4 trials?"
+    assert errands.retry_all(3, 1).args == {"which": ["errors", "ungraded"]}
+
+
+def test_answers_are_told_in_words() -> None:
+    assert errands.answer_words(request(Verb.RETRY, {}, "accepted", "3 trials")) == (
+        "on its way again: 3 trials",
+        True,
+    )
+    assert errands.answer_words(request(Verb.CANCEL, {}, "already", "it is settled already")) == (
+        "cancel: it is settled already",
+        False,
+    )
+    assert errands.answer_words(request(Verb.PAUSE, {}, "closed", None)) == ("pause: closed", False)
+
+
+def test_pending_requests_are_shown_where_they_belong() -> None:
+    pending = [
+        request(Verb.CANCEL, {"trials": [4, 5]}, None, None),
+        request(Verb.PAUSE, {}, None, None),
+    ]
+    assert errands.by_trial(pending) == {4: "cancelling…", 5: "cancelling…"}
+    assert errands.for_run(pending) == ["pausing…"]
+    for verb in Verb:
+        assert verb in errands.DOING
+
+
+# -- filters
+
+
+def test_the_filter_menu_counts_and_what_is_chosen_goes_when_chosen_again(store: Path) -> None:
+    made = plain_run(store, 10)
+    found = first_look(store, made.run)
+    with reading(store) as db:
+        figures = count_figures(db, made.run)
+    offered = {choice.label: choice for choice in filters.choices(found, figures, View())}
+    assert offered["all"].note == "10"
+    assert offered["all"].chosen
+    assert offered["failed"].note == "2"
+    assert offered["failed"].value == View(which=Which.FAILED)
+    assert offered["fails exact"].value == View(scorer="exact")
+    assert "ungraded" not in offered
+    again = filters.choices(found, figures, View(which=Which.FAILED, order=Order.SCORE))
+    failed = next(choice for choice in again if choice.label == "failed")
+    assert failed.chosen
+    assert failed.value == View(order=Order.SCORE)
+
+
+def test_an_order_chosen_again_turns_round() -> None:
+    offered = {choice.value.order: choice for choice in filters.orders(View(order=Order.SCORE))}
+    assert offered[Order.SCORE].value == View(order=Order.SCORE, reverse=True)
+    assert offered[Order.LATENCY].value == View(order=Order.LATENCY)
+    assert filters.order_words(View()) == ""
+    assert filters.order_words(View(order=Order.SCORE)) == "by score, lowest first"
+
+
+def test_a_view_in_words(store: Path) -> None:
+    made = plain_run(store, 2)
+    found = first_look(store, made.run)
+    view = View(which=Which.FAILED, column=0, scorer="exact", text="a b")
+    assert filters.words(view, found) == ["failed", "one", "fails exact", "“a b”"]
+    assert filters.words(View(), found) == []
+
+
+# -- rows and pages
+
+
+def test_a_row_says_why(store: Path) -> None:
+    trial = some_trial(store)
+    assert why(trial, "exact: expected 3", 0.0) == "exact: expected 3"
+    assert why(replace(trial, cached=True), None, 0.0) == "from the cache"
+    error = replace(trial, state=TrialState.ERROR, error_kind="timeout", error_message="slow")
+    assert why(error, None, 0.0) == "timeout: slow"
+    waiting = replace(trial, state=TrialState.RUNNING, waiting="429, try 3/6", waiting_until=112.0)
+    assert why(waiting, None, 100.0) == "429, try 3/6, 0:12"
+    running = replace(trial, state=TrialState.RUNNING, since=97.0, attempts=2)
+    assert why(running, None, 100.0) == "0:03 try 2"
+    assert why(replace(trial, state=TrialState.QUEUED), None, 0.0) == ""
+
+
+def page(found: browse.WholeTrial, name: str) -> str:
+    made = {
+        "output": lambda: pages.output_page(found, UNICODE),
+        "scores": lambda: pages.scores_page(found, UNICODE),
+        "messages": lambda: pages.messages_page(found, [{"role": "user", "content": "hello?"}]),
+        "attempts": lambda: pages.attempts_page(found, UNICODE),
+        "case": lambda: pages.case_page(found),
+    }[name]()
+    return "\n".join(f"{para.label} {para.text}" for para in made)
+
+
+def whole(store: Path, made: object, place: int) -> browse.WholeTrial:
+    with reading(store) as db:
+        found = browse.whole(db, made.run, made.trials[place])  # type: ignore[attr-defined]
+    assert found is not None
+    return found
+
+
+def test_the_tabs_of_a_graded_trial(store: Path) -> None:
+    found = whole(store, plain_run(store, 5, failing=(2,)), 2)
+    assert "answer 2" in page(found, "output")
+    assert "✗ exact: expected 2" in page(found, "output")
+    assert "10 tokens in, 5 out" in page(found, "output")
+    assert "fail 0.00  expected 2" in page(found, "scores")
+    assert "hello?" in page(found, "messages")
+    assert "answer 2" in page(found, "messages")
+    assert "✓ 1 answered" in page(found, "attempts")
+    assert "call 0.50s" in page(found, "attempts")
+    assert "id case-002" in page(found, "case")
+    assert "t0" in page(found, "case")
+
+
+def test_the_tabs_of_what_went_wrong(store: Path) -> None:
+    failure = Failure("server_error", "broke", status=503, retry_after_s=2.0, partial="half an")
+    made = by_hand(store, [Case(0, "c", {}), Case(1, "d", {})], answers=[failure, None])
+    found = whole(store, made, 0)
+    assert "server_error: broke" in page(found, "output")
+    assert "half an" in page(found, "output")
+    assert "server_error (HTTP 503): broke" in page(found, "attempts")
+    assert "asked to wait 2.00s" in page(found, "attempts")
+    waiting = whole(store, made, 1)
+    assert "waits for its turn" in page(waiting, "output")
+    assert "No scores yet" in page(waiting, "scores")
+    assert "No attempt yet" in page(waiting, "attempts")
+
+
+def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
+    answers = [output(""), output(None), output("cut", finish_reason="length")]
+    made = by_hand(store, [Case(i, f"c{i}", {}) for i in range(3)], answers=answers)
+    assert "an empty text" in page(whole(store, made, 0), "output")
+    assert "has no text" in page(whole(store, made, 1), "output")
+    assert "Cut short" in page(whole(store, made, 2), "output")
+
+
+async def test_a_desk_asked_before_it_is_open_waits(store: Path) -> None:
+    made = plain_run(store, 2)
+    desk = Desk(store)
+    asked = asyncio.create_task(desk.read(reader.run, made.run))
+    await asyncio.sleep(0)
+    assert not asked.done()
+    await desk.open()
+    assert (await asked).id == made.run
+    assert len(await desk.survey(reader.runs)) == 1
+    await desk.close()
+    assert desk.closed

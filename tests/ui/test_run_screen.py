@@ -1,0 +1,445 @@
+"""The Run screen, driven by keys over real runs."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.support import output
+from tests.ui.playing import (
+    app_on,
+    by_hand,
+    cursor_case,
+    finished,
+    lines,
+    made_up,
+    plain_run,
+    row_texts,
+    run_screen,
+    shown_on,
+    sql,
+    text,
+    until,
+    until_shown,
+)
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.launch import create
+from tui_eval.engine.settings import Settings
+from tui_eval.model.case import Case
+from tui_eval.model.states import RunState, TrialState
+from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.run import RunScreen
+from tui_eval.ui.screens.runs import RunsScreen
+
+
+async def test_a_finished_run_shows_head_rows_and_detail(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "answer 0")
+        shown = lines(app)
+        assert "30/30" in shown[0]
+        assert "done" in shown[0]
+        assert "93.3%" in text(app)
+        assert "78.7–98.2" in text(app)
+        assert "exact 2" in text(app)
+        assert screen.listing.table.has_focus
+        assert cursor_case(screen) == "case-000"
+        assert "case-003" in row_texts(screen)[3]
+        assert "✗ fail" in row_texts(screen)[3]
+        assert "exact: expected 3" in row_texts(screen)[3]
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 60)])
+async def test_every_size_has_progress_rows_and_the_keys(
+    store: Path, size: tuple[int, int]
+) -> None:
+    plain_run(store, 100)
+    app = app_on(store, run="last")
+    async with shown_on(app, size) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "answer 0")
+        shown = lines(app)
+        assert "100/100" in shown[0]
+        assert "? more" in shown[-1]
+        assert "case-000" in text(app)
+        beside = screen.detail.region.x > 0
+        assert beside == (size[0] >= 120)
+        assert screen.listing.table.size.height >= 5
+        assert screen.detail.page.size.height >= 3
+
+
+async def test_the_detail_follows_the_cursor_and_keeps_its_tab(store: Path) -> None:
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "answer 0")
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "pass 1.00  as expected")
+        await pilot.press("j", "j", "j")
+        await until_shown(pilot, "fail 0.00  expected 3")
+        await pilot.press("left_square_bracket", "left_square_bracket")
+        await until_shown(pilot, "id case-003")
+
+
+async def test_tabs_can_be_clicked(store: Path) -> None:
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "answer 0")
+        row = next(y for y, line in enumerate(lines(app)) if "Output · Scores" in line)
+        await pilot.click(offset=(lines(app)[row].index("Attempts"), row))
+        await until_shown(pilot, "1 answered")
+
+
+async def test_zoom_gives_the_detail_the_screen_and_j_goes_to_the_next_trial(store: Path) -> None:
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.detail.page.size.height > 15)
+        assert screen.detail.page.has_focus
+        await pilot.press("j", "j")
+        await until_shown(pilot, "answer 2")
+        await pilot.press("k")
+        await until_shown(pilot, "answer 1")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.listing.table.has_focus)
+        assert cursor_case(screen) == "case-001"
+
+
+async def test_tab_goes_between_table_and_detail(store: Path) -> None:
+    plain_run(store)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("tab")
+        assert screen.detail.page.has_focus
+        await pilot.press("tab")
+        assert screen.listing.table.has_focus
+
+
+async def test_n_goes_to_the_next_failure_and_round(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        for key, case in (("n", "003"), ("n", "007"), ("n", "003"), ("N", "007")):
+            await pilot.press(key)
+            wanted = f"case-{case}"
+            await until(pilot, partial(_stands_on, screen, wanted))
+
+
+async def test_the_filter_menu_lists_with_counts_and_narrows(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        labels = [choice.label for choice in app.screen.choices]  # type: ignore[attr-defined]
+        assert labels[:4] == ["all", "not passed", "failed", "passed"]
+        await pilot.press("j", "j", "enter")
+        await until(pilot, lambda: screen.listing.trials.count == 2)
+        await until_shown(pilot, "failed 2", "1/2")
+        assert [line.split()[0] for line in row_texts(screen)] in (
+            ["▸", "case-007"],
+            ["▸", "case-003"],
+        ) or "case-003" in row_texts(screen)[0]
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await pilot.press("home", "enter")
+        await until(pilot, lambda: screen.listing.trials.count == 30)
+
+
+async def test_sorting_keeps_the_selected_trial_selected(store: Path) -> None:
+    plain_run(store, 30)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("j", "j", "o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Menu))
+        await pilot.press("j", "j", "j", "enter")
+        await until(pilot, lambda: not screen.listing.trials.view.plain)
+        await until_shown(pilot, "call time, slowest first")
+        await until(pilot, lambda: cursor_case(screen) == "case-002")
+        assert screen.listing.table.cursor == 27
+        await pilot.press("home")
+        await until(pilot, lambda: cursor_case(screen) == "case-029")
+
+
+async def test_slash_narrows_by_text_and_escape_takes_it_back(store: Path) -> None:
+    plain_run(store, 30)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("slash", *"answer 2")
+        await until(pilot, lambda: screen.listing.trials.count == 11)
+        await pilot.press("enter")
+        assert screen.listing.table.has_focus
+        await until_shown(pilot, "“answer 2” 11")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.listing.trials.count == 30)
+        await pilot.press("slash", *"nothing is so")
+        await until(pilot, lambda: screen.listing.trials.count == 0)
+        await until_shown(pilot, "no trial is like that")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.listing.trials.count == 30)
+        assert screen.listing.table.has_focus
+
+
+async def test_letters_typed_while_finding_do_nothing_else(store: Path) -> None:
+    plain_run(store, 5)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("slash", *"rcq1u")
+        await pilot.pause()
+        assert screen.is_current
+        assert screen.query_one("#find", Input).value == "rcq1u"
+        assert sql(store, "SELECT count(*) FROM requests") == [(0,)]
+
+
+async def test_find_in_the_detail_goes_from_hit_to_hit(store: Path) -> None:
+    long = "\n".join("needle" if n in (20, 60) else f"line {n}" for n in range(80))
+    by_hand(store, [Case(0, "c", {})], answers=[output(long)])
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "line 0")
+        await pilot.press("tab", "slash", *"needle", "enter")
+        page = screen.detail.page
+        await until(pilot, lambda: page.scroll_offset.y == 20)
+        await pilot.press("n")
+        await until(pilot, lambda: page.scroll_offset.y == 60)
+        await pilot.press("N")
+        await until(pilot, lambda: page.scroll_offset.y == 20)
+
+
+async def test_a_greyed_key_says_why(store: Path) -> None:
+    plain_run(store, 3)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await pilot.press("c")
+        await until_shown(pilot, "settled already (done)")
+        await pilot.press("C")
+        await until_shown(pilot, "nothing to stop")
+        assert sql(store, "SELECT count(*) FROM requests") == [(0,)]
+
+
+async def test_cancelling_what_nobody_works_on_needs_no_engine(store: Path) -> None:
+    made = by_hand(
+        store,
+        [Case(i, f"c{i}", {}) for i in range(3)],
+        answers=[None, output("x"), None],
+        state=RunState.INTERRUPTED,
+    )
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("c")
+        await until_shown(pilot, "cancelled: 1 trial", "- cancelled")
+        selected = screen.selected
+        assert selected is not None
+        assert selected.id == made.trials[0]
+        assert selected.state is TrialState.CANCELLED
+
+
+async def test_marked_trials_are_acted_on_together_after_a_question(store: Path) -> None:
+    by_hand(
+        store,
+        [Case(i, f"c{i}", {}) for i in range(5)],
+        answers=[None] * 5,
+        state=RunState.INTERRUPTED,
+    )
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("space", "space")
+        await until_shown(pilot, "2 marked")
+        assert screen.listing.table.cursor == 2
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        assert "Cancel 2 trials?" in text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        assert sql(store, "SELECT count(*) FROM requests") == [(0,)]
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await pilot.press("enter")
+        await until_shown(pilot, "cancelled: 2 trials")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.listing.marks.count == 0)
+        await pilot.press("a")
+        await until_shown(pilot, "5 marked")
+
+
+async def test_a_live_run_is_shown_as_it_goes_and_steered(store: Path) -> None:
+    slow = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "latency_s": 0.1}
+    run_id = create(store, made_up(2000, targets=[slow]), Settings())
+    engine = asyncio.create_task(Engine(store, run_id).run())
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "● running", "of 4 slots")
+        await until(pilot, lambda: screen.selected is not None)
+        await pilot.press("plus")
+        await until_shown(pilot, "of 5 slots")
+        await pilot.press("end", "c")
+        await until(
+            pilot,
+            lambda: screen.selected is not None and screen.selected.state is TrialState.CANCELLED,
+        )
+        assert cursor_case(screen) == "sum-1999"
+        await pilot.press("p")
+        await until_shown(pilot, "‖ paused")
+        await pilot.press("p")
+        await until_shown(pilot, "● running")
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        assert "Stop the run?" in text(app)
+        await pilot.press("enter")
+        await until_shown(pilot, "○ interrupted")
+        await asyncio.wait_for(engine, 20)
+        assert cursor_case(screen) == "sum-1999"
+
+
+async def test_rows_that_change_leave_cursor_and_scroll_alone(store: Path) -> None:
+    suite = made_up(
+        60,
+        targets=[{"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "latency_s": 0.02}],
+    )
+    run_id = create(store, suite, Settings())
+    async with shown_on(app_on(store, run="last")) as pilot:
+        engine = asyncio.create_task(Engine(store, run_id).run())
+        screen = await run_screen(pilot)
+        await until(pilot, lambda: screen.listing.table.count == 60)
+        await pilot.press("pagedown", "pagedown", "k")
+        at, top = screen.listing.table.cursor, screen.listing.table.scroll_offset.y
+        await until_shown(pilot, "60/60", "○ done")
+        await engine
+        assert (screen.listing.table.cursor, screen.listing.table.scroll_offset.y) == (at, top)
+        await until(pilot, lambda: all("✓ pass" in row for row in row_texts(screen)))
+
+
+async def test_a_retry_starts_an_engine_where_there_is_none(store: Path) -> None:
+    suite = made_up(3, targets=[{"kind": "simulated", "name": "one", "answers": ["{{ a }}"]}])
+    await finished(store, suite)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("r")
+        await until(
+            pilot,
+            lambda: (
+                screen.selected is not None
+                and screen.selected.attempts == 2
+                and screen.selected.state is TrialState.DONE
+            ),
+        )
+        await until_shown(pilot, "○ done", "on its way again: 1 trial")
+        await pilot.press("S")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert "Score 3 trials again?" in text(pilot.app)  # type: ignore[arg-type]
+        await pilot.press("enter")
+        await until(pilot, lambda: sql(store, "SELECT count(*) FROM scores") == [(7,)])
+
+
+async def test_copying_offers_what_there_is(store: Path) -> None:
+    suite = made_up(
+        2,
+        targets=[
+            {
+                "name": "somewhere",
+                "base_url": "http://127.0.0.1:9/v1",
+                "model": "some-model",
+                "params": {"temperature": 0},
+            }
+        ],
+        run={"concurrency": 2, "retries": 0},
+    )
+    await finished(store, suite)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "connection")
+        for downs, copied in ((0, "What is 0 + 1?"), (1, "sum-000")):
+            await pilot.press("y")
+            await until(pilot, lambda: isinstance(app.screen, Menu))
+            await pilot.press(*["j"] * downs, "enter")
+            await until(pilot, partial(_has_copied, app, copied))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: app.clipboard.startswith("curl"))
+        assert "http://127.0.0.1:9/v1/chat/completions" in app.clipboard
+        assert '"temperature": 0' in app.clipboard
+        assert '"content": "What is 0 + 1?"' in app.clipboard
+
+
+async def test_messages_are_rendered_out_of_the_frozen_suite(store: Path) -> None:
+    await finished(store, made_up(3))
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        screen = await run_screen(pilot)
+        screen.action_open_tab("Messages")
+        await until_shown(pilot, "user", "What is 0 + 1?", "assistant")
+
+
+async def test_epochs_and_several_targets_get_their_columns(store: Path) -> None:
+    targets = [
+        {"kind": "simulated", "name": name, "answers": ["{{ a }}"]} for name in ("one", "two")
+    ]
+    await finished(store, made_up(2, targets=targets), Settings(epochs=2))
+    app = app_on(store, run="last")
+    async with shown_on(app, (120, 30)) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "target · prompt", "ep", "two")
+
+
+async def test_escape_leads_back_to_the_runs(store: Path) -> None:
+    plain_run(store, 2)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await until_shown(pilot, "by-hand-")
+
+
+async def test_a_table_of_many_reads_a_few(store: Path) -> None:
+    plain_run(store, 3000)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        assert len(screen.listing.trials._rows) <= 200
+        await pilot.press("end")
+        await until(pilot, lambda: cursor_case(screen) == "case-2999")
+        assert len(screen.listing.trials._rows) <= 400
+
+
+async def test_a_run_that_is_taken_back_closes_its_screen(store: Path) -> None:
+    run_id = create(store, made_up(2), Settings())
+    plain_run(store, 1)
+    app = app_on(store, run="sums")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        sql_write(store, run_id)
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await until_shown(pilot, "could not start")
+
+
+def _stands_on(screen: RunScreen, case: str) -> bool:
+    return cursor_case(screen) == case
+
+
+def _has_copied(app: TuiEvalApp, copied: str) -> bool:
+    return app.clipboard == copied
+
+
+def sql_write(store: Path, run_id: int) -> None:
+    from tests.support import do, writing
+    from tui_eval.store import runs
+
+    with writing(store) as db:
+        do(db, lambda tx: runs.forget(tx, run_id))

@@ -1,0 +1,188 @@
+"""The app in a real pseudo-terminal, read back by a terminal emulator."""
+
+import os
+import select
+import signal
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import ptyprocess
+import pyte
+import pytest
+
+from tests.support import output
+from tests.ui.playing import by_hand, plain_run
+from tui_eval.model.case import Case
+
+COLUMNS, ROWS = 80, 24
+
+
+class Terminal:
+    """The program in a terminal of its own."""
+
+    def __init__(self, *arguments: str, columns: int = COLUMNS, rows: int = ROWS) -> None:
+        self.screen = pyte.Screen(columns, rows)
+        self.raw = b""
+        """Everything that was written to the terminal."""
+        self._stream = pyte.ByteStream(self.screen)
+        self.process = ptyprocess.PtyProcess.spawn(
+            [sys.executable, "-m", "tui_eval", *arguments],
+            dimensions=(rows, columns),
+            env=_surroundings(),
+        )
+        self.modes = termios.tcgetattr(self.process.fd)
+        """How the terminal was when the program began."""
+
+    def text(self) -> str:
+        return "\n".join(self.screen.display)
+
+    def press(self, keys: str) -> None:
+        self.process.write(keys.encode())
+
+    def until(self, condition: Callable[[], bool], seconds: float = 30.0) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f"never came:\n{self.text()}"
+            self._take(0.05)
+
+    def until_shown(self, *words: str) -> None:
+        self.until(lambda: all(word in self.text() for word in words))
+
+    def until_ended(self) -> int:
+        self.until(lambda: not self.process.isalive())
+        self._take(0.0)
+        status = self.process.exitstatus
+        return -self.process.signalstatus if status is None else int(status)
+
+    def close(self) -> None:
+        self.process.close(force=True)
+
+    def _take(self, wait: float) -> None:
+        if not select.select([self.process.fd], [], [], wait)[0]:
+            return
+        try:
+            written = os.read(self.process.fd, 1 << 16)
+        except OSError:
+            return  # the other end has gone
+        self.raw += written
+        # modes that the emulator does not know are looked at in `raw`
+        self._stream.feed(written)
+
+
+def _surroundings() -> dict[str, str]:
+    """Give what the program finds around it; a test runner may claim a size of its own."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    return {**kept, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+
+
+@pytest.fixture
+def terminal(store: Path) -> Iterator[Callable[..., Terminal]]:
+    opened: list[Terminal] = []
+
+    def opening(*arguments: str, **size: int) -> Terminal:
+        opened.append(Terminal(*arguments, "--store", str(store), **size))
+        return opened[-1]
+
+    yield opening
+    for one in opened:
+        one.close()
+
+
+def assert_restored(terminal: Terminal) -> None:
+    """Check that the terminal is as it was: screen, cursor, mouse, pasting, line discipline."""
+    for mode in (b"?1049", b"?1000", b"?1003", b"?1006", b"?2004"):
+        on, off = terminal.raw.rfind(mode + b"h"), terminal.raw.rfind(mode + b"l")
+        assert off > on, f"{mode!r} was left on"
+    assert terminal.raw.rfind(b"\x1b[?25h") > terminal.raw.rfind(b"\x1b[?25l")
+
+
+def test_a_first_run_in_a_real_terminal(terminal: Callable[..., Terminal]) -> None:
+    app = terminal()
+    app.until_shown("arithmetic", "Case 1:", "? more")
+    app.press("\r")
+    app.until_shown("Launch arithmetic", "150 new")
+    app.press("\r")
+    app.until_shown("150/150", "○ done", "✓ pass")
+    app.press("n")
+    app.until_shown("✗ fail")
+    app.press("\x1b")
+    app.until_shown("Runs", "150/150")
+    app.press("q")
+    assert app.until_ended() == 0
+    assert_restored(app)
+
+
+def test_it_draws_again_when_the_terminal_changes_its_size(
+    terminal: Callable[..., Terminal], store: Path
+) -> None:
+    plain_run(store, 40)
+    app = terminal("watch", "last")
+    app.until_shown("case-000", "answer 0", "40/40")
+    app.screen.resize(30, 120)
+    app.process.setwinsize(30, 120)
+    app.until(lambda: "answer 0" in app.text() and "answer 0" in app.screen.display[5])
+    app.press("q")
+    app.until_shown("Runs")
+    app.press("q")
+    assert app.until_ended() == 0
+
+
+def test_keys_typed_in_one_burst_after_slash_go_into_the_field(
+    terminal: Callable[..., Terminal], store: Path
+) -> None:
+    plain_run(store, 12)
+    app = terminal("watch", "last")
+    app.until_shown("case-000", "12/12")
+    app.press("/CaR 7")
+    app.until_shown("CaR 7", "no trial is like that")
+    assert "marked" not in app.text()
+    assert "engine" not in app.text()
+    app.press("\x1b")
+    app.until_shown("case-000", "all 12")
+    app.press("/answer 7\r")
+    app.until_shown("answer 7", "1/1")
+    app.press("\x1b")
+    app.until_shown("all 12")
+    app.press("q")
+    app.until_shown("Runs")
+    app.press("q")
+    assert app.until_ended() == 0
+
+
+def test_a_burst_after_slash_narrows_the_suites(terminal: Callable[..., Terminal]) -> None:
+    app = terminal()
+    app.until_shown("arithmetic", "Case 1:")
+    app.press("/zz")
+    app.until_shown("zz", "no suite is called so")
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_the_terminal_as_it_was(
+    terminal: Callable[..., Terminal], store: Path, ended_by: signal.Signals
+) -> None:
+    plain_run(store, 3)
+    app = terminal("watch", "last")
+    app.until_shown("case-000")
+    app.process.kill(ended_by)
+    app.until_ended()
+    assert_restored(app)
+
+
+def test_no_escape_sequence_of_a_model_reaches_the_terminal(
+    terminal: Callable[..., Terminal], store: Path
+) -> None:
+    evil = "\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x1b[8mhidden\x9b31m"
+    by_hand(store, [Case(0, evil, {"q": evil})], answers=[output(evil)], reasons=[evil])
+    app = terminal("watch", "last")
+    app.until_shown("␛]0;owned", "1/1")
+    app.press("]]")
+    app.until_shown("cannot be read by this version")
+    app.press("q")
+    app.until_shown("Runs")
+    app.press("q")
+    assert app.until_ended() == 0
+    for sequence in (b"\x1b]0;owned", b"\x1b]52;", b"\x1b[8m", b"\xc2\x9b"):
+        assert sequence not in app.raw

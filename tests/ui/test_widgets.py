@@ -1,0 +1,298 @@
+"""The widgets on an app of their own, with the program's own style sheet."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+
+from tests.support import any_text, hostile_outputs
+from tui_eval.resources import styles_dir
+from tui_eval.ui.prose import Para
+from tui_eval.ui.themes import DARK, OWN_VARIABLES
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows, lay_out
+from tui_eval.ui.widgets.tick import Press, Tick
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+
+FORBIDDEN = {chr(code) for code in [*range(32), *range(0x7F, 0xA0)]}
+
+
+class Bare(App[None]):
+    """An app of one widget."""
+
+    CSS_PATH = styles_dir() / "app.tcss"
+
+    def __init__(self, widget: Widget) -> None:
+        super().__init__()
+        self._widget = widget
+        self.register_theme(DARK)
+        self.theme = "dark"
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return OWN_VARIABLES
+
+    def compose(self) -> ComposeResult:
+        yield self._widget
+
+
+class Numbers(Rows):
+    """Rows that count which of them were asked for."""
+
+    def __init__(self, missing: Sequence[int] = ()) -> None:
+        super().__init__([Field("n", 8, share=1), Field("twice", 8, right=True, drop=1)])
+        self.asked: list[int] = []
+        self.missing = set(missing)
+
+    def row(self, index: int) -> Row | None:
+        self.asked.append(index)
+        if index in self.missing:
+            return None
+        return Row((Cell(f"row {index}"), Cell(str(2 * index), "pass")), marked=index % 10 == 3)
+
+
+def drawn(rows: Rows) -> list[str]:
+    return [rows.render_line(y).text.rstrip() for y in range(rows.size.height)]
+
+
+@given(any_text, st.integers(0, 30), st.booleans())
+def test_fitted_text_is_exactly_as_wide_as_asked(text: str, width: int, right: bool) -> None:
+    shown = fit(text, width, right=right)
+    assert cell_len(shown) == width
+    assert not FORBIDDEN & set(shown)
+
+
+def test_cut_text_ends_in_an_ellipsis() -> None:
+    assert fit("a long name", 6) == "a lon…"
+    assert fit("7", 4, right=True) == "   7"
+    assert width_of("a\x1bb") == 3
+
+
+def test_fields_go_by_their_drop_and_share_what_is_left() -> None:
+    fields = [Field("a", 10, share=1), Field("b", 10, drop=1), Field("c", 10, share=3, drop=2)]
+    assert lay_out(fields, 34) == (10, 10, 10)
+    assert lay_out(fields, 42) == (12, 10, 16)
+    assert lay_out(fields, 30) == (18, 10, 0)
+    assert lay_out(fields, 12) == (12, 0, 0)
+    assert lay_out(fields, 3) == (10, 0, 0)
+
+
+async def test_a_million_rows_ask_for_those_in_view_only() -> None:
+    rows = Numbers()
+    async with Bare(rows).run_test(size=(40, 12)) as pilot:
+        rows.focus()
+        rows.resize_to(1_000_000)
+        await pilot.pause()
+        assert len(set(rows.asked)) <= 12
+        rows.asked.clear()
+        await pilot.press("end")
+        await pilot.pause()
+        assert rows.cursor == 999_999
+        assert len(set(rows.asked)) <= 24
+        assert drawn(rows)[-1].startswith("▸ row 999999")
+
+
+async def test_moving_the_cursor_draws_two_rows() -> None:
+    rows = Numbers()
+    async with Bare(rows).run_test(size=(40, 12)) as pilot:
+        rows.focus()
+        rows.resize_to(100)
+        await pilot.pause()
+        rows.asked.clear()
+        await pilot.press("j")
+        await pilot.pause()
+        assert sorted(set(rows.asked)) == [0, 1]
+
+
+async def test_keys_move_and_stop_at_the_ends() -> None:
+    rows = Numbers()
+    async with Bare(rows).run_test(size=(40, 12)) as pilot:
+        rows.focus()
+        rows.resize_to(50)
+        await pilot.press("k")
+        assert rows.cursor == 0
+        await pilot.press("down", "j", "pagedown")
+        assert rows.cursor == 12
+        await pilot.press("end", "down")
+        assert rows.cursor == 49
+        await pilot.press("home")
+        assert rows.cursor == 0
+
+
+async def test_the_head_stays_and_the_cursor_keeps_its_line_in_another_list() -> None:
+    rows = Numbers()
+    async with Bare(rows).run_test(size=(40, 12)) as pilot:
+        rows.focus()
+        rows.resize_to(1000)
+        await pilot.press("pagedown", "pagedown", "k", "k")
+        line = rows.cursor - rows.shown.start
+        rows.place(500, 300)
+        await pilot.pause()
+        assert rows.cursor == 300
+        assert rows.cursor - rows.shown.start == line
+        assert drawn(rows)[0].split() == ["n", "twice"]
+
+
+async def test_rows_that_are_not_there_yet_are_asked_for_once() -> None:
+    asked: list[Rows.Missing] = []
+
+    class Listening(Bare):
+        def on_rows_missing(self, event: Rows.Missing) -> None:
+            asked.append(event)
+
+    rows = Numbers(missing=range(3))
+    async with Listening(rows).run_test(size=(40, 12)) as pilot:
+        rows.resize_to(5)
+        await pilot.pause()
+        await pilot.pause()
+        assert len(asked) == 1
+        assert drawn(rows)[1].strip() == "▸ ·"
+        rows.missing.clear()
+        rows.redraw()
+        await pilot.pause()
+        assert drawn(rows)[1].strip().startswith("▸ row 0")
+        assert len(asked) == 1
+
+
+async def test_a_click_moves_and_a_second_one_opens() -> None:
+    opened: list[int] = []
+
+    class Listening(Bare):
+        def on_rows_opened(self, event: Rows.Opened) -> None:
+            opened.append(event.cursor)
+
+    rows = Numbers()
+    async with Listening(rows).run_test(size=(40, 12)) as pilot:
+        rows.resize_to(50)
+        await pilot.pause()
+        await pilot.click(rows, offset=(4, 5))
+        assert rows.cursor == 4
+        assert opened == []
+        await pilot.click(rows, offset=(4, 5), times=2)
+        assert opened == [4]
+        await pilot.click(rows, offset=(4, 0))
+        assert rows.cursor == 4
+
+
+async def test_an_empty_table_says_so() -> None:
+    rows = Numbers()
+    async with Bare(rows).run_test(size=(40, 12)) as pilot:
+        rows.say_empty("nothing [here]")
+        await pilot.pause()
+        assert any("nothing [here]" in line for line in drawn(rows))
+        await pilot.press("down", "end", "home")
+        assert rows.cursor == 0
+
+
+async def test_a_bar_gives_way_on_the_left() -> None:
+    bar = Bar([Piece("left side")], [Piece("right")], fill="-")
+    async with Bare(bar).run_test(size=(20, 3)) as pilot:
+        assert bar.render_line(0).text == "left side------right"
+        await pilot.resize_terminal(10, 3)
+        assert bar.render_line(0).text == "left right"
+        await pilot.resize_terminal(4, 3)
+        assert bar.render_line(0).text == "left"
+
+
+async def test_a_page_folds_again_when_its_width_changes() -> None:
+    page = Page()
+    async with Bare(page).run_test(size=(40, 6)) as pilot:
+        page.show([Para("word " * 20)])
+        await pilot.pause()
+        wide = page.text.count("\n")
+        await pilot.resize_terminal(20, 6)
+        await pilot.pause()
+        assert page.text.count("\n") > wide
+
+
+async def test_a_page_keeps_its_place_while_the_same_text_grows() -> None:
+    page = Page()
+    async with Bare(page).run_test(size=(40, 6)) as pilot:
+        page.focus()
+        page.show([Para("\n".join(f"line {n}" for n in range(50)))])
+        await pilot.press("pagedown", "down")
+        assert page.scroll_offset.y == 6
+        page.show([Para("\n".join(f"line {n}" for n in range(60)))], keep_place=True)
+        await pilot.pause()
+        assert page.scroll_offset.y == 6
+        page.show([Para("something else")])
+        await pilot.pause()
+        assert page.scroll_offset.y == 0
+
+
+async def test_finding_in_a_page_marks_and_goes_round() -> None:
+    page = Page()
+    async with Bare(page).run_test(size=(40, 6)) as pilot:
+        page.focus()
+        page.show([Para("\n".join("Needle" if n in (10, 30) else "hay" for n in range(50)))])
+        await pilot.pause()
+        assert page.seek("nEEdle") == 2
+        found = []
+        for _ in range(3):
+            assert page.next_hit(1)
+            found.append(page.scroll_offset.y)
+        assert found == [10, 30, 10]
+        assert page.next_hit(-1)
+        assert page.scroll_offset.y == 30
+        assert page.render_line(0).text.strip() == "Needle"
+        assert page.seek("absent") == 0
+        assert not page.next_hit(1)
+
+
+async def test_a_box_is_ticked_with_space_and_enter_is_left_to_the_form() -> None:
+    tick = Tick("use [b]it", True)
+    async with Bare(tick).run_test(size=(40, 6)) as pilot:
+        tick.focus()
+        assert tick.render_line(0).text.startswith("[x] use [b]it")
+        await pilot.press("space")
+        assert not tick.ticked
+        await pilot.press("enter")
+        assert not tick.ticked
+        await pilot.click(tick)
+        assert tick.ticked
+
+
+async def test_a_button_is_pressed_with_both() -> None:
+    pressed: list[object] = []
+
+    class Listening(Bare):
+        def on_press_pressed(self, event: Press.Pressed) -> None:
+            pressed.append(event)
+
+    press = Press("Start")
+    async with Listening(press).run_test(size=(40, 6)) as pilot:
+        press.focus()
+        await pilot.press("space", "enter")
+        assert len(pressed) == 2
+
+
+@pytest.mark.parametrize("hostile", hostile_outputs())
+async def test_no_widget_lets_a_control_through(hostile: str) -> None:
+    class Hostile(Numbers):
+        def row(self, index: int) -> Row:
+            return Row((Cell(hostile), Cell(hostile, "fail")))
+
+    rows, page = Hostile(), Page()
+    bar, tick = Bar([Piece(hostile)], [Piece(hostile[:5], "fail")]), Tick(hostile, True)
+
+    class All(Bare):
+        def compose(self) -> ComposeResult:
+            yield from (bar, tick, rows, page)
+
+    app = All(rows)
+    async with app.run_test(size=(60, 20)) as pilot:
+        rows.resize_to(3)
+        rows.say_empty(hostile)
+        page.show([Para(hostile, label="x"), Para(hostile, "error")])
+        page.seek("a")
+        await pilot.pause()
+        for strip in app.screen._compositor.render_strips():
+            assert not FORBIDDEN & set(strip.text)
+            assert strip.cell_length == 60
+            for segment in strip:
+                assert segment.style is None or segment.style.link is None
+                assert "@click" not in (segment.style.meta if segment.style else {})

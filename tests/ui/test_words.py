@@ -1,0 +1,56 @@
+import pytest
+
+from tui_eval.ui import words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(None, "–"), (0, "0:00"), (42.9, "0:42"), (725, "12:05"), (3723, "1:02:03"), (-3, "0:00")],
+)
+def test_clocks(seconds: float | None, shown: str) -> None:
+    assert words.clock(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(None, "–"), (0.0004, "0.4ms"), (0.8, "0.80s"), (12.34, "12.3s"), (140.2, "140s")],
+)
+def test_call_times(seconds: float | None, shown: str) -> None:
+    assert words.seconds(seconds) == shown
+
+
+def test_unknown_is_never_nought() -> None:
+    assert words.percent(None) == words.score(None) == words.number(None) == "–"
+    assert words.interval(None) == "–"
+    assert words.per_second(None) == "–/s"
+    assert words.money(None) == "$?"
+
+
+@pytest.mark.parametrize(
+    ("usd", "shown"), [(0.0, "$0.00"), (0.83, "$0.83"), (0.0012, "$0.0012"), (1234.5, "$1,234.50")]
+)
+def test_money_shows_what_is_below_a_cent(usd: float, shown: str) -> None:
+    assert words.money(usd) == shown
+
+
+@pytest.mark.parametrize(
+    ("past", "shown"),
+    [(3, "just now"), (61, "1 min ago"), (7200, "2 h ago"), (200_000, "2 d ago")],
+)
+def test_how_long_ago(past: float, shown: str) -> None:
+    assert words.ago(1_000_000 - past, 1_000_000) == shown
+
+
+def test_rates_of_several_targets_fit_a_cell() -> None:
+    assert words.rates([0.721]) == "72.1%"
+    assert words.rates([0.721, None, 0.9]) == "72 – 90"
+    assert words.rates([0.1, 0.2, 0.3, 0.4, 0.5]) == "10 20 30 +2"
+    assert words.rates([]) == ""
+
+
+def test_counts_have_their_nouns() -> None:
+    assert words.many(1, "retry", "retries") == "1 retry"
+    assert words.many(2000, "retry", "retries") == "2,000 retries"
+    assert words.interval((0.661, 0.774)) == "66.1–77.4"
+    assert words.per_second(3.21) == "3.2/s"
+    assert words.per_second(48.4) == "48/s"
