@@ -1,0 +1,139 @@
+"""What the engine costs beside its HTTP client.
+
+    python -m benchmarks.engine [--cases 4000] [--in-flight 50] [--latency 0.02] [--rounds 3]
+
+A server process on the loopback answers after the latency given. In turns, the same requests are
+made by the bare client (the floor: `openai` on its aiohttp transport with raw responses, a bounded
+set of workers, nothing stored), by a whole run (plan, store, scoring included), and by a second run
+of the same suite, which asks nobody. Printed are the medians of the rounds, and each as a ratio to
+the floor of the same run. Loopback only; the store is a temporary file.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import httpx2
+import openai
+
+from benchmarks.server import serving
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.launch import create
+from tui_eval.engine.settings import Settings
+from tui_eval.store import board
+from tui_eval.store.connection import open_readable
+from tui_eval.suites.spec import Suite
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a number of cases took."""
+
+    wall_s: float
+    cpu_s: float
+
+
+async def measured(work: Callable[[], Awaitable[None]]) -> Cost:
+    """Run something once."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    await work()
+    return Cost(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+async def floor(base_url: str, cases: int, in_flight: int) -> None:
+    """Make the requests with the client alone."""
+    numbers = iter(range(cases))
+    transport = openai.DefaultAioHttpClient(limits=httpx2.Limits(max_connections=in_flight))
+    client = openai.AsyncOpenAI(
+        api_key="none", base_url=base_url, max_retries=0, http_client=transport
+    )
+
+    async def work() -> None:
+        for number in numbers:
+            body = {
+                "model": "fake-model",
+                "messages": [{"role": "user", "content": f"question {number}"}],
+            }
+            response = await client.post("/chat/completions", body=body, cast_to=httpx2.Response)
+            assert response.json()["choices"]
+
+    async with client:
+        await asyncio.gather(*[work() for _ in range(in_flight)])
+
+
+async def run(store: Path, base_url: str, cases: int, in_flight: int, expect_calls: int) -> None:
+    """Run a suite of so many cases to its end."""
+    suite = Suite.model_validate(
+        {
+            "name": "bench",
+            "cases": [{"id": f"c{n}", "q": f"question {n}"} for n in range(cases)],
+            "prompts": [{"user": "{{ q }}"}],
+            "targets": [{"base_url": base_url, "model": "fake-model"}],
+            "scorers": [{"kind": "exact", "expected": "{{ q }}"}],
+            "run": {"concurrency": in_flight},
+        }
+    )
+    run_id = create(store, suite, Settings())
+    await Engine(store, run_id).run()
+    db = open_readable(store)
+    counts = board.board(db, run_id)[0]
+    db.close()
+    assert (counts.passed, counts.attempts) == (cases, expect_calls), counts
+
+
+def commit_ms(folder: Path) -> float:
+    """Give the milliseconds a commit to the disk takes: the median of 50 small ones."""
+    times = []
+    with (folder / "sync").open("wb") as file:
+        for _ in range(50):
+            began = time.perf_counter()
+            file.write(b"x" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+            times.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times)
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser.add_argument("--cases", type=int, default=4000)
+    parser.add_argument("--in-flight", type=int, default=50)
+    parser.add_argument("--latency", type=float, default=0.02)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    cases, in_flight = args.cases, args.in_flight
+    ideal = cases / in_flight * args.latency
+    costs: dict[str, list[Cost]] = {"floor": [], "run": [], "second run": []}
+    with tempfile.TemporaryDirectory() as folder, serving(args.latency) as base_url:
+        await floor(base_url, 200, in_flight)  # imports and connections are warm for everybody
+        for round_ in range(args.rounds):
+            store = Path(folder) / f"{round_}.sqlite3"
+            costs["floor"].append(await measured(partial(floor, base_url, cases, in_flight)))
+            for name, calls in (("run", cases), ("second run", 0)):
+                whole = partial(run, store, base_url, cases, in_flight, calls)
+                costs[name].append(await measured(whole))
+        disk = commit_ms(Path(folder))
+    print(f"{cases} cases, {in_flight} in flight, {args.latency * 1000:g} ms; ideal {ideal:.2f} s")
+    print(f"a commit to this disk takes {disk:.1f} ms (median)\n")
+    print(f"{'':12}{'wall s':>9}{'ratio':>8}{'CPU ms a case':>16}{'ratio':>8}")
+    base_wall = statistics.median(cost.wall_s for cost in costs["floor"])
+    base_cpu = statistics.median(cost.cpu_s for cost in costs["floor"])
+    for name, several in costs.items():
+        wall = statistics.median(cost.wall_s for cost in several)
+        cpu = statistics.median(cost.cpu_s for cost in several)
+        print(
+            f"{name:12}{wall:9.2f}{wall / base_wall:8.2f}"
+            f"{cpu / cases * 1000:16.3f}{cpu / base_cpu:8.2f}"
+        )
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
