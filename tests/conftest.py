@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tui_eval.providers import keys
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -12,6 +14,12 @@ def _no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TUI_EVAL_CONFIG", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test redact what an earlier one registered."""
+    monkeypatch.setattr(keys, "_stand_ins", {})
 
 
 settings.register_profile("unhurried", deadline=None)  # a busy machine is no mistake

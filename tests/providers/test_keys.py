@@ -11,11 +11,6 @@ from tui_eval.providers.keys import (
 )
 
 
-@pytest.fixture(autouse=True)
-def _no_secrets_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_stand_ins", {})
-
-
 def test_a_key_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", " sk-123456789 \n")
     assert resolve("MY_KEY", "target 'x'") == "sk-123456789"
