@@ -1,6 +1,5 @@
 import pytest
 
-from tui_eval.providers import keys
 from tui_eval.providers.keys import (
     MissingKeyError,
     keep_secret,
