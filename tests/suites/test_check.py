@@ -180,7 +180,7 @@ def test_a_suite_whose_filter_leaves_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_bad_data_is_told_as_such(tmp_path: Path) -> None:
     assert refused(tmp_path, TARGET, [{"id": 1}, {"id": 1}]) == [
-        'data.jsonl, line 2: id: the id "1" is there twice'
+        'data.jsonl, line 2: id: the id "1" is there twice, first in data.jsonl, line 1'
     ]
 
 

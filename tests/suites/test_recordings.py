@@ -71,7 +71,7 @@ def test_a_null_output_is_no_recording(tmp_path: Path) -> None:
     ("row", "expected"),
     [
         ({"output": "x"}, 'has no column "id" to find its case by'),
-        ({"id": "a", "output": "again"}, 'case "a" is recorded twice'),
+        ({"id": "a", "output": "again"}, 'case "a" is recorded twice, first in line 1'),
         (
             {"id": "b", "output": "x", "took": -1},
             'column "took" must hold a number of seconds ≥ 0',

@@ -1,11 +1,12 @@
 """A suite's cases as a stream: read, checked, filtered, drawn."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -39,6 +40,15 @@ class Row:
     """The path of the case for those that stand in the suite (`cases[3]`); else empty."""
     fields: JsonObject
 
+    @property
+    def place(self) -> str:
+        """File and line, as messages name them."""
+        return self.file if self.line is None else f"{self.file}, line {self.line}"
+
+
+_Rows: TypeAlias = Callable[[Problems], Iterator[Row]]
+"""Reads all rows, from the first one again with each call; bad ones become problems."""
+
 
 def cases(suite: Suite) -> Iterator[Case]:
     """Give the suite's cases in order, each with what was recorded for it.
@@ -51,7 +61,7 @@ def cases(suite: Suite) -> Iterator[Case]:
             were read; before the first case where there is no data at all.
     """
     problems = Problems()
-    yield from _drawn(suite.dataset, _made(suite, rows(suite, problems), problems))
+    yield from _drawn(suite.dataset, _made(suite, partial(rows, suite), problems))
     problems.settle()
 
 
@@ -89,9 +99,11 @@ def inline_mistakes(suite: Suite, place: Callable[[int], tuple[str, int | None]]
         place: Gives file and line of a case by its index.
     """
     problems = Problems()
-    placed = (
-        Row(*place(index), f"cases[{index}]", fields) for index, fields in enumerate(suite.cases)
-    )
+
+    def placed(_: Problems) -> Iterator[Row]:
+        for index, fields in enumerate(suite.cases):
+            yield Row(*place(index), f"cases[{index}]", fields)
+
     alone = suite.model_copy(update={"targets": ()})
     try:
         for _ in _made(alone, placed, problems):
@@ -101,14 +113,14 @@ def inline_mistakes(suite: Suite, place: Callable[[int], tuple[str, int | None]]
     return problems.mistakes
 
 
-def _made(suite: Suite, rows: Iterable[Row], problems: Problems) -> Iterator[Case]:
+def _made(suite: Suite, rows: _Rows, problems: Problems) -> Iterator[Case]:
     """Make the cases of good rows, as long as there was no bad one; leave out filtered ones."""
     replays = tuple(target for target in suite.targets if isinstance(target, ReplayTarget))
     opener = Folder.of(suite).open
     recordings = Recordings(replays, suite.dataset.path, _folder(suite), problems, opener)
     with closing(recordings):
         reader = _Reader(suite, recordings)
-        for row in rows:
+        for row in rows(problems):
             try:
                 case = reader.case(row.fields)
             except _BadRowError as error:
@@ -116,8 +128,27 @@ def _made(suite: Suite, rows: Iterable[Row], problems: Problems) -> Iterator[Cas
                     path = ".".join(part for part in (row.field, field) if part)
                     problems.add(Mistake(row.file, row.line, path, message, hint))
                 continue
+            except _TwiceError as error:
+                message = f'the id "{error.case_id}" is there twice'
+                first = _first(rows, error.column, error.case_id)
+                if first is not None:
+                    message += f", first in {first.place}"
+                path = ".".join(part for part in (row.field, error.column) if part)
+                problems.add(Mistake(row.file, row.line, path, message))
+                continue
             if case is not None and not problems.mistakes:
                 yield case
+
+
+def _first(rows: _Rows, column: str, case_id: str) -> Row | None:
+    """Find the row an id came with first: reading again costs less than keeping every place."""
+    for row in rows(Problems()):
+        try:
+            if row_id(row.fields, column) == case_id:
+                return row
+        except ValueError:
+            continue
+    return None
 
 
 class _BadRowError(Exception):
@@ -126,6 +157,15 @@ class _BadRowError(Exception):
     def __init__(self, *found: tuple[str, str, str | None]) -> None:
         self.found = found
         super().__init__(found)
+
+
+class _TwiceError(Exception):
+    """A row has the id of an earlier one."""
+
+    def __init__(self, column: str, case_id: str) -> None:
+        self.column = column
+        self.case_id = case_id
+        super().__init__(column, case_id)
 
 
 class _Reader:
@@ -146,6 +186,7 @@ class _Reader:
 
         Raises:
             _BadRowError: when it cannot be one.
+            _TwiceError: when its id is not its own.
         """
         case_id = self._id(fields)
         if self._filter is not None and not self._keeps(fields):
@@ -182,7 +223,7 @@ class _Reader:
             case_id = self._id_of_row(fields)
         key = id_digest(case_id)
         if key in self._seen:
-            raise _BadRowError((column or "id", f'the id "{case_id}" is there twice', None))
+            raise _TwiceError(column or "id", case_id)
         self._seen.add(key)
         return case_id
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from array import array
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -92,19 +93,20 @@ class Recording:
     ) -> None:
         self._rows = Spool()
         self._places: dict[bytes, int] = {}
+        self._lines = array("Q")
         path = Path(target.path)
         name = named_from(folder, path)
         try:
             for line, row in read_rows(path, name, problems, opener):
                 try:
-                    self._add(target, row)
+                    self._add(target, line, row)
                 except ValueError as error:
                     problems.add(Mistake(name, line, "", str(error)))
         except BaseException:
             self.close()
             raise
 
-    def _add(self, target: ReplayTarget, row: JsonObject) -> None:
+    def _add(self, target: ReplayTarget, line: int, row: JsonObject) -> None:
         case_id = row_id(row, target.id)
         if case_id is None:
             raise ValueError(f'has no column "{target.id}" to find its case by')
@@ -113,8 +115,10 @@ class Recording:
             return
         key = id_digest(case_id)
         if key in self._places:
-            raise ValueError(f'case "{case_id}" is recorded twice')
+            first = self._lines[self._places[key]]
+            raise ValueError(f'case "{case_id}" is recorded twice, first in line {first}')
         self._places[key] = self._rows.append(found)
+        self._lines.append(line)
 
     def of(self, case_id: str) -> JsonObject | None:
         """Give what was recorded for a case; None: nothing was."""
