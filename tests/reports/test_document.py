@@ -111,7 +111,14 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         },
         "cost_usd": {"target": 0.004, "judge": None, "total": None},
         "gate": None,
-        "errors": [{"kind": "timeout", "message": "no answer within 300 s", "n": 1}],
+        "errors": [
+            {
+                "kind": "timeout",
+                "message": "no answer within 300 s",
+                "n": 1,
+                "targets": {"gpt": 1},
+            }
+        ],
     }
 
 

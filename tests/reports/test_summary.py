@@ -75,6 +75,38 @@ def test_distinct_errors_are_named_with_their_counts(tmp_path: Path) -> None:
     assert "tui-eval retry capitals-" in text
 
 
+def test_an_error_names_its_targets_where_there_are_several(tmp_path: Path) -> None:
+    other = Told(grade=None, failure=Failure("auth", "the key was refused"))
+    plan = Plan({"a": [ERROR, ERROR, other], "b": [ERROR, Told(), Told()]}, cases(3))
+    text = told(tmp_path, plan)
+    assert "    3 × timeout (a 2, b 1): no answer within 300 s" in text
+    assert "    1 × auth (a): the key was refused" in text
+    alone = told(tmp_path / "alone", Plan({"a": [ERROR]}, cases(1)))
+    assert "    1 × timeout: no answer within 300 s" in alone
+
+
+@pytest.mark.parametrize("width", range(40, 90, 7))
+def test_errors_and_gate_break_only_between_words(tmp_path: Path, width: int) -> None:
+    message = (
+        "models.example: status 503 after 12,345 ms, request id req-0123456789-abcdef, 3.25 of 4"
+    )
+    failed = Told(grade=None, failure=Failure("server_error", message))
+    plan = Plan(
+        {"東京-model": [failed, WRONG], "b": [failed, WRONG]},
+        cases(2),
+        gate={"pass_rate": 0.98765, "max_error_rate": 0.0125},
+    )
+    text = told(tmp_path, plan, width=width)
+    lines = text.splitlines()
+    below = lines[lines.index("2 errors") :]
+    assert all(cell_len(line) <= width for line in below if not line.startswith("tui-eval"))
+    words = " ".join(below).split()
+    for word in (*message.split(), "(東京-model", "0.98765,", "0.0125,"):
+        assert word in words
+    name = next(line for line in lines if "done after" in line).split()[0]
+    assert any(line.startswith(f"tui-eval show {name} --failed") for line in below)
+
+
 def test_an_unfinished_run_is_so_far_and_says_how_to_resume(tmp_path: Path) -> None:
     plan = Plan({"gpt": [Told(), OPEN]}, cases(2), state=RunState.INTERRUPTED)
     text = told(tmp_path, plan)

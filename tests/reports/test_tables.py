@@ -1,6 +1,6 @@
 from rich.cells import cell_len
 
-from tui_eval.reports.tables import Column, Ink, table
+from tui_eval.reports.tables import Column, Ink, folded, table
 
 
 def test_numbers_stand_right_and_names_left_by_the_width_of_what_is_shown() -> None:
@@ -30,3 +30,11 @@ def test_a_wide_table_is_folded_with_its_names_repeated() -> None:
 def test_control_characters_take_no_room_and_do_nothing() -> None:
     lines = table([Column("name", ["a\x1b[2Jb\n"], left=True)], 80, Ink())
     assert lines[1] == "a␛[2Jb⏎"
+
+
+def test_a_line_is_folded_by_the_width_of_what_is_shown() -> None:
+    assert folded("東京 東京 東京", 9) == ["東京 東京", "  東京"]
+    assert folded("    1 × a  b", 8, "        ") == ["    1 ×", "        a", "        b"]
+    assert folded("short", 80) == ["short"]
+    assert folded("x" * 50 + " y", 40) == ["x" * 50, "  y"]
+    assert folded("", 40) == [""]

@@ -134,8 +134,19 @@ def test_outputs_that_were_cut_are_counted_by_column(db: sqlite3.Connection, mad
     assert figures.finishes(db, made.run) == {0: {"length": 1}}
 
 
-def test_errors_are_told_once_with_their_number(db: sqlite3.Connection, made: Staged) -> None:
-    assert figures.errors(db, made.run) == [ErrorRow("timeout", "no answer", 2)]
+def test_errors_are_told_once_with_their_columns_the_most_frequent_first(
+    db: sqlite3.Connection,
+) -> None:
+    made = staged(db, 3, columns=2)
+    timeout, auth = Failure("timeout", "no answer"), Failure("auth", "no answer")
+    do(db, lambda tx: record.fail_trial(tx, made.trials[0], auth))
+    do(db, lambda tx: [record.fail_trial(tx, made.trials[place], timeout) for place in (1, 2, 3)])
+    errors = figures.errors(db, made.run)
+    assert errors == [
+        ErrorRow("timeout", "no answer", {1: 2, 0: 1}),
+        ErrorRow("auth", "no answer", {0: 1}),
+    ]
+    assert [error.n for error in errors] == [3, 1]
 
 
 def test_lines_of_all_pages_are_the_whole_run(

@@ -80,7 +80,16 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     whole["cost_usd"] = {"target": _money(counts.cost_usd), "judge": None, "total": None}
     whole["gate"] = _gate(of)
     whole["errors"] = [
-        {"kind": error.kind, "message": error.message, "n": error.n}
+        {
+            "kind": error.kind,
+            "message": error.message,
+            "n": error.n,
+            "targets": {
+                column.column.name: error.by_column[column.column.index]
+                for column in of.columns
+                if column.column.index in error.by_column
+            },
+        }
         for error in of.errors[:_ERRORS]
     ]
     return whole

@@ -1,17 +1,19 @@
 """What a run came to, as text for a person."""
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results
-from tui_eval.reports.tables import Column, Ink, table
+from tui_eval.reports.tables import Column, Ink, folded, table
 from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, seconds
+from tui_eval.store.figures import ErrorRow
 from tui_eval.suites.spec.run import RunSettings
 
 _ERRORS_SHOWN = 5
 _LONGEST_ERROR = 300
+_ERROR_INDENT = " " * 8
+"""As far as the number of an error and its sign reach."""
 _LASTING = ("template", "no_recording")
 """Errors that the run's frozen copy of the suite has in it: asking again changes nothing."""
 
@@ -33,21 +35,16 @@ def summary(of: Results, *, width: int, ink: Ink, groups: bool = False) -> str:
             *_reduced(of.suite.run, column, len(of.columns) > 1),
             *_left_out(column, len(of.columns) > 1),
         ):
-            lines += _folded(said, width)
+            lines += folded(said, width)
     for said in _unjudged(of):
-        lines += _folded(said, width)
+        lines += folded(said, width)
     if groups:
         lines += _scorers(of, width, ink)
         lines += _tags(of, width, ink)
-    lines += _errors(of, ink)
-    lines += _gate(of, ink)
-    lines += _next(of)
+    lines += _errors(of, width, ink)
+    lines += _gate(of, width, ink)
+    lines += _next(of, width)
     return "\n".join(lines)
-
-
-def _folded(text: str, width: int) -> list[str]:
-    """Break a line where words end, so that no terminal breaks it within a number."""
-    return wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _head(of: Results, width: int, ink: Ink) -> str:
@@ -62,10 +59,10 @@ def _head(of: Results, width: int, ink: Ink) -> str:
     if counts.retries:
         parts.append(many(counts.retries, "further attempt"))
     name = visible_line(run.name)
-    head = "\n".join(_folded(f"{name}  {' · '.join(parts)}", width))
+    head = "\n".join(folded(f"{name}  {' · '.join(parts)}", width))
     head = head.replace(name, ink.bold(name), 1)
     reason = _stopped_by(of)
-    return head if reason is None else f"{head}\n{visible_line(reason, 400)}"
+    return head if reason is None else "\n".join([head, *folded(visible_line(reason, 400), width)])
 
 
 def _stopped_by(of: Results) -> str | None:
@@ -203,7 +200,7 @@ def _tags(of: Results, width: int, ink: Ink) -> list[str]:
     return ["", *table(columns, width, ink)]
 
 
-def _errors(of: Results, ink: Ink) -> list[str]:
+def _errors(of: Results, width: int, ink: Ink) -> list[str]:
     if not of.errors:
         return []
     lines = ["", ink.bold(many(of.counts.error, "error"))]
@@ -211,26 +208,37 @@ def _errors(of: Results, ink: Ink) -> list[str]:
         said = visible_line(error.message, _LONGEST_ERROR)
         if error.message == _stopped_by(of):
             said = "what stopped it, see above"
-        lines.append(f"{error.n:>5,} × {visible_line(error.kind)}: {said}")
+        line = f"{error.n:>5,} × {visible_line(error.kind)}{_whose(of, error)}: {said}"
+        lines += folded(line, width, _ERROR_INDENT)
     more = of.errors[_ERRORS_SHOWN:]
     if more:
         lines.append(f"{sum(error.n for error in more):>5,} × {many(len(more), 'other message')}")
     return lines
 
 
-def _gate(of: Results, ink: Ink) -> list[str]:
+def _whose(of: Results, error: ErrorRow) -> str:
+    """Say which targets have an error, where the run has several; and how often, where several."""
+    if len(of.columns) < 2:
+        return ""
+    names = {column.column.index: visible_line(column.column.name) for column in of.columns}
+    there = {names[col]: n for col, n in sorted(error.by_column.items())}
+    if len(there) == 1:
+        return f" ({', '.join(there)})"
+    return f" ({', '.join(f'{name} {n:,}' for name, n in there.items())})"
+
+
+def _gate(of: Results, width: int, ink: Ink) -> list[str]:
     if of.missed is None:
         return []
     if not of.missed:
         return ["", ink.good("the gate holds")]
-    return [
-        "",
-        ink.bad("the gate does not hold"),
-        *(f"  {visible_line(str(missed))}" for missed in of.missed),
-    ]
+    lines = ["", ink.bad("the gate does not hold")]
+    for missed in of.missed:
+        lines += folded(f"  {visible_line(str(missed))}", width, "    ")
+    return lines
 
 
-def _next(of: Results) -> list[str]:
+def _next(of: Results, width: int) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
     hints = []
@@ -243,4 +251,9 @@ def _next(of: Results) -> list[str]:
     if not hints:
         return []
     widest = max(len(command) for command, _ in hints)
-    return ["", *(f"{command:<{widest}}  {why}" for command, why in hints)]
+    lines = [""]
+    for command, why in hints:
+        line = f"{command:<{widest}}  {why}"
+        # a command that is to be copied stays in one piece
+        lines += [line] if len(line) <= width else [command, f"  {why}"]
+    return lines

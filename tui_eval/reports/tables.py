@@ -1,5 +1,6 @@
 """Plain text in columns, by the width of what is shown, and a little colour where it is wanted."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,27 @@ class Column:
             return set_cell_size(text, width - 1) + "…"
         padding = " " * (width - cell_len(text))
         return text + padding if self.left else padding + text
+
+
+def folded(text: str, width: int, indent: str = "  ") -> list[str]:
+    """Break a line where words end, so that no terminal breaks it within a number or a name.
+
+    A word that is longer than a line stays whole.
+
+    Args:
+        text: The line; what it is made of must be safe already.
+        width: Cells of a line.
+        indent: Before each line but the first.
+    """
+    lines = [""]
+    fresh = True
+    for word in re.findall(r" *[^ ]+", text):
+        if fresh or cell_len(lines[-1] + word) <= width:
+            lines[-1] += word
+        else:
+            lines.append(indent + word.lstrip())
+        fresh = False
+    return lines
 
 
 def table(columns: Sequence[Column], width: int, ink: Ink) -> list[str]:

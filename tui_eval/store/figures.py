@@ -5,7 +5,7 @@ Several of these belong together in one moment: see `moment`.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +69,13 @@ class ErrorRow:
 
     kind: str
     message: str
-    n: int
+    by_column: Mapping[int, int]
+    """How many trials of each column, by the column's index; columns without are not in it."""
+
+    @property
+    def n(self) -> int:
+        """How many trials."""
+        return sum(self.by_column.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +213,15 @@ def finishes(db: sqlite3.Connection, run_id: int) -> dict[int, dict[str, int]]:
 
 def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
     """Give the distinct errors of a run's trials, the most frequent first."""
-    rows = db.execute(
-        "SELECT ifnull(error_kind, ''), ifnull(error_message, ''), count(*) FROM trials "
-        "WHERE run = ? AND state = 'error' GROUP BY 1, 2 ORDER BY 3 DESC, min(place)",
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    for kind, message, col, n in db.execute(
+        "SELECT ifnull(error_kind, ''), ifnull(error_message, ''), col, count(*) FROM trials "
+        "WHERE run = ? AND state = 'error' GROUP BY 1, 2, 3 ORDER BY min(place)",
         (run_id,),
-    )
-    return [ErrorRow(kind, unpack_text(message), n) for kind, message, n in rows]
+    ):
+        found.setdefault((kind, unpack_text(message)), {})[col] = n
+    rows = [ErrorRow(kind, message, by_column) for (kind, message), by_column in found.items()]
+    return sorted(rows, key=lambda row: -row.n)
 
 
 def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
