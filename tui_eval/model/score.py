@@ -41,8 +41,8 @@ class Score:
     """False: reported beside the verdict, never part of it."""
     source: str = "code"
     """`code`, `judge` or `human`."""
-    key: bytes | None = None
-    """The score key; None for a grade given by hand."""
+    cached: bool = False
+    """A judge's, made wholly of findings that the store had already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
             columns=columns,
             errors=figures.errors(db, run_id),
             judge_calls=figures.judge_calls(db, run_id),
-            judge_items=figures.judged_scores(db, run_id),
+            judge_items=figures.judged_items(db, run_id),
             cached_scores=figures.copied_scores(db, run_id),
             missed=missed,
         )

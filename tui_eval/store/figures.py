@@ -225,10 +225,10 @@ def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
 
 
 def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the scores that count and were copied from another trial."""
+    """Count the scores that count and that judges gave before, to another trial."""
     row = db.execute(
         "SELECT count(*) FROM trials t JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ? AND s.current = 1 AND s.origin IS NOT NULL",
+        "WHERE t.run = ? AND s.current = 1 AND s.cached = 1",
         (run_id,),
     ).fetchone()
     return int(row[0])
@@ -240,12 +240,10 @@ def judge_calls(db: sqlite3.Connection, run_id: int) -> int:
     return int(row[0])
 
 
-def judged_scores(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the scores that judges gave in this run, each time one was given."""
+def judged_items(db: sqlite3.Connection, run_id: int) -> int:
+    """Count the outputs that judges were sent, each as often as it was sent."""
     row = db.execute(
-        "SELECT count(*) FROM trials t JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ? AND s.judge_call IS NOT NULL AND s.origin IS NULL",
-        (run_id,),
+        "SELECT ifnull(sum(items), 0) FROM judge_calls WHERE run = ?", (run_id,)
     ).fetchone()
     return int(row[0])
 

@@ -169,7 +169,7 @@ def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> N
         grade = score.grade
         tx.db.execute(
             "INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, "
-            "weight, required, score_key, current, at) "
+            "weight, required, cached, current, at) "
             "SELECT id, output, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM trials WHERE id = ?",
             (
                 score.scorer,
@@ -180,7 +180,7 @@ def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> N
                 score.source,
                 score.weight,
                 score.required,
-                score.key,
+                score.cached,
                 current,
                 tx.now,
                 trial,
@@ -196,6 +196,18 @@ def settle(tx: Tx, trial: int, tally: Tally) -> bool:
         _SCORING,
         "verdict = ?, score = ?, error_kind = NULL, error_message = NULL",
         (tally.verdict, tally.score),
+    )
+
+
+def await_judge(tx: Tx, trial: int, why: str) -> bool:
+    """Say what a trial that is being scored still waits for; False where it is not scored."""
+    return (
+        tx.db.execute(
+            "UPDATE trials SET waiting = ?, waiting_until = NULL, change = ? "
+            "WHERE id = ? AND state = 'scoring'",
+            (pack(why), tx.change, trial),
+        ).rowcount
+        == 1
     )
 
 
@@ -233,10 +245,19 @@ def retry(tx: Tx, trial: int) -> bool:
     return moved
 
 
-def rescore(tx: Tx, trial: int, scorers: Sequence[str] = ()) -> bool:
+def rescore(
+    tx: Tx, trial: int, scorers: Sequence[str] = (), *, keep_findings: bool = False
+) -> bool:
     """Take a settled trial that has an output back to scoring.
 
     The scores of the scorers named (none: of all) satisfy no key any more; a person's stay.
+
+    Args:
+        tx: The transaction.
+        trial: The trial.
+        scorers: The names of the scorers; none: all.
+        keep_findings: Whether what judges said wholly still counts, so that they are asked only
+            for what is missing. Otherwise they are asked anew.
 
     Returns:
         False where it is not settled or has no output.
@@ -257,6 +278,14 @@ def rescore(tx: Tx, trial: int, scorers: Sequence[str] = ()) -> bool:
             "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))",
             (trial, dump(list(scorers))),
         )
+        if not keep_findings:
+            # by key: an equal question that another trial asked would answer this one
+            tx.db.execute(
+                "UPDATE findings SET superseded = 1 WHERE superseded = 0 AND score_key IN "
+                "(SELECT score_key FROM findings WHERE trial = ?1 AND superseded = 0 "
+                "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2))))",
+                (trial, dump(list(scorers))),
+            )
     return moved
 
 
@@ -269,4 +298,7 @@ def _supersede_scores(tx: Tx, trial: int) -> None:
     # also a person's: it was given to the output that is being replaced
     tx.db.execute(
         "UPDATE scores SET superseded = 1, current = 0 WHERE trial = ? AND superseded = 0", (trial,)
+    )
+    tx.db.execute(
+        "UPDATE findings SET superseded = 1 WHERE trial = ? AND superseded = 0", (trial,)
     )

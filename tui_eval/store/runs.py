@@ -213,6 +213,7 @@ def recover(tx: Tx, run: int) -> int:
         "AND (SELECT run FROM trials WHERE id = trial) = ?",
         (run,),
     )
+    tx.db.execute("UPDATE judge_calls SET state = 'lost' WHERE run = ? AND state = 'sent'", (run,))
     return tx.db.execute(
         "UPDATE trials SET state = 'queued', since = ?, change = ?, waiting = NULL, "
         "waiting_until = NULL WHERE run = ? AND state = 'running'",

@@ -187,27 +187,27 @@ CREATE TABLE scores (
     source TEXT NOT NULL,               -- code, judge, human
     weight REAL NOT NULL,
     required INTEGER NOT NULL,
-    score_key BLOB,                     -- NULL where asking again costs nothing
-    origin INTEGER,                     -- the score this one was copied from
-    judge_call INTEGER,
+    cached INTEGER NOT NULL DEFAULT 0,  -- a judge's, made of findings that other trials had
     current INTEGER NOT NULL DEFAULT 1, -- the one that counts among its trial's of its scorer
     superseded INTEGER NOT NULL DEFAULT 0,
     withdrawn_at REAL,
     at REAL NOT NULL
 );
 CREATE INDEX scores_trial ON scores (trial, id);
-CREATE INDEX scores_key ON scores (score_key) WHERE score_key IS NOT NULL AND superseded = 0;
 
-CREATE TABLE judge_calls (
+CREATE TABLE judge_calls (              -- one request to a judge, whole
     id INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,
     scorer TEXT NOT NULL,
     judge TEXT NOT NULL,
     model TEXT,
-    number INTEGER NOT NULL,            -- 1, and more for what repair asks again
-    request TEXT NOT NULL,              -- JSON, whole
+    purpose TEXT NOT NULL,              -- grade, audit, gold
+    round TEXT NOT NULL,                -- first, or how repair came to ask again
+    try INTEGER NOT NULL,               -- from 1; more after faults on the wire
+    items INTEGER NOT NULL,
+    request TEXT NOT NULL,              -- JSON
     reply TEXT,
-    made TEXT,                          -- JSON: what was read out of the reply
+    finish_reason TEXT,
     state TEXT NOT NULL,                -- sent, answered, failed, cancelled, lost
     sent_at REAL NOT NULL,
     call_s REAL,
@@ -218,6 +218,38 @@ CREATE TABLE judge_calls (
     cost_usd REAL
 );
 CREATE INDEX judge_calls_run ON judge_calls (run, id);
+CREATE INDEX judge_calls_sent ON judge_calls (run) WHERE state = 'sent';
+
+CREATE TABLE judge_items (              -- what was asked in a judge call, in its order
+    call INTEGER NOT NULL,
+    position INTEGER NOT NULL,          -- from 0
+    trial INTEGER,                      -- NULL: not of a trial, as gold
+    repeat INTEGER NOT NULL,
+    problem TEXT,                       -- why it was not graded, or not wholly
+    PRIMARY KEY (call, position)
+) WITHOUT ROWID;
+CREATE INDEX judge_items_trial ON judge_items (trial);
+
+CREATE TABLE findings (                 -- what one judge said of one output, once
+    id INTEGER PRIMARY KEY,
+    trial INTEGER,                      -- NULL: not of a trial, as gold
+    output INTEGER,
+    scorer TEXT NOT NULL,
+    judge TEXT NOT NULL,
+    purpose TEXT NOT NULL,              -- grade, audit, gold
+    repeat INTEGER NOT NULL,
+    numbers TEXT NOT NULL,              -- JSON: the requirements or criteria asked; [0]: the whole
+    score_key BLOB NOT NULL,
+    made TEXT NOT NULL,                 -- JSON: the parts that were read
+    problem TEXT,                       -- why it is not whole; NULL: it is
+    call INTEGER,                       -- the last judge call about it; NULL: copied
+    position INTEGER,                   -- its place in that call
+    origin INTEGER,                     -- the finding it was copied from
+    superseded INTEGER NOT NULL DEFAULT 0,
+    at REAL NOT NULL
+);
+CREATE INDEX findings_trial ON findings (trial, id);
+CREATE INDEX findings_key ON findings (score_key) WHERE superseded = 0 AND problem IS NULL;
 
 CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
