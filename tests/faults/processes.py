@@ -60,6 +60,9 @@ class Command:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             preexec_fn=before,
+            # a group of its own with a parent outside it: in an orphaned group the system drops
+            # SIGTSTP, and tests may themselves run in one
+            process_group=0,
             limit=1 << 24,
         )
         return cls(process)

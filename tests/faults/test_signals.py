@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.engine.harness import Bench, suite
@@ -75,6 +76,7 @@ async def test_a_stopped_process_goes_on_where_it_was(bench: Bench) -> None:
         command = await resume(bench, run, "--json")
         await until(lambda: server.requests >= 8)
         command.signal(signal.SIGTSTP)
+        await until(lambda: psutil.Process(command.process.pid).status() == psutil.STATUS_STOPPED)
         await until(lambda: server.in_flight == 0)
         held = server.requests
         await asyncio.sleep(0.3)
