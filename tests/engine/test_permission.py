@@ -1,6 +1,5 @@
 """Whether a run may be worked on, and what its engine imports."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +103,6 @@ async def test_an_engine_leaves_a_run_it_does_not_trust_as_it_is(
     assert row.reason == "the run is not trusted to send MY_KEY to host me.example"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_engine_imports_nothing_from_the_folder_it_is_started_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,9 +115,7 @@ def test_an_engine_imports_nothing_from_the_folder_it_is_started_in(
     monkeypatch.chdir(strange)
     with reading(store) as db:
         name = reader.run(db, run).name
-    pid = spawn(store, name)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, log_file(store, name).read_text()
+    assert spawn(store, name).wait() == 0, log_file(store, name).read_text()
     assert not (strange / "ran").exists()
     with reading(store) as db:
         assert reader.run(db, run).state is RunState.DONE

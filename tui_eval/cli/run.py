@@ -189,7 +189,6 @@ def _warn_of_company(store: Path, suite: "Suite", settings: "Settings") -> None:
 
 def _leave_running(store: Path, run_id: int) -> int:
     """Start an engine of its own for a run; print the run's name once all its trials are there."""
-    import os
     import time
 
     from tui_eval.engine import launch
@@ -201,14 +200,14 @@ def _leave_running(store: Path, run_id: int) -> int:
     try:
         name = reader.run(db, run_id).name
         log = launch.log_file(store, name)
-        pid = launch.spawn(store, name)
+        engine = launch.spawn(store, name)
         ended = False
         while not reader.run(db, run_id).staged:
             if ended:
                 streams.tell(f"error: the run's engine has ended; its log is {log}")
                 return INCOMPLETE
             time.sleep(0.05)
-            ended = os.waitpid(pid, os.WNOHANG)[0] == pid
+            ended = engine.poll() is not None
     except UnknownRunError:  # its data has mistakes: the engine has said so in its log
         streams.tell(log.read_text(encoding="utf-8", errors="replace"))
         return NOT_STARTED

@@ -1,19 +1,30 @@
 """Making a run, and starting an engine of its own for it."""
 
+import logging
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
+import threading
+from functools import partial
 from pathlib import Path
 
 import tui_eval
 from tui_eval.engine.permission import permitted
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.store import runs
+from tui_eval.model.states import RunState
+from tui_eval.store import lease, reader, requests, runs
 from tui_eval.store.connection import open_writable
+from tui_eval.store.errors import StoreError, UnknownRunError
+from tui_eval.store.requests import Outcome
+from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
 from tui_eval.suites.consent import engine_environment
 from tui_eval.suites.spec import Suite
+
+log = logging.getLogger(__name__)
 
 
 def create(
@@ -63,15 +74,19 @@ def problems(suite: Suite, settings: Settings) -> list[str]:
     return Session(suite, settings).problems()
 
 
-def spawn(store: Path, run_name: str) -> int:
-    """Start an engine for a run as a process of its own; give its process id.
+def spawn(store: Path, run_name: str) -> "subprocess.Popen[bytes]":
+    """Start an engine for a run as a process of its own.
 
     It has a session of its own, so that closing the terminal does not end it, no standard input,
-    and a log file beside the store.
+    and a log file beside the store. While this process lives it is waited for, and where it ends
+    without a word the run says so.
+
+    Returns:
+        The process: `poll()` tells one that has ended from one that lives.
     """
-    log = log_file(store, run_name)
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as out:
+    file = log_file(store, run_name)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as out:
         process = subprocess.Popen(  # noqa: S603 - our own program, arguments as a list
             # -P: nothing is imported from the folder one happens to be in
             [sys.executable, "-P", "-m", "tui_eval", "engine", run_name, "--store", str(store)],
@@ -82,7 +97,46 @@ def spawn(store: Path, run_name: str) -> int:
             env={**os.environ, **engine_environment(), "PYTHONPATH": _import_path()},
             close_fds=True,
         )
-    return process.pid
+    threading.Thread(
+        target=_see_off,
+        args=(process, store, run_name),
+        name=f"waits for engine {process.pid}",
+        daemon=True,
+    ).start()
+    return process
+
+
+def _see_off(process: "subprocess.Popen[bytes]", store: Path, run_name: str) -> None:
+    """Wait for an engine, so that no zombie is left, and write down an end it could not tell of."""
+    code = process.wait()
+    if code == 0 or not store.exists():
+        return
+    how = f"exit code {code}" if code > 0 else f"signal {-code}, {signal.strsignal(-code)}"
+    why = f"its engine has ended ({how}); its log is {log_file(store, run_name)}"
+    try:
+        db = open_writable(store)
+        try:
+            transact(db, partial(_close, name=run_name, why=why))
+        finally:
+            db.close()
+    except UnknownRunError:
+        return  # its data had mistakes: it was forgotten
+    except (StoreError, sqlite3.Error) as error:
+        log.warning("run %s: %s, and it cannot be written down: %s", run_name, why, error)
+
+
+def _close(tx: Tx, name: str, why: str) -> None:
+    """Leave a run resumable, and nobody waiting, where no engine works on it any more."""
+    run = reader.run_named(tx.db, name)
+    if run.live:
+        return
+    for request in reader.requests(tx.db, run.id):
+        requests.answer(tx, request.id, Outcome.CLOSED, why)
+    if not run.state.settled:
+        runs.recover(tx, run.id)
+        runs.move(tx, run.id, RunState.INTERRUPTED, reason=why, stopped_by="engine")
+        runs.end(tx, run.id)
+        lease.release(tx, run.id)
 
 
 def _import_path() -> str:
