@@ -226,8 +226,7 @@ def test_figures_of_a_settled_run_have_rates_with_intervals(store: Path) -> None
     )
     with reading(store) as db:
         found = count_figures(db, made.run)
-    assert found.rates is not None
-    assert found.rates[0].pass_rate == pytest.approx(0.7)
+    assert found.rates[0].rate == pytest.approx(0.7)
     assert found.rates[0].interval is not None
     assert found.failing == (("exact", 3),)
 
@@ -238,8 +237,7 @@ async def test_rates_of_epochs_are_those_of_the_reports(store: Path) -> None:
     with reading(store) as db:
         found = count_figures(db, run_id)
         reported = rates(db, run_id, suite.run).columns[0]
-    assert found.rates is not None
-    assert found.rates[0].pass_rate == reported.pass_rate
+    assert found.rates[0].rate == reported.pass_rate
     assert found.rates[0].interval == reported.interval
 
 
@@ -249,8 +247,7 @@ async def test_rates_without_epochs_are_those_of_the_reports_too(store: Path) ->
     with reading(store) as db:
         found = count_figures(db, run_id)
         reported = rates(db, run_id, suite.run).columns[0]
-    assert found.rates is not None
-    assert found.rates[0].pass_rate == pytest.approx(reported.pass_rate)
+    assert found.rates[0].rate == pytest.approx(reported.pass_rate)
     assert found.rates[0].interval == pytest.approx(reported.interval)
 
 

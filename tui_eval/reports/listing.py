@@ -1,19 +1,17 @@
 """The runs of a store, one line each."""
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
 from tui_eval.model.states import RunState
-from tui_eval.reports.rates import rates
+from tui_eval.reports.passing import passing
 from tui_eval.reports.results import standing
 from tui_eval.reports.tables import Column, Ink, table
 from tui_eval.reports.wording import clock, money, percent
 from tui_eval.store import reader
 from tui_eval.store.board import board
 from tui_eval.store.rows import RunRow
-from tui_eval.suites.spec.run import RunSettings
 
 
 def listing(
@@ -21,8 +19,7 @@ def listing(
 ) -> list[str]:
     """Give the lines of a list of runs.
 
-    The rates are those of each run's document, one for each target: the trials of the runs that
-    are listed are gone through, those of others are not.
+    The rates are those of each run's document, one for each target.
 
     Args:
         db: The connection.
@@ -57,20 +54,15 @@ def _state(row: RunRow) -> str:
 
 
 def _passes(db: sqlite3.Connection, row: RunRow) -> str:
-    by_column = rates(db, row.id, _rules(db, row)).columns
+    by_column = passing(db, row.id)
     names = {column.index: column.name for column in reader.columns(db, row.id)}
     shown = ", ".join(
-        percent(of.pass_rate) if len(by_column) == 1 else f"{names[col]} {percent(of.pass_rate)}"
+        percent(of.rate) if len(by_column) == 1 else f"{names[col]} {percent(of.rate)}"
         for col, of in by_column.items()
     )
-    so_far = any(of.open for of in by_column.values()) and any(of.n for of in by_column.values())
+    open_ones = [of for of in by_column.values() if of.open]
+    so_far = open_ones and any(of.rate is not None for of in by_column.values())
     return f"{shown} so far" if so_far else shown
-
-
-def _rules(db: sqlite3.Connection, row: RunRow) -> RunSettings:
-    """Give the run settings of a run's suite, and read no more of it than them."""
-    frozen = json.loads(reader.spec(db, row.id))
-    return RunSettings.model_validate(frozen.get("run", {}))
 
 
 def _when(created_at: float) -> str:

@@ -7,9 +7,10 @@ value (`reduce_passes`), because its repeats are not independent of each other.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb, sqrt
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from tui_eval.suites.spec.run import Reduce
+if TYPE_CHECKING:
+    from tui_eval.suites.spec.run import Reduce
 
 Z95 = 1.959963984540054
 """The standard normal quantile of 0.975."""
@@ -17,7 +18,7 @@ Z95 = 1.959963984540054
 Interval: TypeAlias = tuple[float, float]
 
 
-def reduce_passes(passed: int, n: int, how: Reduce) -> float | None:
+def reduce_passes(passed: int, n: int, how: "Reduce") -> float | None:
     """Make one value of a case's graded epochs.
 
     pass@k is the chance that at least one of k draws without replacement passes,

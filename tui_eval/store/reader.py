@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_eval.model.case import Case
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output, Usage
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
@@ -101,6 +102,30 @@ def spec(db: sqlite3.Connection, run_id: int) -> str:
     if row is None:
         raise UnknownRunError(f"run {run_id} is not in this store")
     return str(row[0])
+
+
+def rules(db: sqlite3.Connection, run_id: int) -> JsonObject:
+    """Give the `[run]` table of a run's frozen suite, and read no more of it.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    row = db.execute("SELECT json_extract(spec, '$.run') FROM runs WHERE id = ?", (run_id,))
+    found = row.fetchone()
+    if found is None:
+        raise UnknownRunError(f"run {run_id} is not in this store")
+    kept: JsonObject = json.loads(found[0]) if found[0] else {}
+    return kept
+
+
+def last_change(db: sqlite3.Connection, run_id: int) -> int:
+    """Give the number of the last change of a run or of any of its trials; 0: there is none."""
+    row = db.execute(
+        "SELECT max(ifnull((SELECT change FROM runs WHERE id = ?1), 0), "
+        "ifnull((SELECT max(change) FROM trials WHERE run = ?1), 0))",
+        (run_id,),
+    ).fetchone()
+    return int(row[0])
 
 
 def columns(db: sqlite3.Connection, run_id: int) -> list[ColumnRow]:

@@ -1,13 +1,13 @@
 """What the Run screen knows of its run: read when the store changed, no oftener than shown."""
 
 import asyncio
-import json
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.states import RunState
+from tui_eval.reports.passing import Passing, passing
 from tui_eval.store import board, browse, figures, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
@@ -49,14 +49,6 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """What a settled column comes to."""
-
-    pass_rate: float | None
-    interval: tuple[float, float] | None
-
-
-@dataclass(frozen=True, slots=True)
 class Figures:
     """What takes a pass over the trials to know."""
 
@@ -67,8 +59,8 @@ class Figures:
     failing: tuple[tuple[str, int], ...]
     errors: tuple[tuple[str, int], ...]
     backing_off: int
-    rates: dict[int, Rate] | None
-    """By column, as reports have them; None while trials are open."""
+    rates: dict[int, Passing]
+    """By column, as reports have them."""
     history: tuple[int, ...]
     """Trials settled in each of equal parts of the run's time; empty while it is live."""
 
@@ -159,7 +151,6 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
     """Count what takes a pass over the trials."""
     run = reader.run(db, run_id)
     total, by_column = board.board(db, run_id)
-    settled = run.staged and total.settled == total.total
     cut = {
         column: reasons["length"]
         for column, reasons in figures.finishes(db, run_id).items()
@@ -172,43 +163,8 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         failing=tuple(browse.failing(db, run_id)),
         errors=tuple(browse.error_kinds(db, run_id)),
         backing_off=browse.backing_off(db, run_id) if total.running else 0,
-        rates=_rates(db, run_id, by_column) if settled else None,
+        rates=passing(db, run_id),
         history=()
         if run.state is RunState.RUNNING
         else browse.settled_over_time(db, run_id, _BUCKETS),
     )
-
-
-def _plain_rate(counts: Counts) -> Rate:
-    from tui_eval.reports.statistics import wilson
-
-    rate = counts.pass_rate
-    bounds = None if rate is None else wilson(rate, counts.graded)
-    return Rate(rate, bounds)
-
-
-def _rates(
-    db: sqlite3.Connection, run_id: int, by_column: Mapping[int, Counts]
-) -> dict[int, Rate] | None:
-    # imported late: the suite's format is slow to load, and the first picture needs none of it
-    from pydantic import ValidationError
-
-    from tui_eval.reports.rates import rates
-    from tui_eval.suites.spec import RunSettings
-
-    # only this table of the frozen suite: its cases may be many
-    try:
-        rules = RunSettings.model_validate(json.loads(reader.spec(db, run_id)).get("run", {}))
-    except ValidationError:
-        return None  # a run of a version that knew more: its rules are not ours to guess
-    if (
-        browse.epochs(db, run_id) == 1
-        and rules.errors == "leave_out"
-        and not browse.weighted(db, run_id)
-    ):
-        # the same as below, without a look at every trial
-        return {column: _plain_rate(counts) for column, counts in by_column.items()}
-    return {
-        column: Rate(found.pass_rate, found.interval)
-        for column, found in rates(db, run_id, rules).columns.items()
-    }

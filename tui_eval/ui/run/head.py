@@ -219,13 +219,14 @@ def _rate(
     column: int, counts: Counts, run: Snapshot, figures: Figures | None
 ) -> tuple[float | None, str]:
     """Give a rate and what stands beside it: an interval, or that it is not the last word."""
-    open_trials = counts.total - counts.settled
-    if open_trials or not run.run.staged:
-        return counts.pass_rate, "so far" if counts.graded else ""
-    if figures is not None and figures.rates is not None and column in figures.rates:
-        found = figures.rates[column]
-        return found.pass_rate, interval(found.interval) if found.interval else ""
-    return counts.pass_rate, ""
+    found = figures.rates.get(column) if figures is not None else None
+    # counts are newer than figures, but know nothing of epochs and weights
+    rate = counts.pass_rate if found is None or found.counted else found.rate
+    if counts.settled < counts.total or not run.run.staged:
+        return rate, "so far" if counts.graded else ""
+    if found is None or found.interval is None:
+        return rate, ""
+    return rate, interval(found.interval)
 
 
 def filter_words(

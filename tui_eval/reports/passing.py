@@ -1,0 +1,82 @@
+"""What of a run passes, as every list, head and report says it; cheap wherever that can be.
+
+Rates are over cases. Where each case was asked once and weighs the same, a case is a trial, and the
+counts that the store keeps of them are enough: no trial is looked at, however many there are.
+"""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from tui_eval.model.json import JsonObject
+from tui_eval.reports.statistics import wilson
+from tui_eval.store import browse, reader
+from tui_eval.store.board import Counts, board
+
+_OF_ONE = frozenset({"mean", "max", "majority"})
+"""Reductions that leave a single epoch what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """What a column comes to."""
+
+    rate: float | None
+    """Of the cases that can be rated; None: nothing to say."""
+    interval: tuple[float, float] | None
+    """95%; None while trials are open, or where nothing can be said."""
+    open: bool
+    """Whether it may still change by itself."""
+    counted: bool = False
+    """Whether the rate is what `Counts.pass_rate` says: newer counts then give a newer rate."""
+
+
+def passing(db: sqlite3.Connection, run_id: int) -> dict[int, Passing]:
+    """Give what each column of a run comes to, by the column's index.
+
+    The same as `reports.rates` says of it. A run of a version that had rules this one does not know
+    has no rates: they are not ours to guess.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    rules = reader.rules(db, run_id)
+    _, by_column = board(db, run_id)
+    if _a_case_is_a_trial(db, run_id, rules):
+        fails = rules.get("errors") == "fail"
+        return {column: _counted(of, fails) for column, of in sorted(by_column.items())}
+    return _reduced(db, run_id, rules)
+
+
+def _a_case_is_a_trial(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> bool:
+    return (
+        rules.get("reduce", "mean") in _OF_ONE
+        and rules.get("errors", "leave_out") in ("leave_out", "fail")
+        and browse.epochs(db, run_id) <= 1
+        and not browse.weighted(db, run_id)
+    )
+
+
+def _counted(of: Counts, errors_fail: bool) -> Passing:
+    n = of.graded + (of.error if errors_fail else 0)
+    rate = of.passed / n if n else None
+    settled = of.settled == of.total
+    interval = wilson(rate, n) if rate is not None and settled else None
+    return Passing(rate, interval, not settled, counted=not errors_fail)
+
+
+def _reduced(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> dict[int, Passing]:
+    # imported late: the suite's format is slow to load, and most runs need none of it
+    from pydantic import ValidationError
+
+    from tui_eval.reports.rates import rates
+    from tui_eval.suites.spec.run import RunSettings
+
+    try:
+        known = RunSettings.model_validate_json(json.dumps(rules))
+    except ValidationError:
+        return {}
+    return {
+        column: Passing(of.pass_rate, of.interval, of.open > 0)
+        for column, of in rates(db, run_id, known).columns.items()
+    }
