@@ -6,15 +6,14 @@ from functools import partial
 
 from tui_eval.engine import steering
 from tui_eval.engine.crew import Crew
-from tui_eval.engine.session import Session
+from tui_eval.engine.manning import Manning
 from tui_eval.engine.steering import Answer
+from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import reader, requests, runs
-from tui_eval.store.connection import Connection
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.writer import Writer
 
 _PORTION = 200
 """Trials that are moved in one transaction; others' facts come in between."""
@@ -29,32 +28,27 @@ class Desk:
 
     def __init__(
         self,
-        run: int,
-        reading: Connection,
-        writer: Writer,
+        manning: Manning,
         crew: Crew,
         stop: Callable[[RunState], None],
         stopping: Callable[[], bool],
-        session: Session,
     ) -> None:
         """Open a desk.
 
         Args:
-            run: The run.
-            reading: A read-only connection.
-            writer: Where answers go.
+            manning: What requests may change: scorers, judges, caps.
             crew: Whom to tell.
             stop: Stops the engine; told the run's state to leave behind.
             stopping: Says whether the engine is on its way out.
-            session: What requests may change: scorers, caps.
         """
-        self._run = run
-        self._reading = reading
-        self._writer = writer
+        self._run = manning.run
+        self._reading = manning.reading
+        self._writer = manning.writer
+        self._manning = manning
+        self._session = manning.session
         self._crew = crew
         self._stop = stop
         self._stopping = stopping
-        self._session = session
         self.paused = False
 
     async def answer_pending(self) -> None:
@@ -87,12 +81,13 @@ class Desk:
                 await self._set_limit(request)
 
     async def _move_trials(self, request: RequestRow, verb: Verb) -> None:
-        if verb is Verb.RESCORE and isinstance(request.args.get("scorer_specs"), list):
-            spec = self._session.use_scorers(list(request.args["scorer_specs"]))  # type: ignore[arg-type]
-            await self._writer.write(partial(runs.set_spec, run=self._run, spec=spec))
+        if verb is Verb.RESCORE:
+            await self._use_scorers(request.args)
         trials = await self._reading.call(steering.selected, self._run, request.args)
         if verb is Verb.CANCEL:
             self._crew.withdraw(trials)
+        if verb is Verb.RESCORE and len(trials) == 1:
+            self._crew.judging.alone.update(trials)
         move = steering.move_trials(verb, request.args)
         moved = 0
         for begin in range(0, len(trials), _PORTION):
@@ -108,6 +103,21 @@ class Desk:
         await self._writer.write(close)
         if moved:
             self._crew.look_again()
+
+    async def _use_scorers(self, args: JsonObject) -> None:
+        """Take the scorers and judges of an edited suite, where the request names them.
+
+        A run that was started without its judges has them from now on.
+        """
+        specs, judges = args.get("scorer_specs"), args.get("judge_specs")
+        if isinstance(specs, list):
+            spec = self._session.use_scorers(specs, judges if isinstance(judges, list) else None)
+            await self._writer.write(partial(runs.set_spec, run=self._run, spec=spec))
+        elif not self._session.settings.no_judge:
+            return
+        settings = self._session.use_judges()
+        await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
+        self._manning.seat(self._crew.judging)
 
     async def _pause(self, request: RequestRow) -> None:
         if self.paused:
@@ -134,6 +144,7 @@ class Desk:
             await self._say(request, Answer(Outcome.CLOSED, why))
             return
         settings = self._session.raise_caps(request.args)
+        self._manning.purse.caps = self._session.caps()
         await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
         reopened = await self._writer.write(partial(steering.reopen, run=self._run))
         self.paused = False
@@ -156,9 +167,10 @@ class Desk:
 
     async def _set_limit(self, request: RequestRow) -> None:
         endpoint = str(request.args.get("endpoint"))
-        if endpoint not in self._crew.pools:
+        limits = self._crew.limits()
+        if endpoint not in limits:
             raise ValueError(f"this run has no endpoint {endpoint!r}")
-        now = self._crew.pools[endpoint].limiter.concurrency
+        now = limits[endpoint]
         by, to = request.args.get("by"), request.args.get("to")
         wanted = int(str(to)) if to is not None else now + int(str(by or 0))
         if wanted < 1:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tui_eval.engine.crew import Crew
 from tui_eval.engine.desk import Desk
+from tui_eval.engine.manning import Manning
 from tui_eval.engine.permission import refusal
 from tui_eval.engine.plan import latest
 from tui_eval.engine.purse import Purse
@@ -219,12 +220,11 @@ class Engine:
     async def _work(self, session: Session, reading: Connection, writer: Writer) -> None:
         async with AsyncExitStack() as opened:
             purse = Purse(self._halt_at_cap)
-            crew = self._crew = session.crew(
-                self._run, reading, writer, opened, purse, self._halt, self._wake
+            manning = Manning(
+                session, self._run, reading, writer, opened, purse, self._halt, self._wake
             )
-            desk = Desk(
-                self._run, reading, writer, crew, self._stop, lambda: self._stopping, session
-            )
+            crew = self._crew = manning.crew()
+            desk = Desk(manning, crew, self._stop, lambda: self._stopping)
             await desk.answer_pending()  # a retry may be why this engine was started
             if await writer.write(self._finish):
                 return

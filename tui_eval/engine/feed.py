@@ -35,15 +35,20 @@ class Feed:
         """Whether everything open has been handed out, as far as the store was read."""
         return self._all_to_score and self._all_to_call
 
-    def take(self, *, to_call: bool = True) -> Hand | None:
+    def take(self, *, to_call: bool = True, to_score: bool = True) -> Hand | None:
         """Give the next open trial that is already read.
 
         Args:
-            to_call: Whether it may be one that needs a call, not only an output to be scored.
+            to_call: Whether it may be one that needs a call.
+            to_score: Whether it may be one whose output is to be scored.
         """
-        if self._to_score:
+        if to_score and self._to_score:
             return self._to_score.popleft()
         return self._to_call.popleft() if to_call and self._to_call else None
+
+    def has(self, *, to_call: bool, to_score: bool) -> bool:
+        """Whether `take` would give a trial."""
+        return bool((to_score and self._to_score) or (to_call and self._to_call))
 
     def __len__(self) -> int:
         """Trials that are read and not taken."""
@@ -73,7 +78,7 @@ class Feed:
     async def refill(self, size: int) -> None:
         """Read up to `size` further open trials, those to be scored first."""
         self._rewound = False
-        scoring = not self._all_to_score
+        scoring = not self._all_to_score and (self._all_to_call or len(self._to_score) < size)
         state = TrialState.SCORING if scoring else TrialState.QUEUED
         after = self._scored_up_to if scoring else self._called_up_to
         found = await self._connection.call(open_work, self._run, self._columns, state, after, size)

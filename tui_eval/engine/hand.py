@@ -20,6 +20,8 @@ class Phase(Enum):
     """It backs off, without a worker."""
     CLOSING = auto()
     """What came of it is being written down."""
+    JUDGING = auto()
+    """It waits for judges, without a worker."""
 
 
 @dataclass(slots=True, eq=False)

@@ -7,20 +7,20 @@ the next trial's start into one transaction. A failure is a value all the way.
 import asyncio
 import random
 import time
-import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
+from tui_eval.engine.judging.judging import WAITS
 from tui_eval.engine.limiter import Slot
+from tui_eval.engine.marking import Ask, Marks
 from tui_eval.engine.purse import Purse
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, tally
-from tui_eval.model.visible import visible_line
-from tui_eval.providers.keys import redact
 from tui_eval.providers.patience import Patience
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
@@ -42,10 +42,20 @@ class Marker(Protocol):
     def problem(self, column: Column, case: Case) -> Failure | None:
         """Say what is wrong with a case's scorers before anything is asked of a target."""
 
-    def scores(
+    def marks(
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
-    ) -> list[Score] | Failure:
-        """Give the scores that are still missing, beside those that are kept."""
+    ) -> Marks | Failure:
+        """Give the scores that are still missing, and what judges are to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """What judges must still say of a trial."""
+
+    output: Output
+    scores: tuple[Score, ...]
+    """Its scores that stand already."""
+    asks: tuple[Ask, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,8 @@ class Step:
     """Seconds until the trial is tried again; None: it is out of the engine's hands."""
     unreachable: bool = False
     """Whether the endpoint has never answered anybody: others would meet the same."""
+    hearing: Hearing | None = None
+    """What judges must still say; None: nothing."""
 
 
 class Journey:
@@ -123,9 +135,8 @@ class Journey:
     def score(self, hand: Hand, output: Output) -> Step:
         """Score an output that is in the store already."""
         hand.phase = Phase.CLOSING
-        scored = self._scored(hand, output)
-        trial = hand.work.trial
-        return Step(lambda tx: _close(tx, hand, trial, scored))
+        marks = self._marks(hand, output)
+        return Step(lambda tx: _close(tx, hand, marks), hearing=_hearing(hand, output, marks))
 
     async def _reply(self, hand: Hand) -> Output | Failure | None:
         """Make one attempt; None where it was ended from outside."""
@@ -140,7 +151,7 @@ class Journey:
                 raise  # the worker itself is being ended
             return None
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return _bug()
+            return bug()
         finally:
             hand.call = None
             hand.phase = Phase.CLOSING
@@ -206,21 +217,21 @@ class Journey:
     def _answered(self, hand: Hand, attempt: int, output: Output, call_s: float) -> Step:
         trial, key = hand.work.trial, hand.work.key
         self._purse.paid(output)
-        scored = self._scored(hand, output)
+        marks = self._marks(hand, output)
 
         def write(tx: Tx) -> None:
             if record.answer(tx, attempt, trial, key, output, call_s):
-                _close(tx, hand, trial, scored)
+                _close(tx, hand, marks)
 
-        return Step(write)
+        return Step(write, hearing=_hearing(hand, output, marks))
 
-    def _scored(self, hand: Hand, output: Output) -> list[Score] | Failure:
+    def _marks(self, hand: Hand, output: Output) -> Marks | Failure:
         try:
-            return self.marker.scores(
+            return self.marker.marks(
                 self._columns[hand.work.col], hand.work.case, output, hand.work.kept or ()
             )
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return _bug()
+            return bug()
 
 
 def _is_own_trouble(hand: Hand, reply: Output | Failure, slot: Slot) -> bool:
@@ -235,20 +246,23 @@ def _is_own_trouble(hand: Hand, reply: Output | Failure, slot: Slot) -> bool:
     return slot.successes > hand.refused_after
 
 
-def _close(tx: Tx, hand: Hand, trial: int, scored: list[Score] | Failure) -> None:
+def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | None:
+    if isinstance(marks, Failure) or not marks.asks:
+        return None
+    return Hearing(output, (*(hand.work.kept or ()), *marks.scores), marks.asks)
+
+
+def _close(tx: Tx, hand: Hand, marks: Marks | Failure) -> None:
+    """Write down what scoring came to; a trial that judges must be asked about stays open."""
     if hand.withdrawn:
         return
-    if isinstance(scored, Failure):
-        record.fail_trial(tx, trial, scored)
+    trial, kept = hand.work.trial, hand.work.kept
+    if isinstance(marks, Failure):
+        record.fail_trial(tx, trial, marks)
         return
-    kept = hand.work.kept
-    if record.settle(tx, trial, tally([*(kept or ()), *scored])):
-        record.add_scores(tx, trial, scored, fresh=kept is None)
-
-
-def _bug() -> Failure:
-    trace = redact(traceback.format_exc())
-    last = trace.strip().rsplit("\n", 1)[-1]
-    return Failure(
-        "bug", f"a bug in tui-eval, please report it: {visible_line(last, 200)}\n{trace}"
-    )
+    if marks.asks:
+        stands = record.await_judge(tx, trial, WAITS)
+    else:
+        stands = record.settle(tx, trial, tally([*(kept or ()), *marks.scores]))
+    if stands:
+        record.add_scores(tx, trial, marks.scores, fresh=kept is None)

@@ -192,7 +192,7 @@ class Limiter:
             self.paused_since = None
             self._ramp = self.concurrency
             self._succeeded_since = True
-            self._tell("answered others: what it still refuses fails by itself")
+            self.tell("answered others: what it still refuses fails by itself")
 
     def heard(self, reply: Output | Failure, now: float, *, own: bool = False) -> None:
         """Learn from what a call came back with.
@@ -224,7 +224,7 @@ class Limiter:
             seconds = now - self.paused_since
             self.paused_since = None
             self._ramp = max(1, self.in_flight - 1)
-            self._tell(f"answers again after {seconds:.0f} s")
+            self.tell(f"answers again after {seconds:.0f} s")
         self._ramp = min(self._ramp + 1, max(self.concurrency, 1))
         self._successes += 1
         if self.auto and self._successes >= self.concurrency:
@@ -243,7 +243,7 @@ class Limiter:
         elif not self._succeeded_since:
             self.paused_since = now
             self._probe_at = now + max(PROBE_S, asked)
-            self._tell("refuses everything: paused, one probe at a time")
+            self.tell("refuses everything: paused, one probe at a time")
         self._succeeded_since = False
         self._successes = 0
         self._doubling = False
@@ -259,7 +259,8 @@ class Limiter:
         self.concurrency = concurrency
         self._successes = 0
         self._was_bound = False
-        self._tell(reason)
+        self.tell(reason)
 
-    def _tell(self, reason: str) -> None:
+    def tell(self, reason: str) -> None:
+        """Say something about the endpoint where its limits are followed."""
         self._on_change(LimitChange(self.endpoint, self.concurrency, reason))

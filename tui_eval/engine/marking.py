@@ -1,24 +1,51 @@
-"""From an output to the scores its trial lacks."""
+"""From an output to the scores its trial lacks, and to what judges must say for the others."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
-from tui_eval.model.score import Score
-from tui_eval.scoring.check import Subject
+from tui_eval.model.score import Grade, Score
+from tui_eval.scoring.check import Check, Subject
 from tui_eval.scoring.grading import grade
+from tui_eval.scoring.judge.item import Item, item
 from tui_eval.scoring.scorers import Scorers
 from tui_eval.scoring.standing import override
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import Suite
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A check that judges decide."""
+
+    check: Check
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What came of scoring an output without asking anybody."""
+
+    scores: tuple[Score, ...]
+    asks: tuple[Ask, ...] = ()
+    """What is left for judges."""
+
+
 class Marking:
     """A suite's scorers, applied to trials."""
 
-    def __init__(self, suite: Suite, renderer: Renderer) -> None:
+    def __init__(self, suite: Suite, renderer: Renderer, *, no_judge: bool = False) -> None:
+        """Compile the scorers.
+
+        Args:
+            suite: The suite.
+            renderer: Renders what was asked.
+            no_judge: Whether checks that judges decide do not apply.
+        """
         self._suite = suite
+        self._no_judge = no_judge
         self._scorers = Scorers(suite.scorers)
         self._renderer = renderer
 
@@ -26,10 +53,10 @@ class Marking:
         """Say what is wrong with a case's scorers before anything is asked of a target."""
         return self._scorers.problem(self._subject(column, case, None))
 
-    def scores(
+    def marks(
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
-    ) -> list[Score] | Failure:
-        """Give the scores that are still missing.
+    ) -> Marks | Failure:
+        """Give the scores that are still missing, and what judges are to say for the rest.
 
         Args:
             column: What was asked how.
@@ -38,24 +65,25 @@ class Marking:
             kept: Scores of this output that still count; theirs are not missing.
 
         Returns:
-            One score for each applicable scorer without one; a failure where a scorer cannot be
-            rendered for the case.
+            One score or question for each applicable scorer without a score; a failure where a
+            scorer cannot be rendered for the case.
         """
         checks = self._scorers.checks(self._subject(column, case, output))
         if isinstance(checks, Failure):
             return checks
         have = {score.scorer for score in kept}
         no_answer = override(output, self._suite.run.truncated, self._suite.run.filtered)
-        return [
-            Score(
-                check.name,
-                grade(check, output) if no_answer is None else no_answer,
-                check.weight,
-                check.required,
-            )
-            for check in checks
-            if check.name not in have
-        ]
+        scores: list[Score] = []
+        asks: list[Ask] = []
+        for check in checks:
+            if check.name in have or (self._no_judge and check.kind == "judge"):
+                continue
+            found = _decide(check, output) if no_answer is None else no_answer
+            if isinstance(found, Item):
+                asks.append(Ask(check, found))
+            else:
+                scores.append(Score(check.name, found, check.weight, check.required))
+        return Marks(tuple(scores), tuple(asks))
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         messages = self._renderer.messages(column, case)
@@ -68,3 +96,8 @@ def _last_user_text(messages: Sequence[JsonObject]) -> str | None:
         if message.get("role") == "user" and isinstance(content, str):
             return content
     return None
+
+
+def _decide(check: Check, output: Output) -> Grade | Item:
+    """Grade an output, or give what a judge is to be asked about it."""
+    return item(check, output) if check.kind == "judge" else grade(check, output)

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 from tui_eval.engine.feed import Feed
 from tui_eval.engine.hand import Hand, Phase
-from tui_eval.engine.journey import Journey, Step
+from tui_eval.engine.journey import Hearing, Journey, Step
+from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limiter import Limiter
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
@@ -34,6 +35,7 @@ class Pool:
         journey: Journey,
         writer: Writer,
         hands: dict[int, Hand],
+        judging: Judging,
         on_idle: Callable[[], None],
     ) -> None:
         self.feed = feed
@@ -41,6 +43,7 @@ class Pool:
         self._journey = journey
         self._writer = writer
         self._hands = hands
+        self._judging = judging
         self._on_idle = on_idle
         self._waiting: list[tuple[float, int, Hand]] = []
         self._order = itertools.count()
@@ -89,6 +92,11 @@ class Pool:
         self._open = dispatching
         self._hungry.set()
         self._tell()
+
+    def drop_withdrawn(self) -> None:
+        """Forget what a person took away before any worker had it."""
+        self.feed.drop_withdrawn()
+        self._tell_if_idle()
 
     def look_again(self) -> None:
         """Look for open trials from the beginning: a request has opened some."""
@@ -168,11 +176,15 @@ class Pool:
         finally:
             self._busy -= 1
         for hand, step in steps:
-            if step.again_in is None or hand.withdrawn:
-                self._let_go(hand)
-            else:
+            if step.again_in is not None and not hand.withdrawn:
                 self._wait(hand, step.again_in)
+            elif step.hearing is None or hand.withdrawn or not self._hear(hand, step.hearing):
+                self._let_go(hand)
         return attempt
+
+    def _hear(self, hand: Hand, hearing: Hearing) -> bool:
+        """Hand a trial on to the judges; False where they have no room for it now."""
+        return self._judging.take(hand, hearing.output, hearing.scores, hearing.asks)
 
     def _wait(self, hand: Hand, seconds: float) -> None:
         hand.phase = Phase.WAITING
@@ -198,7 +210,7 @@ class Pool:
                 return hand
         if self._crowded():
             return None
-        hand_or_none = self.feed.take(to_call=to_call)
+        hand_or_none = self.feed.take(to_call=to_call, to_score=not self._judging.full)
         if self.feed.wants(self.limiter.concurrency):
             self._hungry.set()
         return hand_or_none
@@ -207,7 +219,10 @@ class Pool:
         """Sleep until there may be something to take."""
         now = time.monotonic()
         to_call = self.limiter.may_start(now)
-        if self._may_leave() or (to_call and self._open and len(self.feed) and not self._crowded()):
+        to_score = not self._judging.full
+        if self._may_leave() or (
+            self._open and self.feed.has(to_call=to_call, to_score=to_score) and not self._crowded()
+        ):
             return
         self._tell_if_idle()
         due = self._waiting[0][0] if self._waiting and to_call else self.limiter.again_at(now)

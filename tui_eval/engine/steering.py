@@ -84,7 +84,11 @@ def move_trials(verb: Verb, args: JsonObject) -> Callable[[Tx, Sequence[int]], i
         return lambda tx, trials: sum(record.retry(tx, trial) for trial in trials)
     if verb is Verb.RESCORE:
         scorers = _words(args.get("scorers"))
-        return lambda tx, trials: sum(record.rescore(tx, trial, scorers) for trial in trials)
+        # what is only ungraded is asked for what it lacks; everything else is asked anew
+        keep = args.get("which") == "ungraded"
+        return lambda tx, trials: sum(
+            record.rescore(tx, trial, scorers, keep_findings=keep) for trial in trials
+        )
     raise ValueError(f"{verb} is not about trials")
 
 
@@ -133,14 +137,17 @@ def reopen(tx: Tx, run: int) -> int:
         run,
     )
     # what failed after its output was there needs no new one
-    moved = sum(record.rescore(tx, trial) or record.retry(tx, trial) for trial in errored)
+    moved = sum(
+        record.rescore(tx, trial, keep_findings=True) or record.retry(tx, trial)
+        for trial in errored
+    )
     for trial in ungraded:
         names = _ids(
             tx,
             "SELECT scorer FROM scores WHERE trial = ? AND current = 1 AND verdict = 'ungraded'",
             trial,
         )
-        moved += record.rescore(tx, trial, [str(name) for name in names])
+        moved += record.rescore(tx, trial, [str(name) for name in names], keep_findings=True)
     return moved
 
 

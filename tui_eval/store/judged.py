@@ -43,7 +43,7 @@ class NewFinding:
     """What a judge said of one output, or failed to say."""
 
     trial: int | None
-    output: int | None
+    """None: not of a trial, as gold. Otherwise it is about the trial's present output."""
     scorer: str
     judge: str
     purpose: str
@@ -150,10 +150,9 @@ def add_finding(tx: Tx, finding: NewFinding) -> None:
     tx.db.execute(
         "INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, "
         "made, problem, call, position, origin, at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "VALUES (?1, (SELECT output FROM trials WHERE id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             finding.trial,
-            finding.output,
             finding.scorer,
             finding.judge,
             finding.purpose,
@@ -172,7 +171,7 @@ def add_finding(tx: Tx, finding: NewFinding) -> None:
 
 def kept(
     db: sqlite3.Connection, wanted: Sequence[tuple[bytes, int | None]], reuse: bool
-) -> dict[bytes, KeptFinding]:
+) -> dict[tuple[bytes, int | None], KeptFinding]:
     """Give the whole findings that the store has for some keys.
 
     Args:
@@ -180,7 +179,7 @@ def kept(
         wanted: Keys, each with the trial that asks.
         reuse: Whether findings of other trials may be used; a trial's own always are.
     """
-    found: dict[bytes, KeptFinding] = {}
+    found: dict[tuple[bytes, int | None], KeptFinding] = {}
     for key, trial in wanted:
         row = db.execute(
             "SELECT id, trial, made FROM findings WHERE score_key = ?1 AND superseded = 0 "
@@ -189,5 +188,5 @@ def kept(
             (key, reuse, trial),
         ).fetchone()
         if row is not None:
-            found[key] = KeptFinding(row[0], row[1], json.loads(row[2]))
+            found[key, trial] = KeptFinding(row[0], row[1], json.loads(row[2]))
     return found

@@ -1,0 +1,144 @@
+"""Which questions leave together, and when."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.engine.judging.making import Waiting, question
+from tui_eval.engine.judging.batcher import Batcher
+from tui_eval.engine.judging.question import Batch, Question, Round
+
+
+def batcher(size: int = 5, budget: int = 1000, linger_s: float = 2.0, seed: int = 0) -> Batcher:
+    return Batcher(size, budget, linger_s, random.Random(seed))
+
+
+def fill(into: Batcher, questions: list[Question], now: float = 0.0) -> list[Question]:
+    for one in questions:
+        into.add(one, now)
+    return questions
+
+
+def test_a_full_batch_leaves_at_once_and_a_part_of_one_waits() -> None:
+    waiting = batcher()
+    all_of_them = fill(waiting, [question() for _ in range(7)])
+    first = waiting.take(0.0, more_to_come=True)
+    assert first is not None
+    assert len(first.questions) == 5
+    assert waiting.take(0.0, more_to_come=True) is None
+    assert waiting.due() == 2.0
+    second = waiting.take(2.0, more_to_come=True)
+    assert second is not None
+    assert {*first.questions, *second.questions} == {*all_of_them}
+
+
+def test_when_nothing_more_can_come_nobody_waits() -> None:
+    waiting = batcher()
+    fill(waiting, [question() for _ in range(2)])
+    batch = waiting.take(0.0, more_to_come=False)
+    assert batch is not None
+    assert len(batch.questions) == 2
+    assert waiting.take(9.0, more_to_come=False) is None
+
+
+def test_two_answers_to_one_case_never_share_a_batch() -> None:
+    waiting = batcher()
+    fill(waiting, [question(case=i // 3, repeat=i % 3) for i in range(30)])
+    seen = 0
+    while (batch := waiting.take(0.0, more_to_come=False)) is not None:
+        cases = [one.case for one in batch.questions]
+        assert len(set(cases)) == len(cases)
+        seen += len(cases)
+    assert seen == 30
+
+
+def test_scorers_do_not_mix() -> None:
+    waiting = batcher(size=2)
+    fill(waiting, [question(scorer=name) for name in "abab"])
+    for _ in range(2):
+        batch = waiting.take(0.0, more_to_come=True)
+        assert batch is not None
+        assert len({one.scorer for one in batch.questions}) == 1
+
+
+def test_the_token_budget_fills_a_batch_too() -> None:
+    waiting = batcher(budget=1000)
+    fill(waiting, [question(tokens=240) for _ in range(5)])
+    batch = waiting.take(0.0, more_to_come=True)
+    assert batch is not None
+    assert len(batch.questions) == 4
+
+
+def test_an_item_of_more_than_a_quarter_of_the_budget_goes_alone() -> None:
+    waiting = batcher(budget=1000)
+    large = question(tokens=251)
+    fill(waiting, [question(), large])
+    batch = waiting.take(0.0, more_to_come=True)
+    assert batch is not None
+    assert batch.questions == (large,)
+
+
+def test_what_a_person_asks_alone_goes_alone() -> None:
+    waiting = batcher()
+    fill(waiting, [*(question() for _ in range(5)), question(alone=True)])
+    batch = waiting.take(0.0, more_to_come=True)
+    assert batch is not None
+    assert [one.alone for one in batch.questions] == [True]
+
+
+def test_repair_goes_first_and_what_nobody_waits_for_never_goes() -> None:
+    waiting = batcher()
+    fill(waiting, [question() for _ in range(5)])
+    gone, left = question(), question()
+    assert isinstance(gone.holder, Waiting)
+    waiting.ask_again([Batch((gone, left), Round.HALF), Batch((gone,), Round.HALF)])
+    gone.holder.withdrawn = True
+    first = waiting.take(0.0, more_to_come=True)
+    assert first == Batch((left,), Round.HALF)
+    waiting.drop_withdrawn()
+    assert len(waiting) == 5
+
+
+def test_order_is_mixed_and_the_same_for_the_same_seed() -> None:
+    def order(seed: int) -> list[int]:
+        waiting = batcher(seed=seed)
+        fill(waiting, [question(case=i) for i in range(20)])
+        found: list[int] = []
+        while (batch := waiting.take(0.0, more_to_come=False)) is not None:
+            found += [one.case for one in batch.questions]
+        return found
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+    assert order(1) != list(range(20))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 6), st.sampled_from("ab"), st.integers(1, 400), st.booleans()
+        ),
+        max_size=60,
+    ),
+    st.integers(1, 7),
+    st.integers(0, 3),
+)
+def test_every_question_leaves_once_in_a_legal_batch(
+    made: list[tuple[int, str, int, bool]], size: int, seed: int
+) -> None:
+    waiting = batcher(size=size, budget=1000, seed=seed)
+    questions = fill(
+        waiting, [question(case=c, scorer=s, tokens=t, alone=a) for c, s, t, a in made]
+    )
+    left: list[Question] = []
+    while (batch := waiting.take(0.0, more_to_come=False)) is not None:
+        assert 1 <= len(batch.questions) <= size
+        assert len({one.scorer for one in batch.questions}) == 1
+        assert len({one.case for one in batch.questions}) == len(batch.questions)
+        if len(batch.questions) > 1:
+            assert sum(one.item.tokens for one in batch.questions) <= 1000
+            assert not any(one.alone for one in batch.questions)
+        left += batch.questions
+    assert sorted(one.key for one in left) == sorted(one.key for one in questions)
+    assert len(waiting) == 0

@@ -1,0 +1,1 @@
+"""Judging while the run goes on: questions, batches, calls, repair."""

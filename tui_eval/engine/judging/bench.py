@@ -1,0 +1,365 @@
+"""One judge at work: takes batches, asks, reads, has repaired what was not answered."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from tui_eval.engine.judging.batcher import Batcher
+from tui_eval.engine.judging.question import Batch, Question
+from tui_eval.engine.judging.repair import again, halves
+from tui_eval.engine.limiter import Limiter
+from tui_eval.engine.purse import Purse
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
+from tui_eval.providers.patience import Patience
+from tui_eval.scoring.judge.reading import read
+from tui_eval.scoring.judge.request import Request, request
+from tui_eval.store import judged
+from tui_eval.store.judged import SentCall, SentItem
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import Writer
+from tui_eval.suites.spec.judge import JudgeBase
+
+Fact = Callable[[Tx], None]
+
+_WENT_WRONG = "the judge could not be asked"
+
+
+class Asked(Protocol):
+    """What a bench needs of a judge."""
+
+    @property
+    def model(self) -> str | None:
+        """The model it asks for."""
+
+    async def ask(
+        self, messages: Sequence[JsonObject], schema: JsonObject, *, timeout_s: float
+    ) -> Output | Failure:
+        """Make one request."""
+
+
+class Hearing(Protocol):
+    """Where a bench's questions come from and its answers go."""
+
+    @property
+    def more_to_come(self) -> bool:
+        """Whether further questions may come."""
+
+    async def told(self, fact: Fact | None, closed: Sequence[Question]) -> None:
+        """Write down a fact with the questions that it closed, as one transaction."""
+
+    def bench_idle(self) -> None:
+        """Learn that the bench has nothing left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What a batch's request came back with."""
+
+    call: int
+    got: Output | Failure
+    call_s: float
+
+
+class Bench:
+    """Keeps as many calls to one judge under way as its limiter allows.
+
+    A batch that is refused or fails on the wire is tried again as patience has it, and then given
+    up whole; a reply that leaves questions open has them asked again (`repair`). A judge that can
+    answer nobody (a refused key) is closed: whatever waits or comes is given up with its reason.
+    """
+
+    def __init__(
+        self,
+        run: int,
+        spec: JudgeBase,
+        judge: Asked,
+        limiter: Limiter,
+        writer: Writer,
+        purse: Purse,
+        patience_s: float,
+        ready: Callable[[str], Awaitable[Failure | None]],
+        hearing: Hearing,
+        seed: int,
+    ) -> None:
+        """Seat a judge.
+
+        Args:
+            run: The run.
+            spec: What the suite says of the judge.
+            judge: Who is asked.
+            limiter: Bounds its calls.
+            writer: Where facts go.
+            purse: Adds up what the run takes.
+            patience_s: Seconds to wait for an endpoint that refuses everybody.
+            ready: Opens the judge where it is not open yet; gives why it cannot be.
+            hearing: Where questions come from and answers go.
+            seed: Mixes batches.
+        """
+        self.spec = spec
+        self.limiter = limiter
+        self._run = run
+        self._judge = judge
+        self._writer = writer
+        self._purse = purse
+        self._patience = Patience(spec.retries)
+        self._patience_s = patience_s
+        self._ready = ready
+        self._hearing = hearing
+        self._batcher = Batcher(
+            spec.batch_size,
+            spec.token_budget,
+            spec.linger,
+            random.Random(seed),  # noqa: S311
+        )
+        self._secret = random.SystemRandom()  # ids and nonces that no output can know
+        self._jitter = random.Random()  # noqa: S311 - jitter, not a secret
+        self._calls: dict[asyncio.Task[_Reply | None], Batch] = {}
+        self._closed: str | None = None
+        self._workers = 0
+        self._busy = 0
+        self._open = False
+        self._ended = False
+        self._news = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+
+    @property
+    def busy(self) -> int:
+        """Batches that are asked or being written down."""
+        return self._busy
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits and nothing is under way."""
+        return not self._busy and not len(self._batcher)
+
+    def put(self, question: Question) -> None:
+        """Take a question up."""
+        self._batcher.add(question, time.monotonic())
+        self._tell()
+
+    async def run(self) -> None:
+        """Work until `end`."""
+        async with asyncio.TaskGroup() as self._group:
+            self.staff()
+
+    def staff(self) -> None:
+        """Bring the number of workers to the limit; workers above it leave by themselves."""
+        while self._group is not None and self._workers < self.limiter.concurrency:
+            self._workers += 1
+            self._group.create_task(self._work())
+        self._tell()
+
+    def set_open(self, dispatching: bool) -> None:
+        """Begin new calls, or begin none until told otherwise; those in flight go on."""
+        self._open = dispatching
+        self._tell()
+
+    def look(self) -> None:
+        """See whether batches that wait for company are to leave: perhaps nobody comes any more."""
+        if len(self._batcher):
+            self._tell()
+
+    def end(self) -> None:
+        """Let all workers leave; whoever has a batch finishes it first."""
+        self._ended = True
+        self._open = False
+        self._tell()
+
+    def drop_withdrawn(self) -> None:
+        """Forget questions nobody waits for; a call that is about nothing else ends at once."""
+        self._batcher.drop_withdrawn()
+        for call, batch in self._calls.items():
+            if batch.live is None:
+                call.cancel()
+
+    def drop_calls(self) -> None:
+        """End every call in flight; what it asked stays open in the store."""
+        for call in self._calls:
+            call.cancel()
+
+    def give_up(self) -> None:
+        """Let go of everything that waits; it stays open in the store."""
+        self._batcher.drain()
+
+    async def _work(self) -> None:
+        try:
+            while not self._ended and self._workers <= self.limiter.concurrency:
+                batch = self._take()
+                if batch is None:
+                    await self._pause()
+                    continue
+                self._busy += 1
+                try:
+                    await self._judge_batch(batch)
+                finally:
+                    self._busy -= 1
+                if self._workers < self.limiter.concurrency:
+                    self.staff()
+                if self.idle:
+                    self._hearing.bench_idle()
+        finally:
+            self._workers -= 1
+
+    def _take(self) -> Batch | None:
+        if not self._open:
+            return None
+        return self._batcher.take(time.monotonic(), more_to_come=self._hearing.more_to_come)
+
+    async def _pause(self) -> None:
+        """Sleep until there may be something to take."""
+        due = self._batcher.due() if self._open else None
+        timeout = None if due is None else max(0.0, due - time.monotonic())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._news.wait()
+
+    async def _judge_batch(self, batch: Batch) -> None:
+        if self._closed is None:
+            failure = await self._ready(self.spec.name)
+            if failure is not None:
+                self._close(failure)
+        if self._closed is not None:
+            await self._hearing.told(None, _given_up(batch.questions, self._closed))
+            return
+        asked = request(
+            [question.asked for question in batch.questions], self.spec.instructions, self._secret
+        )
+        task = asyncio.ensure_future(self._ask(batch, asked))
+        self._calls[task] = batch
+        try:
+            reply = await task
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():
+                raise  # the worker itself is being ended
+            return
+        finally:
+            del self._calls[task]
+        if reply is None:
+            if self._closed is not None:
+                await self._hearing.told(None, _given_up(batch.questions, self._closed))
+            return
+        if isinstance(reply.got, Failure):
+            await self._failed(batch, reply.call, reply.got)
+        else:
+            await self._read(batch, asked, reply, reply.got)
+
+    async def _ask(self, batch: Batch, asked: Request) -> _Reply | None:
+        """Ask until there is a reply or patience ends; None: the bench closed meanwhile."""
+        attempt = failures = 0
+        while await self._turn():
+            attempt += 1
+            with self.limiter.slot() as slot:
+                call = await self._writer.write(
+                    partial(judged.send, call=self._sent(batch, asked, attempt))
+                )
+                started = time.monotonic()
+                try:
+                    got = await self._judge.ask(
+                        asked.messages, asked.schema, timeout_s=self.spec.timeout
+                    )
+                except asyncio.CancelledError:
+                    seconds = time.monotonic() - started
+                    self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
+                    raise
+                slot.heard(got)
+                paused_s = slot.paused_s
+            seconds = time.monotonic() - started
+            if isinstance(got, Output):
+                self._purse.paid(got)
+                return _Reply(call, got, seconds)
+            await self._writer.write(partial(judged.failed, call=call, failure=got, call_s=seconds))
+            if got.kind == "rate_limit" and paused_s is not None:
+                if paused_s > self._patience_s:
+                    return _Reply(call, got, seconds)
+            else:
+                failures += 1
+            pause = self._patience.pause_before_next(got, failures, self._jitter)
+            if pause is None:
+                return _Reply(call, got, seconds)
+            self._tell()
+            await asyncio.sleep(pause)
+        return None
+
+    async def _turn(self) -> bool:
+        """Wait until a call may leave; False: none will any more."""
+        while not self._ended and self._closed is None:
+            now = time.monotonic()
+            if self._open and self.limiter.may_start(now):
+                return True
+            due = self.limiter.again_at(now) if self._open else None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if due is None else max(0.0, due - now)):
+                    await self._news.wait()
+        return False
+
+    def _sent(self, batch: Batch, asked: Request, attempt: int) -> SentCall:
+        return SentCall(
+            run=self._run,
+            scorer=batch.questions[0].scorer,
+            judge=self.spec.name,
+            model=self._judge.model,
+            purpose=batch.questions[0].purpose,
+            round=batch.round,
+            attempt=attempt,
+            request={"messages": [*asked.messages], "schema": asked.schema},
+            items=tuple(SentItem(question.trial, question.repeat) for question in batch.questions),
+        )
+
+    async def _failed(self, batch: Batch, call: int, failure: Failure) -> None:
+        if failure.kind == "context_length" and len(batch.questions) > 1:
+            self._batcher.ask_again(halves(batch.questions, batch.round))
+            self._tell()
+            return
+        if failure.fatal:
+            self._close(failure)
+        for position, question in enumerate(batch.questions):
+            question.call, question.position = call, position
+        why = f"{_WENT_WRONG}: {failure.message}"
+        await self._hearing.told(None, _given_up(batch.questions, why))
+
+    async def _read(self, batch: Batch, asked: Request, reply: _Reply, got: Output) -> None:
+        """Take what the reply answers; have the rest asked again, or give it up."""
+        forms = {id_: item.form for id_, item in zip(asked.ids, asked.items, strict=True)}
+        reading = read(got.text, forms, asked.nonce, got.finish_reason)
+        open_: list[Question] = []
+        for position, (id_, question) in enumerate(zip(asked.ids, batch.questions, strict=True)):
+            question.call, question.position = reply.call, position
+            if id_ in reading.findings:
+                question.take(reading.findings[id_])
+            if question.missing:
+                open_.append(question)
+        problems = [reading.missing.get(id_) for id_ in asked.ids]
+        next_ = again(batch, open_)
+        if not next_:
+            for question, problem in zip(batch.questions, problems, strict=True):
+                if question.missing:
+                    question.problem = problem or "the judge did not grade it"
+        fact = partial(
+            judged.answered, call=reply.call, output=got, call_s=reply.call_s, problems=problems
+        )
+        await self._hearing.told(
+            fact, [question for question in batch.questions if question.closed]
+        )
+        self._batcher.ask_again(next_)
+        self._tell()
+
+    def _close(self, failure: Failure) -> None:
+        self._closed = f"judge {self.spec.name!r} stopped: {failure.message}"
+        self.limiter.tell(self._closed)
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+def _given_up(questions: Sequence[Question], why: str) -> list[Question]:
+    for question in questions:
+        question.problem = why
+    return list(questions)

@@ -1,0 +1,308 @@
+"""Judging: trials whose outputs wait for judges, from the store's cache to the last grade."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from tui_eval.engine.hand import Hand, Phase
+from tui_eval.engine.judging.bench import Bench, Fact
+from tui_eval.engine.judging.dossier import Dossier
+from tui_eval.engine.judging.question import Question
+from tui_eval.engine.marking import Ask
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Output
+from tui_eval.model.score import Score
+from tui_eval.scoring.judge.item import split
+from tui_eval.scoring.judge.reading import Finding
+from tui_eval.scoring.judge.request import question_key
+from tui_eval.store import judged, record
+from tui_eval.store.connection import Connection
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import Writer
+
+MOST = 2000
+"""Trials that wait for judges in memory at most; the others wait in the store."""
+WAITS = "waits for the judge"
+_PORTION = 64
+"""Trials that are looked up in one go."""
+
+
+class Judging:
+    """Takes trials from the pools once their output is recorded; settles them when all is judged.
+
+    What the store knows already is never asked: for every question the findings are looked up by
+    key first. The rest goes to the benches; their answers come back to `told`, which writes them
+    down with the scores and the settled trials they make, as one transaction.
+    """
+
+    def __init__(
+        self,
+        reading: Connection,
+        writer: Writer,
+        hands: dict[int, Hand],
+        *,
+        reuse: bool,
+        pools_idle: Callable[[], bool],
+        on_idle: Callable[[], None],
+        on_room: Callable[[], object],
+    ) -> None:
+        """Open the hearing.
+
+        Args:
+            reading: A connection for looking findings up.
+            writer: Where facts go.
+            hands: The trials in the engine's hands.
+            reuse: Whether findings of other trials may be used.
+            pools_idle: Says whether no pool has anything left to do.
+            on_idle: Told when nothing is left to do.
+            on_room: Told when there is room again for trials that were left in the store.
+        """
+        self.benches: dict[str, Bench] = {}
+        """The judges by name."""
+        self.alone: set[int] = set()
+        """Trials a person asked about one by one: graded in requests of their own."""
+        self._reading = reading
+        self._writer = writer
+        self._identities: dict[str, JsonObject] = {}
+        self._leaving: list[Bench] = []
+        self._open = False
+        self._hands = hands
+        self._reuse = reuse
+        self._pools_idle = pools_idle
+        self._on_idle = on_idle
+        self._on_room = on_room
+        self._dossiers: dict[int, Dossier] = {}
+        self._arrived: list[Dossier] = []
+        self._looking = False
+        self._was_full = False
+        self._ended = False
+        self._news = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+
+    def seat(self, benches: Mapping[str, Bench], identities: Mapping[str, JsonObject]) -> None:
+        """Give the judges; those that sat before finish what they have.
+
+        Args:
+            benches: The judges by name.
+            identities: What each judge is, as far as it changes grades.
+        """
+        self._leaving += self.benches.values()
+        self.benches = dict(benches)
+        self._identities = dict(identities)
+        for bench in benches.values():
+            bench.set_open(self._open)
+            if self._group is not None:
+                self._group.create_task(bench.run())
+
+    @property
+    def more_to_come(self) -> bool:
+        """Whether further questions may come."""
+        return bool(self._arrived or self._looking) or not self._pools_idle()
+
+    @property
+    def full(self) -> bool:
+        """Whether no further trial can be taken just now."""
+        return len(self._dossiers) >= MOST
+
+    @property
+    def idle(self) -> bool:
+        """Whether no trial waits and nothing is under way."""
+        return not self._dossiers and not self.busy
+
+    @property
+    def busy(self) -> int:
+        """What is asked or written down at this moment."""
+        return sum(bench.busy for bench in self._all) + self._looking
+
+    @property
+    def _all(self) -> list[Bench]:
+        return [*self.benches.values(), *self._leaving]
+
+    def take(
+        self, hand: Hand, output: Output, scores: Sequence[Score], asks: Sequence[Ask]
+    ) -> bool:
+        """Take a trial whose output and other scores are in the store.
+
+        Returns:
+            False where there is no room: it stays in the store, and `on_room` is told later.
+        """
+        if self.full:
+            return False
+        hand.phase = Phase.JUDGING
+        dossier = Dossier(hand, output, scores)
+        for ask in asks:
+            dossier.add(ask, self._questions(dossier, ask))
+        self._dossiers[hand.work.trial] = dossier
+        self._was_full = self._was_full or self.full
+        self._arrived.append(dossier)
+        self._news.set()
+        return True
+
+    async def run(self) -> None:
+        """Work until `end`."""
+        async with asyncio.TaskGroup() as self._group:
+            for bench in self._all:
+                self._group.create_task(bench.run())
+            self._group.create_task(self._look_up_all())
+
+    def set_open(self, dispatching: bool) -> None:
+        """Begin new calls, or begin none until told otherwise; those in flight go on."""
+        self._open = dispatching
+        for bench in self._all:
+            bench.set_open(dispatching)
+
+    def look(self) -> None:
+        """See whether batches that wait for company are to leave now."""
+        for bench in self._all:
+            bench.look()
+
+    def drop_withdrawn(self) -> None:
+        """Forget trials that a person took away; batches in flight go on for the others."""
+        gone = [trial for trial, dossier in self._dossiers.items() if dossier.withdrawn]
+        for trial in gone:
+            del self._dossiers[trial]
+        if gone:
+            for bench in self._all:
+                bench.drop_withdrawn()
+            self._make_room()
+
+    def drop_calls(self) -> None:
+        """End every call in flight."""
+        for bench in self._all:
+            bench.drop_calls()
+
+    def give_up(self) -> None:
+        """Let go of all trials; they stay where they are in the store."""
+        for bench in self._all:
+            bench.give_up()
+        for trial in self._dossiers:
+            self._hands.pop(trial, None)
+        self._dossiers.clear()
+        self._arrived.clear()
+
+    def end(self) -> None:
+        """Let all workers leave."""
+        self._ended = True
+        self._news.set()
+        for bench in self._all:
+            bench.end()
+
+    async def told(self, fact: Fact | None, closed: Sequence[Question]) -> None:
+        """Write down what a bench found with what it settles, as one transaction."""
+        await self._write(fact, closed)
+
+    def bench_idle(self) -> None:
+        """Learn that a bench has nothing left to do."""
+        for bench in [bench for bench in self._leaving if bench.idle]:
+            bench.end()
+            self._leaving.remove(bench)
+        self._tell_if_idle()
+
+    def _questions(self, dossier: Dossier, ask: Ask) -> list[Question]:
+        check, work = ask.check, dossier.hand.work
+        per_requirement = check.settings.get("per_requirement") is True
+        names = check.settings["judges"]
+        assert isinstance(names, list)
+        return [
+            Question(
+                holder=dossier,
+                trial=work.trial,
+                case=work.case.seq,
+                scorer=check.name,
+                judge=str(judge),
+                repeat=repeat,
+                item=item,
+                key=question_key(
+                    check,
+                    dossier.output,
+                    self._identities[str(judge)],
+                    repeat,
+                    item.form.numbers,
+                ),
+                alone=work.trial in self.alone,
+            )
+            for judge in names
+            for repeat in range(self.benches[str(judge)].spec.repeats)
+            for item in (split(ask.item) if per_requirement else [ask.item])
+        ]
+
+    async def _look_up_all(self) -> None:
+        """Answer what the store can answer; put the rest before the benches."""
+        while not self._ended:
+            await self._news.wait()
+            self._news.clear()
+            while self._arrived and not self._ended:
+                portion, self._arrived = self._arrived[:_PORTION], self._arrived[_PORTION:]
+                self._looking = True
+                try:
+                    await self._look_up([d for d in portion if not d.withdrawn])
+                finally:
+                    self._looking = False
+            self._tell_if_idle()
+
+    async def _look_up(self, dossiers: list[Dossier]) -> None:
+        questions = [question for dossier in dossiers for question in dossier.questions]
+        wanted = [(question.key, question.trial) for question in questions]
+        found = await self._reading.call(judged.kept, wanted, self._reuse)
+        for question in questions:
+            known = found.get((question.key, question.trial))
+            if known is not None:
+                question.take(Finding.from_json(known.made))
+                question.own = known.trial == question.trial
+                question.origin = None if question.own else known.id
+        await self._write(None, [question for question in questions if question.closed])
+        for question in questions:
+            if not question.closed:
+                self.benches[question.judge].put(question)
+
+    async def _write(self, fact: Fact | None, closed: Sequence[Question]) -> None:
+        """Commit a fact, the findings, the scores they make and the trials they settle."""
+        live = [question for question in closed if not question.holder.withdrawn]
+        touched = dict.fromkeys(q.holder for q in live if isinstance(q.holder, Dossier))
+        news = [(dossier, dossier.close_checks()) for dossier in touched]
+        if fact is None and not live:
+            return
+
+        def unit(tx: Tx) -> None:
+            if fact is not None:
+                fact(tx)
+            for question in live:
+                if not question.own and not question.holder.withdrawn:
+                    judged.add_finding(tx, question.fact())
+            for dossier, scores in news:
+                _write_scores(tx, dossier, scores)
+
+        await self._writer.write(unit)
+        for dossier, _ in news:
+            if dossier.whole:
+                self._let_go(dossier)
+        self._tell_if_idle()
+
+    def _let_go(self, dossier: Dossier) -> None:
+        trial = dossier.hand.work.trial
+        self.alone.discard(trial)
+        if self._dossiers.get(trial) is dossier:
+            del self._dossiers[trial]
+        if self._hands.get(trial) is dossier.hand:
+            del self._hands[trial]
+        self._make_room()
+
+    def _make_room(self) -> None:
+        if self._was_full and len(self._dossiers) <= MOST // 2:
+            self._was_full = False
+            self._on_room()
+
+    def _tell_if_idle(self) -> None:
+        if self.idle:
+            self._on_idle()
+
+
+def _write_scores(tx: Tx, dossier: Dossier, scores: list[Score]) -> None:
+    """Add scores to a trial, and settle it with the last of them."""
+    trial = dossier.hand.work.trial
+    if dossier.withdrawn or not scores:
+        return
+    if dossier.whole:
+        if record.settle(tx, trial, dossier.tally()):
+            record.add_scores(tx, trial, scores, fresh=False)
+    elif record.await_judge(tx, trial, WAITS):
+        record.add_scores(tx, trial, scores, fresh=False)

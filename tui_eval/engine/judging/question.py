@@ -1,0 +1,115 @@
+"""What is asked of a judge about one output, until it is answered or given up."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from tui_eval.scoring.judge.item import Item
+from tui_eval.scoring.judge.reading import Finding, Part
+from tui_eval.store.judged import NewFinding
+
+
+class Holder(Protocol):
+    """Who waits for an answer."""
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether nobody waits any more: the answer is dropped."""
+
+
+class Round(StrEnum):
+    """How a batch came to be asked."""
+
+    FIRST = "first"
+    HALF = "half"
+    ALONE = "alone"
+    AGAIN = "alone again"
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """One thing asked of one judge about one output.
+
+    A reply may answer a part of it (some requirements of several); the rest is asked again.
+    """
+
+    holder: Holder
+    trial: int | None
+    """None: not of a trial, as gold."""
+    case: int
+    """Two answers to one case never share a batch."""
+    scorer: str
+    judge: str
+    repeat: int
+    item: Item
+    key: bytes
+    purpose: str = "grade"
+    alone: bool = False
+    """Whether it is to be graded in a request of its own."""
+    parts: dict[int, Part] = field(default_factory=dict)
+    reason: str = ""
+    problem: str | None = None
+    """Why it is not answered, or not wholly; None while it may still be."""
+    call: int | None = None
+    """The last call that asked it."""
+    position: int | None = None
+    origin: int | None = None
+    """The finding of another trial that answers it."""
+    own: bool = False
+    """Whether the store has its answer for this very trial already."""
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The numbers without an answer."""
+        return tuple(number for number in self.item.form.numbers if number not in self.parts)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is answered or given up."""
+        return self.problem is not None or not self.missing
+
+    @property
+    def asked(self) -> Item:
+        """What is still to be asked."""
+        return self.item.only(self.missing) if self.parts else self.item
+
+    def take(self, finding: Finding) -> None:
+        """Add what a judge said; what is known already stays."""
+        self.parts = {**finding.parts, **self.parts}
+        self.reason = self.reason or finding.reason
+
+    @property
+    def finding(self) -> Finding:
+        """All that was said so far."""
+        return Finding(dict(sorted(self.parts.items())), self.reason)
+
+    def fact(self) -> NewFinding:
+        """Give it as the store keeps it."""
+        return NewFinding(
+            trial=self.trial,
+            scorer=self.scorer,
+            judge=self.judge,
+            purpose=self.purpose,
+            repeat=self.repeat,
+            numbers=self.item.form.numbers,
+            key=self.key,
+            made=self.finding.as_json(),
+            problem=self.problem,
+            call=self.call,
+            position=self.position,
+            origin=self.origin,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Questions of one scorer that go to a judge in one request."""
+
+    questions: tuple[Question, ...]
+    round: Round = Round.FIRST
+
+    @property
+    def live(self) -> "Batch | None":
+        """The batch without what nobody waits for any more; None: nothing is left."""
+        left = tuple(question for question in self.questions if not question.holder.withdrawn)
+        return Batch(left, self.round) if left else None
