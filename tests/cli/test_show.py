@@ -71,8 +71,8 @@ def test_one_case_is_told_in_full(place: Place, tui_eval: Command) -> None:
     tui_eval("run", place.suite())
     told = tui_eval("show", "last", "--case", "case-1").out
     for part in (
-        "case case-1",
-        "made-up · epoch 1",
+        "case case-1 of sums-",
+        "made-up  pass, score 1.00",
         "question: 1 + 1?",
         "user\n    1 + 1?",
         "output\n    2",
@@ -82,6 +82,16 @@ def test_one_case_is_told_in_full(place: Place, tui_eval: Command) -> None:
     assert "attempt 1 answered" in told
     whole = json.loads(tui_eval("show", "last", "--case", "case-1", "--json").out)
     assert [trial["output"] for trial in whole["trials"]] == ["2"]
+
+
+def test_several_cases_are_told_one_after_the_other(place: Place, tui_eval: Command) -> None:
+    tui_eval("run", place.suite())
+    words = ["show", "last", "--case", "case-2", "--case", "case-0", "--case", "case-2"]
+    told = tui_eval(*words).out
+    assert told.index("case case-2 of") < told.index("\n\ncase case-0 of")
+    assert told.count("case case-2 of") == 1
+    whole = json.loads(tui_eval(*words, "--json").out)
+    assert [trial["case_id"] for trial in whole["trials"]] == ["case-2", "case-0"]
 
 
 def test_no_escape_sequence_of_an_output_reaches_the_terminal(

@@ -106,7 +106,8 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             "colour = 1",
             (
                 "line 1: colour: unknown key; there are cases, dataset, description, gate, "
-                "include, name, prompt, prompts, run, scorers, tags, target_defaults, targets"
+                "include, judge, judges, name, prompt, prompts, run, scorers, tags, "
+                "target_defaults, targets"
             ),
         ),
         ("nam = 'x'", 'line 1: nam: unknown key; did you mean "name"?'),
@@ -170,12 +171,12 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             ('line 2: gate.tags.x.max_cost: unknown key; did you mean "max_cost_usd"?'),
         ),
         (
-            '[[scorers]]\nkind = "judge"',
+            '[[scorers]]\nkind = "magic"',
             (
-                'line 2: scorers[0].kind: unknown kind "judge"; there are '
+                'line 2: scorers[0].kind: unknown kind "magic"; there are '
                 "exact, includes, starts_with, regex, numeric, choice, fuzzy, f1, json, "
                 "json_schema, "
-                "latency, tokens, cost, finish"
+                "latency, tokens, cost, finish, judge"
             ),
         ),
         (
@@ -184,7 +185,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
                 'line 2: scorers[0].kind: unknown kind "exat"; did you mean '
                 '"exact"? there are exact, includes, starts_with, regex, numeric, choice, '
                 "fuzzy, f1, json, "
-                "json_schema, latency, tokens, cost, finish"
+                "json_schema, latency, tokens, cost, finish, judge"
             ),
         ),
         (
@@ -192,8 +193,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             (
                 "line 1: scorers[0].kind: is missing; there are exact, includes, "
                 "starts_with, regex, numeric, choice, fuzzy, f1, json, json_schema, latency, "
-                "tokens, cost, "
-                "finish"
+                "tokens, cost, finish, judge"
             ),
         ),
         ("scorers = [3]", "line 1: scorers[0]: must be a table, not 3"),

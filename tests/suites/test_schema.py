@@ -8,7 +8,7 @@ from tests.suites.writing import SMALL
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.schema import json_schema
 from tui_eval.suites.scorers import SCORER_KINDS
-from tui_eval.suites.spec import TARGET_KINDS
+from tui_eval.suites.spec import JUDGE_KINDS, TARGET_KINDS
 from tui_eval.suites.starter import starter
 
 
@@ -33,7 +33,11 @@ def test_it_takes_what_is_right(text: str) -> None:
         '[run]\nconcurrency = "many"',
         '[[targets]]\nmodle = "x"',
         '[[targets]]\nkind = "http"',
-        '[[scorers]]\nkind = "judge"',
+        '[[scorers]]\nkind = "magic"',
+        '[judge]\nkind = "magic"',
+        '[[judges]]\nkind = "simulated"\nmodel = "x"',
+        '[judge]\nmodel = "x"\nbatch_size = 0',
+        '[[scorers]]\nkind = "judge"\nrubric = "x"\nscale = 5',
         '[[scorers]]\nkind = "exact"',
         "[prompt.examples]\nas_ = 'text'\nassistant = 'x'",
     ],
@@ -45,7 +49,11 @@ def test_it_refuses_what_is_wrong(text: str) -> None:
 
 def test_every_kind_is_in_it() -> None:
     properties = cast("dict[str, dict[str, dict[str, JsonObject]]]", json_schema()["properties"])
-    for field, kinds in (("targets", TARGET_KINDS), ("scorers", SCORER_KINDS)):
+    for field, kinds in (
+        ("targets", TARGET_KINDS),
+        ("scorers", SCORER_KINDS),
+        ("judges", JUDGE_KINDS),
+    ):
         mapping = properties[field]["items"]["discriminator"]["mapping"]
         assert set(cast("JsonObject", mapping)) == set(kinds)
 

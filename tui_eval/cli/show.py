@@ -12,6 +12,7 @@ from tui_eval.cli.options import json_option, run_argument, store_file, store_op
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from tui_eval.model.json import JsonObject
     from tui_eval.store.rows import RunRow
@@ -57,11 +58,13 @@ def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
 
 @click.command()
 @run_argument
-@click.option("--case", "case_id", metavar="ID", help="One case in full.")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="This case in full.")
 @click.option("--failed", is_flag=True, help="Every trial that failed, and why.")
 @json_option
 @store_option
-def show(name: str, case_id: str | None, failed: bool, as_json: bool, store: Path | None) -> None:
+def show(
+    name: str, cases: tuple[str, ...], failed: bool, as_json: bool, store: Path | None
+) -> None:
     """Show a run's summary, its failures, or one case in full.
 
     With --json it is the run's document; --case and --failed add the trials they name to it.
@@ -69,34 +72,36 @@ def show(name: str, case_id: str | None, failed: bool, as_json: bool, store: Pat
     from tui_eval.store import reader
     from tui_eval.store.connection import open_readable
 
-    if case_id is not None and failed:
+    if cases and failed:
         raise click.UsageError("--case and --failed exclude each other")
     db = open_readable(store_file(store))
     try:
         run = reader.run_named(db, name)
-        if case_id is not None:
-            refuse_unknown_cases(db, run, [case_id])
+        refuse_unknown_cases(db, run, cases)
         if as_json:
             from tui_eval.reports import jsontext
 
-            streams.say(jsontext.dumps(_document(db, run, case_id, failed), indent=2))
+            streams.say(jsontext.dumps(_document(db, run, cases, failed), indent=2))
         else:
-            _print(db, run, case_id, failed)
+            _print(db, run, cases, failed)
     finally:
         db.close()
 
 
 def _document(
-    db: "sqlite3.Connection", run: "RunRow", case_id: str | None, failed: bool
+    db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", failed: bool
 ) -> "JsonObject":
     from tui_eval.reports.document import document
     from tui_eval.reports.trial_line import trial_json
     from tui_eval.store import figures
 
     whole = document(db, run.id)
-    if case_id is not None:
-        lines = figures.lines_of_case(db, run.id, case_id)
-        whole["trials"] = [trial_json(run.name, line) for line in lines]
+    if cases:
+        whole["trials"] = [
+            trial_json(run.name, line)
+            for case_id in dict.fromkeys(cases)
+            for line in figures.lines_of_case(db, run.id, case_id)
+        ]
     elif failed:
         whole["trials"] = [
             trial_json(run.name, line) for line in figures.lines(db, run.id, failed=True)
@@ -104,18 +109,22 @@ def _document(
     return whole
 
 
-def _print(db: "sqlite3.Connection", run: "RunRow", case_id: str | None, failed: bool) -> None:
-    from tui_eval.reports.failures import case_in_full, failures
+def _print(db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", failed: bool) -> None:
+    from tui_eval.reports.failures import failures
     from tui_eval.reports.results import results
     from tui_eval.reports.summary import summary
     from tui_eval.reports.tables import Ink
+    from tui_eval.reports.whole_case import case_in_full
 
     ink = Ink(streams.coloured())
-    if case_id is not None:
-        lines = case_in_full(db, run.id, case_id, ink)
-    elif failed:
-        lines = failures(db, run.id, ink)
-    else:
-        lines = iter([summary(results(db, run.id), width=streams.width(), ink=ink, groups=True)])
-    for line in lines:
-        streams.say(line)
+    if failed:
+        for line in failures(db, run.id, ink):
+            streams.say(line)
+    elif not cases:
+        of = results(db, run.id)
+        streams.say(summary(of, width=streams.width(), ink=ink, groups=True))
+    for i, case_id in enumerate(dict.fromkeys(cases)):
+        if i:
+            streams.say("")
+        for line in case_in_full(db, run.id, case_id, time.time(), ink):
+            streams.say(line)

@@ -45,7 +45,7 @@ def grade(check: Check, output: Output) -> Grade:
     """
     of_call = _OF_CALL.get(check.kind)
     if of_call is not None:
-        return _turned(check, of_call(check.settings, output))
+        return turned(check, of_call(check.settings, output))
     of_text = _OF_TEXT[check.kind]
     try:
         part = parts.part(check.of, output)
@@ -53,10 +53,10 @@ def grade(check: Check, output: Output) -> Grade:
         return Grade.of(False, str(missing))  # also for `not`: there was nothing to judge
     except parts.UnreadablePartError as error:
         return Grade.ungraded(str(error))
-    return _turned(check, of_text(check.settings, part))
+    return turned(check, of_text(check.settings, part))
 
 
-def _turned(check: Check, given: Grade) -> Grade:
+def turned(check: Check, given: Grade) -> Grade:
     """Turn a grade round for a check with `not = true`; ungraded stays ungraded."""
     if not check.negate or given.value is None:
         return given

@@ -9,13 +9,11 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.scoring import jsontext, options, patterns
+from tui_eval.scoring.errors import SettingError, named
+from tui_eval.scoring.judge_settings import judged
 from tui_eval.scoring.normal import normalized
 from tui_eval.scoring.numbers import expected_number
 from tui_eval.scoring.wording import quoted
-
-
-class SettingError(ValueError):
-    """A rendered setting that no output can be judged by; the message says which and why."""
 
 
 def rendered(kind: str, settings: JsonObject) -> JsonObject:
@@ -51,15 +49,7 @@ def _scalar(value: Json) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise SettingError(f"expected holds {_named(value)} where a text or number is meant")
-
-
-def _named(value: Json) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, list):
-        return "a list"
-    return "a table" if isinstance(value, dict) else quoted(str(value))
+    raise SettingError(f"expected holds {named(value)} where a text or number is meant")
 
 
 def _compared(settings: JsonObject) -> JsonObject:
@@ -93,7 +83,7 @@ def _numeric(settings: JsonObject) -> JsonObject:
         try:
             expected_number(item)
         except ValueError as error:
-            raise SettingError(f"expected {_named(item)} is no number: {error}") from error
+            raise SettingError(f"expected {named(item)} is no number: {error}") from error
     return _texts(settings)
 
 
@@ -120,7 +110,7 @@ def _offered(choices: Json, expected: list[str]) -> options.Options:
         return options.labelled([(label, _scalar(text)) for label, text in choices.items()])
     if isinstance(choices, list) and choices:
         return options.options([_scalar(text) for text in choices])
-    raise SettingError(f"choices gives {_named(choices)} where a list of options is meant")
+    raise SettingError(f"choices gives {named(choices)} where a list of options is meant")
 
 
 def _no_option(expected: str, offered: options.Options) -> str:
@@ -158,4 +148,5 @@ _KINDS: Final[dict[str, Callable[[JsonObject], JsonObject]]] = {
     "json": _json,
     "json_schema": _schema,
     "finish": _texts,
+    "judge": judged,
 }

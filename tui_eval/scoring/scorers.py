@@ -10,7 +10,8 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.output import Failure
 from tui_eval.scoring.check import Check, Subject
-from tui_eval.scoring.rendered import SettingError, rendered
+from tui_eval.scoring.errors import SettingError
+from tui_eval.scoring.rendered import rendered
 from tui_eval.suites.scorers import ScorerSpec, is_template
 from tui_eval.suites.templates import NestedTemplate, Template, TemplateError
 

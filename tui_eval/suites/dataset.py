@@ -12,13 +12,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject, digest, dotted
-from tui_eval.suites import drawing
+from tui_eval.suites import drawing, judging
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.files import is_glob, matches
 from tui_eval.suites.places import named_from, shown
 from tui_eval.suites.recordings import Recordings, id_digest, row_id
 from tui_eval.suites.rows import Problems, read_rows
-from tui_eval.suites.scorers import ScorerSpec
+from tui_eval.suites.scorers import JudgeScorer, ScorerSpec
 from tui_eval.suites.spec import Dataset, ReplayTarget, Suite
 from tui_eval.suites.spool import Spool
 from tui_eval.suites.templates import NestedTemplate, Template, TemplateError
@@ -175,6 +175,7 @@ class _Reader:
         self._dataset = suite.dataset
         self._filter = _compiled_filter(suite)
         self._scorers = [scorer.name for scorer in suite.scorers]
+        self._judges = [judge.name for judge in suite.judges]
         self._recordings = recordings
         self._seen: set[bytes] = set()
         self._alike: dict[str, int] = {}
@@ -288,6 +289,7 @@ class _Reader:
                 )
             ) from None
         names = [*self._scorers]
+        own: list[JsonObject] = []
         for index, spec in enumerate(specs):
             field = f"scorers[{index}]"
             if spec.name in names:
@@ -303,7 +305,19 @@ class _Reader:
             except TemplateError as error:
                 path = f"{field}.{error.field}"
                 raise _BadRowError((path, error.message, error.hint)) from None
-        return tuple(spec.model_dump(mode="json", by_alias=True) for spec in specs)
+            own.append(spec.model_dump(mode="json", by_alias=True))
+            if isinstance(spec, JudgeScorer):
+                self._with_judge(own[-1], field)
+        return tuple(own)
+
+    def _with_judge(self, scorer: JsonObject, field: str) -> None:
+        wrong = [
+            (".".join(filter(None, (field, shown(at)))), message, hint)
+            for at, message, hint in judging.judge_mistakes(scorer["judge"], self._judges)
+        ]
+        if wrong:
+            raise _BadRowError(*wrong)
+        judging.name_judge(scorer, self._judges)
 
 
 def _compiled_filter(suite: Suite) -> Template | None:

@@ -2,25 +2,27 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path as FilePath
-from typing import Final
+from typing import Final, TypeGuard
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites import gold
 from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
-from tui_eval.suites.places import Places
-from tui_eval.suites.rows import Problems, read_json, read_rows
+from tui_eval.suites.judging import judge_names
+from tui_eval.suites.places import Places, tables
+from tui_eval.suites.rows import MOST_MISTAKES, Problems, read_json, read_rows
 from tui_eval.suites.scorers import check_schema
+from tui_eval.suites.spec.judge import UNNAMED
 from tui_eval.suites.toml_lines import Path
 from tui_eval.suites.trust import Folder, model_path
 
-_MOST_EXAMPLES: Final = 10_000
-"""Examples become part of the suite; more than these are a dataset."""
+_MOST_ROWS: Final = 10_000
+"""Examples and gold become part of the suite; more than these are a dataset."""
 
 
 def inline(data: JsonObject, places: Places, folder: Folder) -> list[Mistake]:
-    """Replace the paths of prompts, examples, tools and schemas by what the files hold.
+    """Replace the paths of prompts, examples, tools, schemas and gold by what the files hold.
 
     The paths of the dataset and of recordings are made absolute, and have to lead somewhere. What
     may not be read is left as it is; the folder has noted the wish.
@@ -49,6 +51,9 @@ class _Inliner:
                 self._data_path(path, target)
             else:
                 self._model(path, target)
+        for path, judge in tables(self._data, "judge", "judges"):
+            self._model(path, judge)
+            self._gold(path, judge)
         for path, scorer in tables(self._data, "scorers"):
             self._schema(path, scorer)
         dataset = self._data.get("dataset")
@@ -96,29 +101,63 @@ class _Inliner:
                 del table[field]
 
     def _examples(self, path: Path, examples: JsonObject) -> None:
-        file = self._file((*path, "path"), examples)
+        at = (*path, "path")
+        file = self._file(at, examples)
         if file is None or examples.get("rows") is not None:
             return
+        rows = self._rows(at, file, "examples")
+        if rows is not None:
+            examples["rows"] = [row for _, row in rows]
+            del examples["path"]
+
+    def _rows(self, path: Path, file: FilePath, what: str) -> list[tuple[int, JsonObject]] | None:
+        """Read the rows of a file that becomes part of the suite, each with its line."""
         if file.suffix.lower() not in DATA_SUFFIXES:
-            self._unknown_format((*path, "path"), file)
-            return
+            self._unknown_format(path, file)
+            return None
         problems = Problems()
-        rows: list[Json] = []
+        rows: list[tuple[int, JsonObject]] = []
         try:
-            for _, row in read_rows(file, self._shown(file), problems, self._folder.open):
-                rows.append(row)
-                if len(rows) > _MOST_EXAMPLES:
-                    self._wrong((*path, "path"), f"holds more than {_MOST_EXAMPLES:,} examples")
-                    return
+            for line, row in read_rows(file, self._shown(file), problems, self._folder.open):
+                rows.append((line, row))
+                if len(rows) > _MOST_ROWS:
+                    self._wrong(path, f"holds more than {_MOST_ROWS:,} {what}")
+                    return None
             problems.settle()
         except SuiteError as error:
             self._mistakes.extend(error.mistakes)
+            return None
+        if not all(_is_text_clean(row) for _, row in rows):
+            self._wrong(path, "holds half a character (a lone surrogate), no text")
+            return None
+        return rows
+
+    def _gold(self, path: Path, judge: JsonObject) -> None:
+        """Read what a judge is held against, and see that each row can be."""
+        at = (*path, "gold")
+        scorers = [scorer for _, scorer in tables(self._data, "scorers")]
+        name = str(judge.get("name", UNNAMED))
+        asked = gold.questions(scorers, name, judge_names(self._data))
+        held = judge.get("gold")
+        if isinstance(held, list):
+            for index, row in enumerate(held):
+                for column, message, hint in gold.troubles(row, asked) if _is_table(row) else ():
+                    self._wrong((*at, index, column), message, hint)
             return
-        if not all(map(_is_text_clean, rows)):
-            self._wrong((*path, "path"), "holds half a character (a lone surrogate), no text")
+        file = self._file(at, judge)
+        rows = None if file is None else self._rows(at, file, "graded outputs")
+        if file is None or rows is None:
             return
-        examples["rows"] = rows
-        del examples["path"]
+        wrong = [
+            Mistake(self._shown(file), line, column, message, hint)
+            for line, row in rows
+            for column, message, hint in gold.troubles(row, asked)
+        ]
+        self._mistakes.extend(wrong[:MOST_MISTAKES])
+        if not rows:
+            self._wrong(at, f'"{held}" holds no graded output')
+        elif not wrong:
+            judge["gold"] = [row for _, row in rows]
 
     def _tools(self, path: Path, target: JsonObject) -> None:
         at = (*path, "tools")
@@ -199,16 +238,8 @@ class _Inliner:
         return os.path.normpath(base / os.path.relpath(file, self._places.root.folder))
 
 
-def tables(data: JsonObject, *keys: str) -> Iterator[tuple[Path, JsonObject]]:
-    """Give the tables under some keys, be it one or a list of them, with their paths."""
-    for key in keys:
-        value = data.get(key)
-        if isinstance(value, dict):
-            yield (key,), value
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item, dict):
-                    yield (key, index), item
+def _is_table(row: Json) -> TypeGuard[JsonObject]:
+    return isinstance(row, dict)
 
 
 def _is_text_clean(row: Json) -> bool:

@@ -11,13 +11,12 @@ from typing import Final
 from pydantic import ValidationError
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites import inlining, overrides, references, sources
+from tui_eval.suites import inlining, judging, overrides, references, sources
 from tui_eval.suites.consent import Grants
 from tui_eval.suites.dataset import inline_mistakes
 from tui_eval.suites.errors import Mistake, NeedsTrust, SuiteError, did_you_mean
-from tui_eval.suites.inlining import tables
 from tui_eval.suites.overrides import Sets
-from tui_eval.suites.places import Places
+from tui_eval.suites.places import Places, tables
 from tui_eval.suites.spec import Suite, SuiteFile
 from tui_eval.suites.spec.targets import TARGET_MODELS
 from tui_eval.suites.trust import Folder, key_wishes, suite_key_wishes
@@ -105,10 +104,10 @@ def _judged(wishes: Iterable[Wish], grants: Grants, trusted: bool) -> Iterator[A
 
 
 def _raw_key_wishes(data: JsonObject) -> Iterator[Wish]:
-    """Give the wishes of targets that were not checked yet."""
-    for _, target in tables(data, "targets"):
-        given = [target.get(name) for name in ("provider", "base_url", "api_key_env")]
-        if target.get("kind", "model") == "model":
+    """Give the wishes of targets and judges that were not checked yet."""
+    for _, asked in tables(data, "targets", "judge", "judges"):
+        given = [asked.get(name) for name in ("provider", "base_url", "api_key_env")]
+        if asked.get("kind", "model") == "model":
             yield from key_wishes(*(one if isinstance(one, str) else None for one in given))
 
 
@@ -189,6 +188,12 @@ def _suite(data: JsonObject, path: FilePath, folder: Folder) -> Suite:
     prompt = kept.pop("prompt", None)
     if prompt is not None:
         kept["prompts"] = [prompt]
+    judge = kept.pop("judge", None)
+    if judge is not None:
+        kept["judges"] = [judge]
+    names = judging.judge_names(kept)
+    for _, scorer in tables(kept, "scorers"):
+        judging.name_judge(scorer, names)
     kept.setdefault("name", path.stem)
     kept["file"] = str(path.absolute())
     kept["outside"] = list[Json](sorted(str(path) for path in folder.outside))

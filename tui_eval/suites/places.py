@@ -1,10 +1,12 @@
 """Where each value of a suite was written, through includes, defaults and `--set`."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Final
 
+from tui_eval.model.json import JsonObject
 from tui_eval.suites.errors import Mistake
 from tui_eval.suites.toml_lines import Path
 
@@ -83,3 +85,15 @@ def named_from(folder: FilePath | None, path: FilePath) -> str:
         return str(path)
     near = os.path.relpath(path, folder)
     return str(path.absolute()) if near.startswith(_FAR) else near
+
+
+def tables(data: JsonObject, *keys: str) -> Iterator[tuple[Path, JsonObject]]:
+    """Give the tables under some keys, be it one or a list of them, with their paths."""
+    for key in keys:
+        value = data.get(key)
+        if isinstance(value, dict):
+            yield (key,), value
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, dict):
+                    yield (key, index), item

@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.providers import presets
 from tui_eval.suites.errors import Mistake, did_you_mean
-from tui_eval.suites.inlining import tables
-from tui_eval.suites.places import Places, shown
-from tui_eval.suites.scorers import is_template
+from tui_eval.suites.judging import JUDGE, judge_mistakes, judge_names
+from tui_eval.suites.places import Places, shown, tables
+from tui_eval.suites.scorers import JudgeScorer, is_template
 from tui_eval.suites.spec.run import parse_reduce
 from tui_eval.suites.spec.targets import default_name
 from tui_eval.suites.templates import NestedTemplate, TemplateError
 from tui_eval.suites.toml_lines import Path
 
-_TEMPLATED: Final = ("expected", "choices", "when")
+_TEMPLATED: Final = ("expected", "choices", "when", *JudgeScorer.TEMPLATED)
 """The fields of scorers that are rendered for each case."""
 
 
@@ -41,6 +41,7 @@ class _Checker:
             self._prompts,
             self._targets,
             self._columns,
+            self._judges,
             self._scorers,
             self._epochs,
             self._gate,
@@ -170,12 +171,31 @@ class _Checker:
             hint = "give only where the API starts"
             self._wrong((*path, "base_url"), "goes on with ? or #", hint)
 
+    def _judges(self) -> None:
+        judges = [*tables(self._data, "judges")]
+        if self._data.get("judge") is not None and judges:
+            self._wrong(("judges",), "stand beside [judge]", "name all of them in [[judges]]")
+        names: set[str] = set()
+        for path, judge in judges:
+            name = judge.get("name")
+            if name is None and len(judges) > 1:
+                self._wrong(path, "has no name", 'add name = "…": scorers and results use it')
+            elif isinstance(name, str):
+                self._differs((*path, "name"), name, names, "judge")
+        for path, judge in tables(self._data, "judge", "judges"):
+            if judge.get("kind", "model") == "model":
+                self._endpoint(path, judge)
+
     def _scorers(self) -> None:
         names: set[str] = set()
+        judges = judge_names(self._data)
         for path, scorer in tables(self._data, "scorers"):
             name = scorer.get("name", scorer.get("kind"))
             if isinstance(name, str):
                 self._differs((*path, "name"), name, names, "scorer")
+            if scorer.get("kind") == JUDGE:
+                for field, message, hint in judge_mistakes(scorer.get("judge"), judges):
+                    self._wrong((*path, *field), message, hint)
 
     def _differs(self, path: Path, name: str, names: set[str], what: str) -> None:
         if name in names:

@@ -18,7 +18,7 @@ from tui_eval.providers.local import is_model_path
 from tui_eval.suites.configuration import bound_hosts
 from tui_eval.suites.consent import Grants
 from tui_eval.suites.files import fixed_part, is_glob, matches, open_regular
-from tui_eval.suites.spec import ModelTarget, ReplayTarget, Suite
+from tui_eval.suites.spec import ReplayTarget, Suite
 from tui_eval.suites.wishes import Ask, Standing, Wish
 
 _FAR: Final = "../../.."
@@ -143,10 +143,9 @@ def wishes(suite: Suite) -> tuple[Wish, ...]:
 
 
 def suite_key_wishes(suite: Suite) -> Iterator[Wish]:
-    """Give the wishes of a suite's targets, see `key_wishes`."""
-    for target in suite.targets:
-        if isinstance(target, ModelTarget):
-            yield from key_wishes(target.provider, target.base_url, target.api_key_env)
+    """Give the wishes of a suite's targets and judges, see `key_wishes`."""
+    for asked in suite.connected:
+        yield from key_wishes(asked.provider, asked.base_url, asked.api_key_env)
 
 
 def data_paths(suite: Suite) -> Iterable[Path]:
@@ -160,11 +159,12 @@ def data_paths(suite: Suite) -> Iterable[Path]:
 
 def _model_files(suite: Suite) -> Iterable[Path]:
     """Give the files of embedded models that are named by their path."""
-    for target in suite.targets:
-        if isinstance(target, ModelTarget) and suite.file is not None:
-            path = model_path(target.provider, target.model, Path(suite.file).parent)
-            if path is not None:
-                yield path
+    if suite.file is None:
+        return
+    for asked in suite.connected:
+        path = model_path(asked.provider, asked.model, Path(suite.file).parent)
+        if path is not None:
+            yield path
 
 
 def model_path(provider: str | None, model: str, folder: Path) -> Path | None:
@@ -178,7 +178,7 @@ def model_path(provider: str | None, model: str, folder: Path) -> Path | None:
 def key_wishes(
     provider: str | None, base_url: str | None, api_key_env: str | None
 ) -> tuple[Wish, ...]:
-    """Give the wish of a target that pairs a key with a host that is not the key's own.
+    """Give the wish of who pairs a key with a host that is not the key's own.
 
     A key that is bound to hosts, by a preset or by the user's configuration, goes to those only:
     even loopback needs trust. Any other goes to loopback freely and elsewhere with trust. Without

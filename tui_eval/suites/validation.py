@@ -11,11 +11,16 @@ from pydantic_core import ErrorDetails
 
 from tui_eval.suites.errors import did_you_mean
 from tui_eval.suites.scorers import SCORER_KINDS, ScorerSpec
-from tui_eval.suites.spec import TARGET_KINDS, SuiteFile
+from tui_eval.suites.spec import JUDGE_KINDS, TARGET_KINDS, SuiteFile
 from tui_eval.suites.toml_lines import Path
 
-_UNIONS: Final = {"targets": TARGET_KINDS, "scorers": SCORER_KINDS}
-"""Lists whose items are of a `kind`; pydantic puts the kind into its paths."""
+_UNIONS: Final = {
+    "targets": TARGET_KINDS,
+    "scorers": SCORER_KINDS,
+    "judge": JUDGE_KINDS,
+    "judges": JUDGE_KINDS,
+}
+"""Tables, and lists of tables, that are of a `kind`; pydantic puts the kind into its paths."""
 _LONGEST: Final = 60
 
 
@@ -48,8 +53,7 @@ def explain(error: ValidationError, data: object, prefix: Path = ()) -> list[Fin
 def _without_kinds(prefix: Path, loc: Sequence[str | int]) -> Path:
     path = list(prefix)
     for step in loc:
-        listed = path[-2] if len(path) >= 2 and isinstance(path[-1], int) else None
-        if listed in _UNIONS and step in _UNIONS[str(listed)]:
+        if step in _kinds(tuple(path)):
             # the kind; a field of the same name comes one step later
             path.append(_Kind(str(step)))
         elif step != "[key]":
@@ -185,8 +189,11 @@ def _found(value: object) -> str:
 
 
 def _kinds(path: Path) -> tuple[str, ...]:
-    names = [step for step in path if isinstance(step, str)]
-    return _UNIONS.get(names[-1] if names else "", ())
+    """Give the kinds that what stands at a path may be of; none: it is of no kind."""
+    match path:
+        case ("judge",) | (*_, str(), int()):
+            return _UNIONS.get(str(path[0] if len(path) == 1 else path[-2]), ())
+    return ()
 
 
 def _keys(detail: ErrorDetails, path: Path) -> list[str]:

@@ -1,7 +1,16 @@
 """What a suite says, as frozen values: one module for each noun."""
 
+from tui_eval.suites.spec.connected import Connected, Prices
 from tui_eval.suites.spec.dataset import Dataset
 from tui_eval.suites.spec.gate import Gate, ScorerThresholds, Thresholds
+from tui_eval.suites.spec.judge import (
+    JUDGE_FAULTS,
+    JUDGE_KINDS,
+    Judge,
+    JudgeSpec,
+    ModelJudge,
+    SimulatedJudge,
+)
 from tui_eval.suites.spec.prompts import Examples, Message, Prompt
 from tui_eval.suites.spec.run import Reduce, RunSettings, parse_reduce
 from tui_eval.suites.spec.suite import Suite, SuiteFile
@@ -9,7 +18,6 @@ from tui_eval.suites.spec.targets import (
     FAULT_KINDS,
     TARGET_KINDS,
     ModelTarget,
-    Prices,
     ReplayTarget,
     SimulatedTarget,
     TargetSpec,
@@ -17,11 +25,17 @@ from tui_eval.suites.spec.targets import (
 
 __all__ = [
     "FAULT_KINDS",
+    "JUDGE_FAULTS",
+    "JUDGE_KINDS",
     "TARGET_KINDS",
+    "Connected",
     "Dataset",
     "Examples",
     "Gate",
+    "Judge",
+    "JudgeSpec",
     "Message",
+    "ModelJudge",
     "ModelTarget",
     "Prices",
     "Prompt",
@@ -29,6 +43,7 @@ __all__ = [
     "ReplayTarget",
     "RunSettings",
     "ScorerThresholds",
+    "SimulatedJudge",
     "SimulatedTarget",
     "Suite",
     "SuiteFile",

@@ -6,19 +6,20 @@ from pydantic import BeforeValidator, Field, JsonValue, StrictStr
 
 from tui_eval.suites.scorers import ScorerSpec
 from tui_eval.suites.spec.base import Spec, Text, Texts
+from tui_eval.suites.spec.connected import Connected
 from tui_eval.suites.spec.dataset import Dataset
 from tui_eval.suites.spec.gate import Gate
+from tui_eval.suites.spec.judge import JudgeSpec
 from tui_eval.suites.spec.prompts import Prompt
 from tui_eval.suites.spec.run import RunSettings
 from tui_eval.suites.spec.targets import TargetSpec
 
 
-def _model_by_default(targets: object) -> object:
-    if not isinstance(targets, list | tuple):
-        return targets
-    return [
-        {"kind": "model", **target} if isinstance(target, dict) else target for target in targets
-    ]
+def _model_by_default(given: object) -> object:
+    """Put the kind of a target or judge, or of each in a list, where it is left out."""
+    if isinstance(given, list | tuple):
+        return [_model_by_default(one) for one in given]
+    return {"kind": "model", **given} if isinstance(given, dict) else given
 
 
 class _Common(Spec):
@@ -39,6 +40,8 @@ class _Common(Spec):
     """What is evaluated."""
     scorers: tuple[ScorerSpec, ...] = ()
     """The checks every output goes through."""
+    judges: Annotated[tuple[JudgeSpec, ...], BeforeValidator(_model_by_default)] = ()
+    """Who grades the outputs of scorers of kind judge, each with a name that scorers call it by."""
     run: RunSettings = RunSettings()
     """How the trials are run."""
     gate: Gate | None = None
@@ -51,12 +54,14 @@ class SuiteFile(_Common):
     name: Text | None = None  # type: ignore[assignment]  # a file without one takes its own name
     """The suite's name. Default: the file's name without .toml."""
     include: Texts = ()
-    """Files whose prompts, targets, scorers and settings are added: lists are appended, tables
-    merged, and what stands here wins."""
+    """Files whose prompts, targets, scorers, judges and settings are added: lists are appended,
+    tables merged, and what stands here wins."""
     prompt: Prompt | None = None
     """The one way of asking; or [[prompts]] with names."""
     prompts: tuple[Prompt, ...] = ()
     """Several ways of asking: every target runs every prompt it names."""
+    judge: Annotated[JudgeSpec | None, BeforeValidator(_model_by_default)] = None
+    """The one judge; or [[judges]] with names."""
     target_defaults: dict[str, JsonValue] = Field(default_factory=dict)
     """Fields merged key by key under every target that has such a field."""
 
@@ -74,3 +79,8 @@ class Suite(_Common):
     """The absolute path of the file it was read from; its folder is the suite's own."""
     outside: Texts = ()
     """Files and folders outside it that it was allowed to read when it was loaded."""
+
+    @property
+    def connected(self) -> tuple[Connected, ...]:
+        """The targets and judges that ask a model somewhere."""
+        return tuple(one for one in (*self.targets, *self.judges) if isinstance(one, Connected))

@@ -1,19 +1,12 @@
-"""What a suite may say of its scorers: one strict model for each kind.
+"""Scorers that grade by a rule."""
 
-These are settings only. How an output is graded by them stands in `tui_eval.scoring`.
-"""
-
-import re
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     PlainValidator,
     StrictBool,
-    StrictFloat,
     StrictInt,
     StrictStr,
     WithJsonSchema,
@@ -21,11 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites import jsonpath
-
-Number: TypeAlias = StrictFloat
-"""Whole numbers are taken too, texts and booleans are not."""
+from tui_eval.model.json import JsonObject
+from tui_eval.suites.scorers.base import Number, Scorer, check_pattern, is_template
 
 Scalar: TypeAlias = str | int | float | bool
 
@@ -96,129 +86,6 @@ Pick = Annotated[
     WithJsonSchema({"anyOf": [{"enum": ["last", "first"]}, {"type": "integer"}]}),
 ]
 """Which of several numbers."""
-
-PARTS: Final = (
-    "text",
-    "json:$.path",
-    "field:NAME",
-    "turn:N",
-    "reasoning",
-    "last_line",
-    "regex:PATTERN",
-)
-"""The forms `of` may have."""
-
-_TEMPLATE_MARKS = ("{{", "{%", "{#")
-
-
-def is_template(value: object) -> bool:
-    """Tell whether a setting holds anything to render, at any depth."""
-    if isinstance(value, str):
-        return any(mark in value for mark in _TEMPLATE_MARKS)
-    if isinstance(value, list):
-        return any(is_template(item) for item in value)
-    if isinstance(value, dict):
-        return any(is_template(item) for item in value.values())
-    return False
-
-
-class Scorer(BaseModel):
-    """The fields every scorer takes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
-
-    TEMPLATED: ClassVar[tuple[str, ...]] = ("expected",)
-    """The fields (by Python name) that are rendered for each case, beside `when`."""
-
-    kind: str
-    name: Annotated[StrictStr, Field(min_length=1, max_length=100)] = Field(
-        default_factory=lambda data: data["kind"],
-        description="How the scorer is called in results. Default: its kind. "
-        "Two scorers of one name are a mistake.",
-    )
-    weight: Annotated[Number, Field(gt=0, allow_inf_nan=False)] = Field(
-        default=1.0, description="Its share in the trial's score, above 0."
-    )
-    threshold: Annotated[Number, Field(ge=0, le=1)] | None = Field(
-        default=None,
-        description="The least value, 0 to 1, that passes. Where all of several texts are asked "
-        "for, giving it makes the value the share of them that was found.",
-    )
-    required: StrictBool = Field(
-        default=True, description="false: reported beside the verdict, never part of it."
-    )
-    negate: StrictBool = Field(
-        default=False,
-        alias="not",
-        description="true: passes where it would fail and fails where it would pass; "
-        "ungraded stays ungraded.",
-    )
-    when: StrictStr | None = Field(
-        default=None,
-        description="A template. Where it gives false, the scorer does not apply to the case: "
-        "it is not counted at all.",
-    )
-    of: StrictStr = Field(
-        default="text",
-        description="The part of the output that is scored: " + ", ".join(PARTS) + ". "
-        "With regex it is group 1 of the last match. Nothing matched is a fail that says so.",
-    )
-
-    @field_validator("of")
-    @classmethod
-    def _of_has_a_known_form(cls, of: str) -> str:
-        check_part(of)
-        return of
-
-    @field_validator("name")
-    @classmethod
-    def _name_is_plain(cls, name: str) -> str:
-        if name != name.strip() or not name.isprintable():
-            raise ValueError("a scorer's name has no line breaks and no spaces around it")
-        return name
-
-    def templates(self) -> dict[str, Json]:
-        """Give what is rendered for each case, by the name the suite file uses for the field."""
-        rendered: dict[str, Json] = {}
-        for field in ("when", *self.TEMPLATED):
-            value: Json = getattr(self, field, None)
-            if is_template(value):
-                rendered[field] = value
-        return rendered
-
-
-def check_part(of: str) -> None:
-    """See that `of` has one of the forms in `PARTS`.
-
-    Raises:
-        ValueError: when it has not; the message names the forms, or what is wrong with its rest.
-    """
-    head, colon, rest = of.partition(":")
-    if not colon and head in ("text", "reasoning", "last_line"):
-        return
-    if not colon or head not in ("json", "field", "turn", "regex") or not rest:
-        raise ValueError(f"{of!r} names no part of an output: use {', '.join(PARTS)}")
-    if head == "json":
-        jsonpath.parse(rest)
-    elif head == "turn" and not re.fullmatch(r"[1-9][0-9]{0,5}", rest):
-        raise ValueError(f"{of!r}: turns are numbered from 1, as in turn:1")
-    elif head == "regex":
-        check_pattern(rest)
-
-
-def check_pattern(pattern: str) -> None:
-    """See that a regular expression can be compiled.
-
-    Raises:
-        ValueError: when it cannot; the message says where.
-    """
-    import regex  # late: only suites that hold a pattern pay for it
-
-    try:
-        regex.compile(pattern)
-    except regex.error as error:
-        raise ValueError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
-
 
 _EXPECTED = "What is expected: a text or a list of texts; templates keep their type."
 
@@ -480,29 +347,3 @@ class FinishScorer(_FigureScorer):
         description="The finish reason, or several of which any will do: stop, length, "
         "tool_calls, content_filter or what the endpoint says.",
     )
-
-
-ScorerSpec = Annotated[
-    ExactScorer
-    | IncludesScorer
-    | StartsWithScorer
-    | RegexScorer
-    | NumericScorer
-    | ChoiceScorer
-    | FuzzyScorer
-    | F1Scorer
-    | JsonScorer
-    | JsonSchemaScorer
-    | LatencyScorer
-    | TokensScorer
-    | CostScorer
-    | FinishScorer,
-    Field(discriminator="kind"),
-]
-"""One scorer of a suite; its `kind` says which model it is."""
-
-SCORER_KINDS: Final[tuple[str, ...]] = tuple(
-    get_args(model.model_fields["kind"].annotation)[0]
-    for model in get_args(get_args(ScorerSpec)[0])
-)
-"""Every kind there is, in the order of the documentation."""

@@ -1,0 +1,216 @@
+"""One case in full: what was asked, answered and found, every attempt, and what came before."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.output import Output
+from tui_eval.model.states import TrialState, Verdict
+from tui_eval.model.visible import visible, visible_line
+from tui_eval.reports.tables import Ink
+from tui_eval.reports.wording import UNKNOWN, decimal, money, seconds
+from tui_eval.store import browse, figures, reader
+from tui_eval.store.browse import WholeTrial
+from tui_eval.store.rows import AttemptRow, ColumnRow, ScoreRow, TrialRow
+from tui_eval.suites.prompts import Renderer
+from tui_eval.suites.spec import Suite
+from tui_eval.suites.templates import TemplateError
+
+_INDENT = "    "
+_DEEPER = "      "
+_NO_OUTPUT = {
+    TrialState.QUEUED: "waits for its turn",
+    TrialState.RUNNING: "the call is in flight",
+    TrialState.SCORING: "is being scored",
+}
+
+
+def case_in_full(
+    db: sqlite3.Connection, run_id: int, case_id: str, now: float, ink: Ink
+) -> Iterator[str]:
+    """Give all that is known of one case in a run.
+
+    Nothing is given where the run has no such case.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        case_id: The case.
+        now: The present moment (Unix seconds).
+        ink: Colours or none.
+    """
+    suite = Suite.model_validate_json(reader.spec(db, run_id))
+    columns = {column.name: column for column in reader.columns(db, run_id)}
+    lines = figures.lines_of_case(db, run_id, case_id)
+    epochs = any(line.epoch for line in lines)
+    for i, line in enumerate(lines):
+        found = browse.whole(db, run_id, line.id)
+        assert found is not None, "a trial of a run is never deleted alone"
+        if i == 0:
+            name = visible_line(reader.run(db, run_id).name)
+            yield f"{ink.bold(f'case {visible_line(case_id)}')} of {name}"
+            yield from _case(found.case)
+        yield ""
+        epoch = f" · epoch {line.epoch + 1}" if epochs else ""
+        yield f"{ink.bold(visible_line(line.column) + epoch)}  {_outcome(found.trial, now, ink)}"
+        yield from _Trial(db, found, ink).lines(suite, columns[line.column])
+
+
+def _case(case: Case) -> Iterator[str]:
+    for name, value in case.fields.items():
+        yield f"  {visible_line(name)}: {_indented(_text(value))}"
+    if case.tags and "tags" not in case.fields:
+        yield f"  tags: {visible_line(', '.join(case.tags))}"
+
+
+class _Trial:
+    """The lines of one trial."""
+
+    def __init__(self, db: sqlite3.Connection, found: WholeTrial, ink: Ink) -> None:
+        self._db = db
+        self._found = found
+        self._ink = ink
+
+    def lines(self, suite: Suite, column: ColumnRow) -> Iterator[str]:
+        """Give them all."""
+        found, ink = self._found, self._ink
+        trial, output = found.trial, found.output
+        yield from self._asked(suite, column)
+        if output is not None:
+            yield from self._answered(output)
+            yield f"  {ink.dim(_measured(output, trial))}"
+        current = [score for score in found.scores if score.current and not score.superseded]
+        for score in current:
+            yield f"  {_score(score, ink)}"
+        for attempt in found.attempts:
+            yield from self._attempt(attempt)
+        if not found.attempts and trial.cached:
+            yield "  no attempt: the output was in the store"
+        earlier = [score for score in found.scores if score not in current]
+        if earlier:
+            yield f"  {ink.dim('scores that count no more')}"
+            for score in earlier:
+                yield f"{_INDENT}{_score(score, ink)}"
+
+    def _asked(self, suite: Suite, column: ColumnRow) -> Iterator[str]:
+        asked = Column(column.index, column.name, column.target, column.prompt)
+        try:
+            messages = Renderer(suite).messages(asked, self._found.case)
+        except TemplateError as error:
+            if self._found.trial.error_kind != "template":
+                yield f"  what was asked cannot be shown: {visible_line(str(error))}"
+            return
+        for message in messages:
+            yield from self._message(message)
+
+    def _answered(self, output: Output) -> Iterator[str]:
+        if output.messages:
+            for message in output.messages:
+                yield from self._message(message)
+        elif output.text is None:
+            yield "  the answer has no text"
+        else:
+            yield from self._block("output", output.text)
+        if output.reasoning is not None:
+            yield from self._block("reasoning", output.reasoning)
+
+    def _message(self, message: JsonObject) -> Iterator[str]:
+        content, calls = message.get("content"), message.get("tool_calls")
+        if content is not None or not calls:
+            yield from self._block(str(message.get("role")), _text(content))
+        for call in calls if isinstance(calls, list) else []:
+            yield from self._block("calls a tool", _text(call))
+
+    def _attempt(self, attempt: AttemptRow) -> Iterator[str]:
+        times = [
+            f"{name} {seconds(spent)}"
+            for name, spent in (
+                ("queue", attempt.queue_s),
+                ("wait", attempt.wait_s),
+                ("call", attempt.call_s),
+            )
+            if spent is not None
+        ]
+        if attempt.status is not None:
+            times.append(f"HTTP {attempt.status}")
+        if attempt.retry_after_s is not None:
+            times.append(f"asked to wait {seconds(attempt.retry_after_s)}")
+        yield f"  attempt {attempt.number} {attempt.state}  {', '.join(times)}"
+        if attempt.error_kind is not None:
+            why = f"{visible_line(attempt.error_kind)}: {visible(attempt.error_message or '')}"
+            yield f"{_INDENT}{_indented(why)}"
+        if attempt.partial:
+            yield f"{_INDENT}{self._ink.dim('had arrived')}"
+            yield f"{_DEEPER}{_indented(visible(attempt.partial), _DEEPER)}"
+        present = self._found.trial.output
+        if attempt.output is not None and attempt.output != present:
+            yield f"{_INDENT}{self._ink.dim('gave, before it was asked again')}"
+            before = reader.output(self._db, attempt.output)
+            yield f"{_DEEPER}{_indented(visible(before.text or UNKNOWN), _DEEPER)}"
+
+    def _block(self, title: str, text: str) -> Iterator[str]:
+        yield f"  {self._ink.dim(visible_line(title))}"
+        yield f"{_INDENT}{_indented(visible(text))}"
+
+
+def _outcome(trial: TrialRow, now: float, ink: Ink) -> str:
+    """Say what became of a trial, or what it waits for."""
+    match trial.state:
+        case TrialState.DONE:
+            verdict = str(trial.verdict)
+            if trial.verdict is Verdict.PASS:
+                verdict = ink.good(verdict)
+            elif trial.verdict is Verdict.FAIL:
+                verdict = ink.bad(verdict)
+            return f"{verdict}, score {decimal(trial.score)}"
+        case TrialState.ERROR:
+            kind = visible_line(trial.error_kind or "")
+            return f"{ink.bad('error')}: {kind}: {visible_line(trial.error_message or '')}"
+        case TrialState.CANCELLED:
+            return "cancelled"
+        case waiting:
+            why = visible_line(trial.waiting or _NO_OUTPUT[waiting])
+            left = trial.waiting_until - now if trial.waiting_until is not None else 0.0
+            return f"{waiting}: {why}{f', {seconds(left)} left' if left > 0 else ''}"
+
+
+def _measured(output: Output, trial: TrialRow) -> str:
+    usage = output.usage
+    tokens = "/".join(UNKNOWN if n is None else f"{n:,}" for n in (usage.input, usage.output))
+    parts = [
+        f"finish {visible_line(output.finish_reason or UNKNOWN)}",
+        f"call {seconds(output.latency_s)}",
+        f"tokens in/out {tokens}",
+    ]
+    if usage.reasoning:
+        parts.append(f"{usage.reasoning:,} of them reasoning")
+    parts.append(f"cost {money(trial.cost_usd)}")
+    if output.model:
+        parts.append(visible_line(output.model))
+    if trial.cached:
+        parts.append("from the cache")
+    return ", ".join(parts)
+
+
+def _score(score: ScoreRow, ink: Ink) -> str:
+    verdict = str(score.verdict)
+    if score.verdict is Verdict.PASS:
+        verdict = ink.good(verdict)
+    elif score.verdict is Verdict.FAIL:
+        verdict = ink.bad(verdict)
+    about = [] if score.required else ["reported only"]
+    about += [] if score.source == "code" else [f"by {visible_line(score.source)}"]
+    about += [] if score.withdrawn_at is None else ["withdrawn"]
+    how = f" ({', '.join(about)})" if about else ""
+    value = f" {decimal(score.value)}" if score.value is not None else ""
+    return f"{visible_line(score.scorer)}{how}: {verdict}{value}  {visible_line(score.reason)}"
+
+
+def _text(value: Json) -> str:
+    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _indented(text: str, indent: str = _INDENT) -> str:
+    return text.replace("\n", f"\n{indent}")

@@ -1,0 +1,1 @@
+"""What judges are asked, how their replies are read, what their answers come to."""

@@ -1,0 +1,137 @@
+"""An output as it stands before a judge: what it is graded by, and how a reply must look."""
+
+import json
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.output import Output
+from tui_eval.model.score import Grade
+from tui_eval.scoring import parts
+from tui_eval.scoring.check import Check
+from tui_eval.scoring.errors import SettingError
+
+Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria"]
+
+WHOLE: Final = (0,)
+"""The numbers of what is graded as a whole: a rubric."""
+_LISTED: Final = {"requirements": "requirement", "criteria": "criterion"}
+_CHARACTERS_A_TOKEN: Final = 4
+_OVERHEAD: Final = 12
+"""Tokens of an item's id and punctuation, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a reply about one item must look."""
+
+    kind: Kind
+    low: float
+    """The lowest score; 0 for pass-fail and requirements."""
+    high: float
+    """The highest score; 1 for pass-fail and requirements."""
+    numbers: tuple[int, ...]
+    """What is asked: the requirements or criteria by number, from 1; `WHOLE` for a rubric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One output with all that it is graded by."""
+
+    form: Form
+    body: JsonObject
+    """As it stands in a request, without its id; keys without a value are left out."""
+    tokens: int
+    """About how many tokens it takes: a quarter of the characters of its JSON, and a little."""
+
+    def only(self, numbers: tuple[int, ...]) -> "Item":
+        """Give the same about some of its requirements or criteria; they keep their numbers."""
+        name = _LISTED.get(self.form.kind)
+        if name is None or numbers == self.form.numbers:
+            return self
+        listed = self.body[self.form.kind]
+        assert isinstance(listed, list)
+        left: list[Json] = [
+            entry for entry in listed if isinstance(entry, dict) and entry[name] in numbers
+        ]
+        form = Form(self.form.kind, self.form.low, self.form.high, numbers)
+        return _item(form, {**self.body, self.form.kind: left})
+
+
+def item(check: Check, output: Output) -> Item | Grade:
+    """Give what a judge is asked about an output, or the grade where a rule decides.
+
+    Nothing is asked about an output that says nothing: it fails.
+
+    Args:
+        check: A judge's check, as rendered for the case.
+        output: What the target produced.
+    """
+    try:
+        part = parts.part(check.of, output)
+    except parts.MissingPartError as missing:
+        return Grade.of(False, str(missing))
+    except parts.UnreadablePartError as error:
+        return Grade.ungraded(str(error))
+    if not part.strip():
+        return Grade.of(False, "the output is empty")
+    settings = check.settings
+    body: JsonObject = {
+        "input": check.input,
+        "reference": settings["reference"],
+        "context": settings["show"],
+        "rubric": settings["rubric"],
+        "requirements": _numbered(settings["requirements"], "requirement"),
+        "criteria": _numbered(settings["criteria"], "criterion"),
+        "output": part,
+    }
+    return _item(_form(settings), {key: value for key, value in body.items() if value is not None})
+
+
+def split(whole: Item) -> list[Item]:
+    """Give an item for each requirement or criterion of one."""
+    return [whole.only((number,)) for number in whole.form.numbers]
+
+
+def _item(form: Form, body: JsonObject) -> Item:
+    return Item(form, body, len(json.dumps(body)) // _CHARACTERS_A_TOKEN + _OVERHEAD)
+
+
+def _form(settings: JsonObject) -> Form:
+    kind = settings["form"]
+    if kind == "requirements":
+        return Form("requirements", 0, 1, _counted(settings["requirements"]))
+    if kind == "pass-fail":
+        return Form("pass-fail", 0, 1, WHOLE)
+    low, high = bounds(settings)
+    if kind == "criteria":
+        return Form("criteria", low, high, _counted(settings["criteria"]))
+    return Form("scale", low, high, WHOLE)
+
+
+def bounds(settings: JsonObject) -> tuple[float, float]:
+    """Give the lowest and the highest score of a check's scale."""
+    scale = settings["scale"]
+    if scale is None:
+        return 0.0, 1.0
+    if not isinstance(scale, list) or len(scale) != 2:
+        raise SettingError("scale has no lowest and highest score")
+    low, high = scale
+    assert isinstance(low, int | float)
+    assert isinstance(high, int | float)
+    return low, high
+
+
+def _counted(listed: Json) -> tuple[int, ...]:
+    return tuple(range(1, len(listed) + 1)) if isinstance(listed, list) else ()
+
+
+def _numbered(listed: Json, name: str) -> Json:
+    if not isinstance(listed, list):
+        return None
+    return [
+        {name: number, **({k: v for k, v in entry.items() if k in ("name", "text")})}
+        if isinstance(entry, dict)
+        else {name: number, "text": entry}
+        for number, entry in enumerate(listed, 1)
+    ]

@@ -1,0 +1,232 @@
+"""From what judges said of an output to its grade."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
+from tui_eval.scoring.check import Check
+from tui_eval.scoring.grading import turned
+from tui_eval.scoring.judge.item import bounds
+from tui_eval.scoring.judge.reading import Finding, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one judge said in one repeat."""
+
+    judge: str
+    repeat: int
+    finding: Finding | None
+    """None: nothing could be read."""
+    problem: str | None
+    """Why it is not whole; None: it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opinion:
+    """One judge's repeats put together."""
+
+    judge: str
+    grade: Grade
+
+
+def grade(check: Check, said: Sequence[Said]) -> Grade:
+    """Put together what all judges said in all repeats.
+
+    One judge: the mean of its repeats that are whole; ungraded where none is. A jury: by `vote`,
+    the majority of its verdicts or the mean of its values; ungraded where a missing member could
+    turn the majority, where it is split in halves, and for the mean wherever one is missing.
+
+    Args:
+        check: The judge's check, as rendered for the case.
+        said: What each judge said in each repeat.
+    """
+    by_judge = sorted(said, key=lambda one: one.judge)
+    opinions = [
+        _Opinion(judge, _of_judge(check, sorted(repeats, key=lambda one: one.repeat)))
+        for judge, repeats in groupby(by_judge, key=lambda one: one.judge)
+    ]
+    if not opinions:
+        return Grade.ungraded("no judge was asked")
+    return turned(check, opinions[0].grade if len(opinions) == 1 else _of_jury(check, opinions))
+
+
+def _of_judge(check: Check, repeats: Sequence[Said]) -> Grade:
+    graded = [_graded(check, one) for one in repeats]
+    whole = [one for one in graded if one.value is not None]
+    if not whole:
+        return graded[0]
+    if len(graded) == 1:
+        return whole[0]
+    values = [one.value for one in whole if one.value is not None]
+    mean = statistics.fmean(values)
+    passes = [one.verdict is Verdict.PASS for one in whole]
+    verdict = _verdict(check, mean)
+    # the share of pairs of repeats that disagree
+    pairs = len(passes) * (len(passes) - 1) / 2
+    flips = sum(passes) * (len(passes) - sum(passes)) / pairs if pairs else 0.0
+    raw: JsonObject = {
+        **_object(whole[0].raw),
+        "repeats": [_object(one.raw) for one in graded],
+        "mean": mean,
+        "sd": statistics.stdev(values) if len(values) > 1 else None,
+        "flips": flips,
+        "flaky": 0 < sum(passes) < len(passes),
+    }
+    passed = f"{sum(passes)} of {len(passes)} repeats pass"
+    missing = len(graded) - len(whole)
+    left_out = f", {missing} ungraded" if missing else ""
+    return Grade(verdict, mean, f"{passed}{left_out}: {whole[0].reason}", raw)
+
+
+def _graded(check: Check, said: Said) -> Grade:
+    """Grade by one judge's one word."""
+    numbers = _numbers(check)
+    parts: Mapping[int, Part] = {} if said.finding is None else said.finding.parts
+    missing = [number for number in numbers if number not in parts]
+    raw = _raw(check, said, parts)
+    if missing:
+        why = said.problem or "the judge did not grade it"
+        if len(missing) < len(numbers):
+            why = f"{_which(check, missing)} not graded: {why}"
+        return Grade.ungraded(why, raw)
+    low, high = bounds(check.settings)
+    weights = _weights(check)
+    total = sum(weights[number] * parts[number].value for number in numbers)
+    score = total / sum(weights[number] for number in numbers)
+    value = (score - low) / (high - low)
+    raw["score"] = score
+    assert said.finding is not None
+    return Grade(_verdict(check, value), value, _reason(check, said.finding, score), raw)
+
+
+def _verdict(check: Check, value: float) -> Verdict:
+    settings = check.settings
+    low, high = bounds(settings)
+    pass_at, threshold = settings.get("pass_at"), settings.get("threshold")
+    if isinstance(pass_at, int | float):
+        passed = low + value * (high - low) >= pass_at - 1e-9
+    else:
+        least = threshold if isinstance(threshold, int | float) else 0.5
+        passed = value >= least - 1e-9  # a mean of thirds may miss it by rounding
+    return Verdict.PASS if passed else Verdict.FAIL
+
+
+def _of_jury(check: Check, opinions: Sequence[_Opinion]) -> Grade:
+    values = [one.grade.value for one in opinions if one.grade.value is not None]
+    missing = len(opinions) - len(values)
+    said = ", ".join(f"{one.judge} {_word(one.grade)}" for one in opinions)
+    raw: JsonObject = {
+        "form": check.settings["form"],
+        "jury": [
+            {
+                "judge": one.judge,
+                "verdict": one.grade.verdict,
+                "value": one.grade.value,
+                "reason": one.grade.reason,
+                **_object(one.grade.raw),
+            }
+            for one in opinions
+        ],
+    }
+    if check.settings["vote"] == "mean":
+        if missing:
+            return Grade.ungraded(f"{missing} of {len(opinions)} judges did not grade: {said}", raw)
+        mean = statistics.fmean(values)
+        return Grade(_verdict(check, mean), mean, said, raw)
+    passes = sum(one.grade.verdict is Verdict.PASS for one in opinions)
+    fails = len(values) - passes
+    if passes * 2 > len(opinions) or fails * 2 > len(opinions):
+        won = Verdict.PASS if passes > fails else Verdict.FAIL
+        return Grade(won, statistics.fmean(values), said, raw)
+    why = "the jury is split" if not missing else f"{missing} of {len(opinions)} did not grade"
+    return Grade.ungraded(f"{why}: {said}", raw)
+
+
+def _word(graded: Grade) -> str:
+    words = {Verdict.PASS: "passes it", Verdict.FAIL: "fails it"}
+    return words.get(graded.verdict, "did not grade it")
+
+
+def _numbers(check: Check) -> tuple[int, ...]:
+    listed = check.settings["requirements"] or check.settings["criteria"]
+    return tuple(range(1, len(listed) + 1)) if isinstance(listed, list) else (0,)
+
+
+def _weights(check: Check) -> dict[int, float]:
+    criteria = check.settings["criteria"]
+    if not isinstance(criteria, list):
+        return dict.fromkeys(_numbers(check), 1.0)
+    return {
+        number: float(str(_object(criterion).get("weight", 1)))
+        for number, criterion in enumerate(criteria, 1)
+    }
+
+
+def _which(check: Check, missing: Sequence[int]) -> str:
+    name = "requirement" if check.settings["form"] == "requirements" else "criterion"
+    if len(missing) == 1:
+        return f"{name} {missing[0]} was"
+    plural = "requirements" if name == "requirement" else "criteria"
+    return f"{plural} {', '.join(map(str, missing))} were"
+
+
+def _raw(check: Check, said: Said, known: Mapping[int, Part]) -> JsonObject:
+    """Give what a person may want to see of it."""
+    texts = _texts(check)
+    return {
+        "form": check.settings["form"],
+        "scale": check.settings["scale"],
+        "judge": said.judge,
+        "repeat": said.repeat,
+        "score": None,
+        "problem": said.problem,
+        "parts": [
+            {
+                "number": number,
+                "text": texts.get(number),
+                "value": known[number].value if number in known else None,
+                "reason": known[number].reason if number in known else said.problem,
+            }
+            for number in _numbers(check)
+        ],
+    }
+
+
+def _texts(check: Check) -> dict[int, Json]:
+    listed = check.settings["requirements"] or check.settings["criteria"]
+    if not isinstance(listed, list):
+        return {}
+    return {
+        number: (entry.get("name") or entry.get("text")) if isinstance(entry, dict) else entry
+        for number, entry in enumerate(listed, 1)
+    }
+
+
+def _reason(check: Check, finding: Finding, score: float) -> str:
+    form = check.settings["form"]
+    parts = finding.parts
+    if form == "requirements":
+        unmet = [number for number, part in parts.items() if part.value == 0]
+        if not unmet:
+            return f"all {len(parts)} requirements met"
+        first = parts[unmet[0]].reason
+        met = len(parts) - len(unmet)
+        return f"{met} of {len(parts)} met; {unmet[0]} is not: {first}"
+    if form == "criteria":
+        low, high = bounds(check.settings)
+        worst = min(parts, key=lambda number: parts[number].value)
+        return f"{score:.3g} of {low:g} to {high:g}; criterion {worst}: {parts[worst].reason}"
+    reason = parts[0].reason or finding.reason
+    if form == "pass-fail":
+        return reason or ("met" if score else "not met")
+    low, high = bounds(check.settings)
+    return f"{score:g} of {low:g} to {high:g}: {reason}" if reason else f"{score:g} of {high:g}"
+
+
+def _object(value: Json) -> JsonObject:
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,69 @@
+"""Which scorer asks which judge."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.errors import did_you_mean
+from tui_eval.suites.places import tables
+from tui_eval.suites.spec.judge import UNNAMED
+from tui_eval.suites.toml_lines import Path
+
+JUDGE: Final = "judge"
+"""The kind of a scorer that asks a judge."""
+
+
+def judge_names(data: JsonObject) -> list[str]:
+    """Give the names of a suite's judges, those that are names."""
+    names = [judge.get("name", UNNAMED) for _, judge in tables(data, "judge", "judges")]
+    return [name for name in names if isinstance(name, str)]
+
+
+def judge_of(judges: Sequence[str]) -> str | None:
+    """Give the judge of a scorer that names none: the only one, or the one called `judge`."""
+    if len(judges) == 1:
+        return judges[0]
+    return UNNAMED if UNNAMED in judges else None
+
+
+def judge_mistakes(wanted: Json, judges: Sequence[str]) -> Iterator[tuple[Path, str, str | None]]:
+    """Give what is wrong with the judges a scorer names: path in the scorer, message, hint.
+
+    Args:
+        wanted: Its field `judge`; None: it names none.
+        judges: The names of the suite's judges.
+    """
+    if not judges:
+        yield (), "asks a judge, and the suite has none", "add [judge] with a model"
+    elif wanted is None:
+        if judge_of(judges) is None:
+            yield ("judge",), "is missing: there are several judges", _there_are(judges)
+    else:
+        for index, name in enumerate(wanted if isinstance(wanted, list) else [wanted]):
+            if isinstance(name, str) and name not in judges:
+                at: Path = ("judge", index) if isinstance(wanted, list) else ("judge",)
+                near = did_you_mean(name, judges)
+                hint = _there_are(judges)
+                if near is not None and near.startswith("did"):
+                    hint = f"{near} {hint}"
+                yield at, f'no judge is called "{name}"', hint
+
+
+def _there_are(names: Sequence[str]) -> str:
+    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
+
+
+def judges_of(scorer: JsonObject, judges: Sequence[str]) -> list[str]:
+    """Give the names of the judges that a scorer as it was read asks; none: it asks nobody."""
+    wanted = scorer.get("judge") if scorer.get("kind") == JUDGE else []
+    if wanted is None:
+        only = judge_of(judges)
+        return [] if only is None else [only]
+    names = wanted if isinstance(wanted, list) else [wanted]
+    return [name for name in names if isinstance(name, str)]
+
+
+def name_judge(scorer: JsonObject, judges: Sequence[str]) -> None:
+    """Put the judge of a scorer that names none, so that it is known wherever it is used."""
+    if scorer.get("kind") == JUDGE and scorer.get("judge") is None:
+        scorer["judge"] = list[Json](judges_of(scorer, judges))

@@ -1,0 +1,65 @@
+"""What a suite may say of its scorers: one strict model for each kind.
+
+These are settings only. How an output is graded by them stands in `tui_eval.scoring`.
+"""
+
+from typing import Annotated, Final, get_args
+
+from pydantic import Field
+
+from tui_eval.suites.scorers.base import PARTS, Scorer, check_part, is_template
+from tui_eval.suites.scorers.judge import JudgeScorer
+from tui_eval.suites.scorers.rules import (
+    ChoiceScorer,
+    CostScorer,
+    ExactScorer,
+    F1Scorer,
+    FinishScorer,
+    FuzzyScorer,
+    IncludesScorer,
+    JsonSchemaScorer,
+    JsonScorer,
+    LatencyScorer,
+    NumericScorer,
+    RegexScorer,
+    StartsWithScorer,
+    TokensScorer,
+    check_schema,
+)
+
+__all__ = [
+    "PARTS",
+    "SCORER_KINDS",
+    "JudgeScorer",
+    "Scorer",
+    "ScorerSpec",
+    "check_part",
+    "check_schema",
+    "is_template",
+]
+
+ScorerSpec = Annotated[
+    ExactScorer
+    | IncludesScorer
+    | StartsWithScorer
+    | RegexScorer
+    | NumericScorer
+    | ChoiceScorer
+    | FuzzyScorer
+    | F1Scorer
+    | JsonScorer
+    | JsonSchemaScorer
+    | LatencyScorer
+    | TokensScorer
+    | CostScorer
+    | FinishScorer
+    | JudgeScorer,
+    Field(discriminator="kind"),
+]
+"""One scorer of a suite; its `kind` says which model it is."""
+
+SCORER_KINDS: Final[tuple[str, ...]] = tuple(
+    get_args(model.model_fields["kind"].annotation)[0]
+    for model in get_args(get_args(ScorerSpec)[0])
+)
+"""Every kind there is, in the order of the documentation."""

@@ -1,0 +1,278 @@
+"""What a suite may say of a scorer that asks a judge."""
+
+import math
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+
+from pydantic import (
+    Field,
+    JsonValue,
+    PlainValidator,
+    StrictBool,
+    StrictStr,
+    WithJsonSchema,
+    model_validator,
+)
+
+from tui_eval.model.json import JsonObject
+from tui_eval.suites.scorers.base import Number, Scorer, is_template
+
+_FORMS: Final = ("rubric", "requirements", "criteria")
+
+MET_OR_NOT: Final = "pass-fail"
+"""The scale of a rubric that is either met or not."""
+
+
+def _scale(value: object) -> str | tuple[float, float]:
+    if value == MET_OR_NOT:
+        return MET_OR_NOT
+    if isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value)):
+        low, high = value
+        if low < high:
+            return (low, high)
+        raise ValueError(f"goes from {low:g} to {high:g}: the lowest grade stands first")
+    raise ValueError(f'must be the lowest and the highest grade, as in [1, 5], or "{MET_OR_NOT}"')
+
+
+def is_number(value: object) -> bool:
+    """Say whether a value is a number that ends, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+Scale: TypeAlias = Annotated[
+    str | tuple[float, float],
+    PlainValidator(_scale),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": MET_OR_NOT},
+                {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+            ]
+        }
+    ),
+]
+"""The lowest and the highest grade, or pass and fail. One validator: a mistake is told once."""
+
+
+def _requirements(value: object) -> str | list[str]:
+    if isinstance(value, str) and is_template(value):
+        return value
+    if isinstance(value, list) and value and all(isinstance(it, str) and it for it in value):
+        return value
+    raise ValueError("must be a list of texts, or a template that gives one")
+
+
+Requirements: TypeAlias = Annotated[
+    str | list[str],
+    PlainValidator(_requirements),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
+"""What has to be met."""
+
+
+def _criteria(value: object) -> str | list[JsonObject]:
+    if isinstance(value, str) and is_template(value):
+        return value
+    if not isinstance(value, list) or not value:
+        raise ValueError(
+            "must be a list of tables { name, text, weight }, or a template that gives one"
+        )
+    return settled_criteria(value)
+
+
+def settled_criteria(given: list[JsonValue]) -> list[JsonObject]:
+    """Give criteria in their one form: each a table of name, text and weight.
+
+    Raises:
+        ValueError: for one that is none, saying which and why.
+    """
+    settled: list[JsonObject] = []
+    names: set[str] = set()
+    for number, item in enumerate(given, 1):
+        criterion = _criterion(number, item)
+        name = str(criterion["name"])
+        if name in names:
+            raise ValueError(f'criterion {number} is called "{name}", as an earlier one is')
+        names.add(name)
+        settled.append(criterion)
+    return settled
+
+
+def _criterion(number: int, item: JsonValue) -> JsonObject:
+    what = f"criterion {number}"
+    if not isinstance(item, dict) or not item:
+        raise ValueError(f"{what} must be a table {{ name, text, weight }}")
+    unknown = sorted(item.keys() - {"name", "text", "weight"})
+    if unknown:
+        raise ValueError(f'{what} has the unknown key "{unknown[0]}"; there are name, text, weight')
+    for key in ("name", "text"):
+        text = item.get(key)
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"{what} needs a {key}, a text that is not empty")
+    weight = item.get("weight", 1)
+    if not isinstance(weight, int | float) or not is_number(weight) or weight <= 0:
+        raise ValueError(f"{what} needs a weight above 0")
+    return {"name": item["name"], "text": item["text"], "weight": weight}
+
+
+Criteria: TypeAlias = Annotated[
+    str | list[dict[str, JsonValue]],
+    PlainValidator(_criteria),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": {"type": "string"},
+                            "text": {"type": "string"},
+                            "weight": {"type": "number", "exclusiveMinimum": 0},
+                        },
+                        "required": ["name", "text"],
+                        "additionalProperties": False,
+                    },
+                },
+            ]
+        }
+    ),
+]
+"""What is graded, line by line."""
+
+
+def _names(value: object) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if isinstance(names, list) and names and all(isinstance(it, str) and it for it in names):
+        if len(set(names)) < len(names):
+            raise ValueError("names a judge twice")
+        return names
+    raise ValueError("must be the name of a judge, or a list of names")
+
+
+Judges: TypeAlias = Annotated[
+    list[str],
+    PlainValidator(_names),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
+"""One judge or several, by name."""
+
+
+class JudgeScorer(Scorer):
+    """A model grades the output by a rubric."""
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = (
+        "rubric",
+        "requirements",
+        "criteria",
+        "reference",
+        "show",
+    )
+
+    kind: Literal["judge"]
+    rubric: StrictStr | None = Field(
+        default=None,
+        min_length=1,
+        description="What is graded and what each grade means; needs `scale`. Give one of rubric, "
+        "requirements and criteria.",
+    )
+    scale: Scale | None = Field(
+        default=None,
+        description="The lowest and the highest grade of a rubric or of each criterion, as in "
+        '[1, 5]; or "pass-fail", of a rubric.',
+    )
+    requirements: Requirements | None = Field(
+        default=None,
+        description="What has to be met: texts, each met or not; the value is the share met. A "
+        "template may give the list.",
+    )
+    criteria: Criteria | None = Field(
+        default=None,
+        description="What is graded line by line: tables { name, text, weight }, each with a "
+        "grade of the scale; the value is the weighted mean. A template may give the list.",
+    )
+    reference: JsonValue = Field(
+        default=None, description="A right answer, for the judge to compare with."
+    )
+    show: dict[str, JsonValue] | None = Field(
+        default=None,
+        min_length=1,
+        description='What else the judge sees, by name: { contexts = "{{ contexts }}" }.',
+    )
+    judge: Judges | None = Field(
+        default=None,
+        description="The name of the judge; a list is a jury. Default: the suite's only judge, or "
+        'the one called "judge".',
+    )
+    per_requirement: StrictBool = Field(
+        default=False,
+        description="true: one question for each requirement, instead of one for all.",
+    )
+    pass_at: Number | None = Field(
+        default=None,
+        description="The least grade that passes, in units of the scale, in place of `threshold`.",
+    )
+    threshold: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        default=None,
+        description="The least value, 0 to 1, that passes. Default: 1 for requirements (all are "
+        "met), 0.5 on a scale.",
+    )
+    vote: Literal["majority", "mean"] = Field(
+        default="majority",
+        description="What decides in a jury: most verdicts, or the mean of the values.",
+    )
+
+    @model_validator(mode="after")
+    def _asks_one_thing(self) -> "JudgeScorer":
+        given = [form for form in _FORMS if getattr(self, form) is not None]
+        if len(given) != 1:
+            also = f", not {' and '.join(given)}" if given else ""
+            raise ValueError(f"give one of rubric, requirements and criteria{also}")
+        if given == ["requirements"]:
+            self._without_scale()
+        else:
+            self._with_scale(given[0])
+        if self.per_requirement and given != ["requirements"]:
+            raise ValueError("per_requirement goes with requirements only")
+        return self
+
+    def _without_scale(self) -> None:
+        if self.scale is not None:
+            raise ValueError("requirements are met or not: they take no scale (criteria do)")
+        if self.pass_at is not None:
+            raise ValueError("requirements have no scale for pass_at: give the share as threshold")
+
+    def _with_scale(self, form: str) -> None:
+        if self.scale is None:
+            hint = f', or "{MET_OR_NOT}"' if form == "rubric" else ""
+            raise ValueError(f"{form} needs a scale, as in scale = [1, 5]{hint}")
+        if isinstance(self.scale, str):
+            if form == "criteria":
+                raise ValueError(
+                    f'criteria are graded on a scale such as [1, 5], not "{self.scale}": '
+                    "requirements are met or not"
+                )
+            if self.pass_at is not None or self.threshold is not None:
+                raise ValueError(f'scale = "{MET_OR_NOT}" takes neither pass_at nor threshold')
+            return
+        low, high = self.scale
+        if self.pass_at is not None:
+            if self.threshold is not None:
+                raise ValueError("give pass_at, in units of the scale, or threshold, not both")
+            if not low <= self.pass_at <= high:
+                raise ValueError(f"pass_at = {self.pass_at:g} is not within {low:g} to {high:g}")

@@ -1,0 +1,53 @@
+"""What everything made up has in common: how long it takes, and how often it goes wrong."""
+
+from collections.abc import Collection
+from typing import Annotated, TypeAlias
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+
+def _latency(value: object) -> float | tuple[float, float]:
+    """One validator, so that a mistake is told once and not once a type."""
+    if _is_seconds(value):
+        return float(str(value))
+    if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_seconds, value)):
+        low, high = (float(str(bound)) for bound in value)
+        if low <= high:
+            return low, high
+    raise ValueError("must be a number of seconds ≥ 0, or two: [least, most]")
+
+
+def _is_seconds(value: object) -> bool:
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    )
+
+
+Latency: TypeAlias = Annotated[
+    float | tuple[float, float],
+    BeforeValidator(_latency),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {
+                    "type": "array",
+                    "items": {"type": "number", "minimum": 0},
+                    "minItems": 2,
+                    "maxItems": 2,
+                },
+            ]
+        }
+    ),
+]
+"""Seconds: a number, or the least and the most of them."""
+
+
+def check_shares(shares: Collection[float]) -> None:
+    """See that the shares of faults leave room for each other.
+
+    Raises:
+        ValueError: when they add up to more than 1.
+    """
+    if sum(shares) > 1:
+        raise ValueError(f"the shares add up to {sum(shares):g}, which is more than 1")
