@@ -48,6 +48,11 @@ class Manning:
         hands: dict[int, Hand] = {}
         pools: dict[str, Pool] = {}
         suite = self.session.suite
+
+        def look_again() -> None:
+            for pool in pools.values():
+                pool.look_again()
+
         judging = Judging(
             self.reading,
             self.writer,
@@ -55,7 +60,7 @@ class Manning:
             reuse=suite.run.cache and not self.session.settings.fresh,
             pools_idle=lambda: all(pool.idle for pool in pools.values()),
             on_idle=self.on_idle,
-            on_room=lambda: [pool.look_again() for pool in pools.values()],
+            on_room=look_again,
         )
         self.seat(judging)
 

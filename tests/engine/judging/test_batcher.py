@@ -116,9 +116,7 @@ def test_order_is_mixed_and_the_same_for_the_same_seed() -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.integers(0, 6), st.sampled_from("ab"), st.integers(1, 400), st.booleans()
-        ),
+        st.tuples(st.integers(0, 6), st.sampled_from("ab"), st.integers(1, 400), st.booleans()),
         max_size=60,
     ),
     st.integers(1, 7),

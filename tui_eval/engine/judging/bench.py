@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from tui_eval.engine.bugs import bug
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.judging.repair import again, halves
@@ -20,10 +22,11 @@ from tui_eval.providers.patience import Patience
 from tui_eval.scoring.judge.reading import read
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store import judged
+from tui_eval.store.errors import StoreError
 from tui_eval.store.judged import SentCall, SentItem
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
-from tui_eval.suites.spec.judge import JudgeBase
+from tui_eval.suites.spec.judge import Judge
 
 Fact = Callable[[Tx], None]
 
@@ -77,7 +80,7 @@ class Bench:
     def __init__(
         self,
         run: int,
-        spec: JudgeBase,
+        spec: Judge,
         judge: Asked,
         limiter: Limiter,
         writer: Writer,
@@ -120,7 +123,8 @@ class Bench:
         self._secret = random.SystemRandom()  # ids and nonces that no output can know
         self._jitter = random.Random()  # noqa: S311 - jitter, not a secret
         self._calls: dict[asyncio.Task[_Reply | None], Batch] = {}
-        self._closed: str | None = None
+        self._closed = ""
+        """Why this judge can answer nobody; empty: it can."""
         self._workers = 0
         self._busy = 0
         self._open = False
@@ -197,6 +201,10 @@ class Bench:
                 self._busy += 1
                 try:
                     await self._judge_batch(batch)
+                except (StoreError, sqlite3.Error):
+                    raise
+                except Exception:  # noqa: BLE001 - the edge of a batch: a bug ends it, not the run
+                    await self._give_up(batch, bug().message)
                 finally:
                     self._busy -= 1
                 if self._workers < self.limiter.concurrency:
@@ -220,12 +228,10 @@ class Bench:
                 await self._news.wait()
 
     async def _judge_batch(self, batch: Batch) -> None:
-        if self._closed is None:
-            failure = await self._ready(self.spec.name)
-            if failure is not None:
-                self._close(failure)
-        if self._closed is not None:
-            await self._hearing.told(None, _given_up(batch.questions, self._closed))
+        if not self._closed and (failure := await self._ready(self.spec.name)) is not None:
+            self._close(failure)
+        if self._closed:
+            await self._give_up(batch, self._closed)
             return
         asked = request(
             [question.asked for question in batch.questions], self.spec.instructions, self._secret
@@ -242,10 +248,8 @@ class Bench:
         finally:
             del self._calls[task]
         if reply is None:
-            if self._closed is not None:
-                await self._hearing.told(None, _given_up(batch.questions, self._closed))
-            return
-        if isinstance(reply.got, Failure):
+            await self._give_up(batch, self._closed)
+        elif isinstance(reply.got, Failure):
             await self._failed(batch, reply.call, reply.got)
         else:
             await self._read(batch, asked, reply, reply.got)
@@ -289,7 +293,7 @@ class Bench:
 
     async def _turn(self) -> bool:
         """Wait until a call may leave; False: none will any more."""
-        while not self._ended and self._closed is None:
+        while not self._ended and not self._closed:
             now = time.monotonic()
             if self._open and self.limiter.may_start(now):
                 return True
@@ -321,8 +325,7 @@ class Bench:
             self._close(failure)
         for position, question in enumerate(batch.questions):
             question.call, question.position = call, position
-        why = f"{_WENT_WRONG}: {failure.message}"
-        await self._hearing.told(None, _given_up(batch.questions, why))
+        await self._give_up(batch, f"{_WENT_WRONG}: {failure.message}")
 
     async def _read(self, batch: Batch, asked: Request, reply: _Reply, got: Output) -> None:
         """Take what the reply answers; have the rest asked again, or give it up."""
@@ -350,6 +353,13 @@ class Bench:
         self._batcher.ask_again(next_)
         self._tell()
 
+    async def _give_up(self, batch: Batch, why: str) -> None:
+        """Leave a batch ungraded; without a reason it stays open in the store: the run stops."""
+        if why:
+            for question in batch.questions:
+                question.problem = why
+            await self._hearing.told(None, batch.questions)
+
     def _close(self, failure: Failure) -> None:
         self._closed = f"judge {self.spec.name!r} stopped: {failure.message}"
         self.limiter.tell(self._closed)
@@ -357,9 +367,3 @@ class Bench:
     def _tell(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
-
-
-def _given_up(questions: Sequence[Question], why: str) -> list[Question]:
-    for question in questions:
-        question.problem = why
-    return list(questions)

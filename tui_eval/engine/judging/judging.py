@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
+from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.bench import Bench, Fact
 from tui_eval.engine.judging.dossier import Dossier
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.marking import Ask
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score
 from tui_eval.scoring.judge.item import split
 from tui_eval.scoring.judge.reading import Finding
@@ -43,7 +44,7 @@ class Judging:
         reuse: bool,
         pools_idle: Callable[[], bool],
         on_idle: Callable[[], None],
-        on_room: Callable[[], object],
+        on_room: Callable[[], None],
     ) -> None:
         """Open the hearing.
 
@@ -258,7 +259,7 @@ class Judging:
         """Commit a fact, the findings, the scores they make and the trials they settle."""
         live = [question for question in closed if not question.holder.withdrawn]
         touched = dict.fromkeys(q.holder for q in live if isinstance(q.holder, Dossier))
-        news = [(dossier, dossier.close_checks()) for dossier in touched]
+        news = [(dossier, _closed_checks(dossier)) for dossier in touched]
         if fact is None and not live:
             return
 
@@ -273,7 +274,7 @@ class Judging:
 
         await self._writer.write(unit)
         for dossier, _ in news:
-            if dossier.whole:
+            if dossier.whole or dossier.broken:
                 self._let_go(dossier)
         self._tell_if_idle()
 
@@ -296,10 +297,21 @@ class Judging:
             self._on_idle()
 
 
-def _write_scores(tx: Tx, dossier: Dossier, scores: list[Score]) -> None:
+def _closed_checks(dossier: Dossier) -> list[Score] | Failure:
+    try:
+        return dossier.close_checks()
+    except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+        dossier.broken = True
+        return bug()
+
+
+def _write_scores(tx: Tx, dossier: Dossier, scores: list[Score] | Failure) -> None:
     """Add scores to a trial, and settle it with the last of them."""
     trial = dossier.hand.work.trial
     if dossier.withdrawn or not scores:
+        return
+    if isinstance(scores, Failure):
+        record.fail_trial(tx, trial, scores)
         return
     if dossier.whole:
         if record.settle(tx, trial, dossier.tally()):
