@@ -1,0 +1,52 @@
+"""Checks of judges for tests."""
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.output import Output
+from tui_eval.scoring.check import Check
+
+OUTPUT = Output("Paris is the capital of France.")
+
+_RUBRIC: JsonObject = {
+    "form": "scale",
+    "scale": [1, 5],
+    "rubric": "Right and short.",
+    "requirements": None,
+    "criteria": None,
+    "reference": None,
+    "show": None,
+    "pass_at": None,
+    "threshold": 0.5,
+    "of": "text",
+    "per_requirement": False,
+    "vote": "majority",
+    "judges": ["judge"],
+}
+
+
+def check(*, negate: bool = False, asked: Json = "Capital of France?", **settings: Json) -> Check:
+    """Make a check as rendered for a case."""
+    return Check("polite", "judge", {**_RUBRIC, **settings}, input=asked, negate=negate)
+
+
+def requirements(*texts: str, **settings: Json) -> Check:
+    """Make a check of requirements."""
+    return check(
+        form="requirements",
+        scale=None,
+        rubric=None,
+        requirements=[*texts],
+        **{"threshold": 1.0, **settings},
+    )
+
+
+def criteria(*weights: float, **settings: Json) -> Check:
+    """Make a check of criteria with these weights."""
+    return check(
+        form="criteria",
+        rubric=None,
+        criteria=[
+            {"name": f"c{i}", "text": f"criterion {i}", "weight": weight}
+            for i, weight in enumerate(weights, 1)
+        ],
+        **settings,
+    )

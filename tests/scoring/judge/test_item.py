@@ -1,0 +1,69 @@
+"""What stands before a judge."""
+
+from tests.scoring.judge.checks import OUTPUT, check, criteria, requirements
+from tui_eval.model.output import Output
+from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
+from tui_eval.scoring.judge.item import Form, Item, item, split
+
+
+def made(of: object) -> Item:
+    assert isinstance(of, Item)
+    return of
+
+
+def test_what_has_no_value_is_left_out() -> None:
+    assert made(item(check(), OUTPUT)).body == {
+        "input": "Capital of France?",
+        "rubric": "Right and short.",
+        "output": "Paris is the capital of France.",
+    }
+
+
+def test_reference_and_context_go_along() -> None:
+    body = made(item(check(reference="Paris", show={"docs": ["a", "b"]}), OUTPUT)).body
+    assert body["reference"] == "Paris"
+    assert body["context"] == {"docs": ["a", "b"]}
+
+
+def test_forms_say_how_a_reply_must_look() -> None:
+    assert made(item(check(), OUTPUT)).form == Form("scale", 1, 5, (0,))
+    assert made(item(check(form="pass-fail", scale=[0, 1]), OUTPUT)).form.high == 1
+    assert made(item(requirements("a", "b"), OUTPUT)).form == Form("requirements", 0, 1, (1, 2))
+    assert made(item(criteria(1, 2), OUTPUT)).form == Form("criteria", 1, 5, (1, 2))
+
+
+def test_requirements_keep_their_numbers_when_some_are_asked_again() -> None:
+    whole = made(item(requirements("a", "b", "c"), OUTPUT))
+    left = whole.only((1, 3))
+    assert left.body["requirements"] == [
+        {"requirement": 1, "text": "a"},
+        {"requirement": 3, "text": "c"},
+    ]
+    assert left.form.numbers == (1, 3)
+    assert left.tokens < whole.tokens
+    assert [one.form.numbers for one in split(whole)] == [(1,), (2,), (3,)]
+
+
+def test_criteria_show_no_weight() -> None:
+    assert made(item(criteria(2), OUTPUT)).body["criteria"] == [
+        {"criterion": 1, "name": "c1", "text": "criterion 1"}
+    ]
+
+
+def test_an_output_that_says_nothing_fails_unasked() -> None:
+    for text in ("", " \n\t"):
+        found = item(check(), Output(text))
+        assert isinstance(found, Grade)
+        assert found.verdict is Verdict.FAIL
+        assert found.reason == "the output is empty"
+
+
+def test_a_part_that_is_not_there_fails_unasked() -> None:
+    found = item(check(of="regex:<a>(.*)</a>"), OUTPUT)
+    assert isinstance(found, Grade)
+    assert found.verdict is Verdict.FAIL
+
+
+def test_only_the_chosen_part_is_shown() -> None:
+    assert made(item(check(of="last_line"), Output("a\nb"))).body["output"] == "b"
