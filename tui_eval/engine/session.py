@@ -16,7 +16,7 @@ from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import ModelTarget, Suite
-from tui_eval.targets import build, build_judges, problems
+from tui_eval.targets import Connections, build, build_judges, problems
 
 
 class Session:
@@ -26,8 +26,9 @@ class Session:
         self.suite = suite
         self.settings = settings
         self._renderer = Renderer(suite)
-        self.targets = build(suite)
-        self.judges = {} if settings.no_judge else build_judges(suite)
+        self._connections: Connections = {}
+        self.targets = build(suite, self._connections)
+        self.judges = {} if settings.no_judge else build_judges(suite, self._connections)
         self._marking = Marking(suite, self._renderer, no_judge=settings.no_judge)
         self.columns = [
             Column(index, column.name, column.target, column.prompt)
@@ -142,6 +143,6 @@ class Session:
     def use_judges(self) -> dict[str, object]:
         """Let judges grade from now on, as the suite has them; give the new settings."""
         self.settings = replace(self.settings, no_judge=False)
-        self.judges = build_judges(self.suite)
+        self.judges = build_judges(self.suite, self._connections)
         self._marking = Marking(self.suite, self._renderer)
         return self.settings.as_json()
