@@ -29,7 +29,9 @@ class Settings:
     """In place of the suite's; raised when a run is resumed."""
     max_tokens: int | None = None
     fresh: bool = False
-    """Use no output of an earlier run."""
+    """Use no output and no grade of an earlier run."""
+    no_judge: bool = False
+    """Ask no judge: checks that judges decide do not apply, until somebody scores again."""
     changed_dataset: bool = False
     """A `--set` changed which cases there are."""
     permit: str | None = None

@@ -61,15 +61,21 @@ def stage(
             raise StagingStoppedError
         cases = {want.case.seq: want.case for want in portion if want.case.seq > last_case}
         last_case = portion[-1].case.seq
-        news = [_new_trial(db, place + i, want, reuse) for i, want in enumerate(portion)]
+        write(
+            partial(
+                _write, run=run, cases=[*cases.values()], place=place, portion=portion, reuse=reuse
+            )
+        )
         place += len(portion)
-
-        write(partial(_write, run=run, cases=list(cases.values()), news=news))
     write(lambda tx: runs.staged(tx, run))
     return place
 
 
-def _write(tx: Tx, run: int, cases: list[Case], news: list[NewTrial]) -> None:
+def _write(
+    tx: Tx, run: int, cases: list[Case], place: int, portion: list[Wanted], reuse: bool
+) -> None:
+    # outputs are looked up in the transaction that uses them: a run may be deleted meanwhile
+    news = [_new_trial(tx.db, place + i, want, reuse) for i, want in enumerate(portion)]
     runs.add_cases(tx, run, cases)
     runs.add_trials(tx, run, news)
 

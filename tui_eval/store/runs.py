@@ -47,8 +47,10 @@ def create(
         if tx.db.execute("SELECT 1 FROM runs WHERE name = ?", (name,)).fetchone() is None:
             break
     cursor = tx.db.execute(
-        "INSERT INTO runs (name, suite, path, label, spec, settings, partial, state, created_at, "
-        "change) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+        "INSERT INTO runs (id, name, suite, path, label, spec, settings, partial, state, "
+        "created_at, change) VALUES ((SELECT ifnull(max(id), 0) + 1 FROM (SELECT id FROM runs "
+        "UNION ALL SELECT value FROM meta WHERE name = 'last run')), ?, ?, ?, ?, ?, ?, ?, "
+        "'pending', ?, ?)",
         (
             name,
             suite,
@@ -231,11 +233,19 @@ def add_limit(tx: Tx, run: int, endpoint: str, concurrency: int, reason: str) ->
 
 
 def forget(tx: Tx, run: int) -> None:
-    """Delete a run that was never started, with all that was staged of it."""
+    """Delete a run none of whose trials was ever begun, with all that was staged of it.
+
+    Its id is never given to another run: screens and caches know runs by it.
+    """
     unstage(tx, run)
-    for table in ("columns", "limits", "requests"):
+    for table in ("columns", "limits", "requests", "baselines"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))
+    tx.db.execute(
+        "INSERT INTO meta VALUES ('last run', ?) "
+        "ON CONFLICT DO UPDATE SET value = max(value, excluded.value)",
+        (run,),
+    )
 
 
 def set_settings(tx: Tx, run: int, settings: dict[str, object]) -> None:

@@ -113,6 +113,7 @@ CREATE UNIQUE INDEX trials_place ON trials (run, place);
 CREATE UNIQUE INDEX trials_case ON trials (run, seq, col, epoch);
 CREATE INDEX trials_change ON trials (run, change);
 CREATE INDEX trials_open ON trials (run, state, place) WHERE state IN ('queued', 'scoring');
+CREATE INDEX trials_output ON trials (output) WHERE output IS NOT NULL;
 
 CREATE TABLE tallies (                  -- counted when staged, then kept by the trigger below
     run INTEGER NOT NULL,
@@ -174,6 +175,7 @@ CREATE TABLE attempts (
 );
 CREATE INDEX attempts_trial ON attempts (trial, number);
 CREATE INDEX attempts_sent ON attempts (trial) WHERE state = 'sent';
+CREATE INDEX attempts_output ON attempts (output) WHERE output IS NOT NULL;
 
 CREATE TABLE scores (
     id INTEGER PRIMARY KEY,

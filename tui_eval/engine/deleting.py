@@ -1,0 +1,31 @@
+"""Deleting runs: their rows, and the log of their engine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tui_eval.engine.launch import log_file
+from tui_eval.store import deletion, reader
+from tui_eval.store.connection import open_writable, put_away
+
+
+def delete(store: Path, run_id: int, told: Callable[[int], None] = lambda _: None) -> None:
+    """Delete a run with all that only it has.
+
+    Args:
+        store: The store's file.
+        run_id: The run.
+        told: Told now and again how many trials have gone.
+
+    Raises:
+        RunLiveError: an engine works on it; nothing was changed.
+        StoreError: there is no such run (any more), or the store cannot be written.
+        OSError: the engine's log cannot be removed; the run is gone.
+    """
+    db = open_writable(store)
+    try:
+        name = reader.run(db, run_id).name
+        deletion.delete(db, run_id, told)
+        put_away(db)
+    finally:
+        db.close()
+    log_file(store, name).unlink(missing_ok=True)

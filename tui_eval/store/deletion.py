@@ -1,0 +1,178 @@
+"""Deleting a run: all that is known of it goes, but for outputs that other runs name.
+
+It goes in portions, so that engines of other runs never wait long for their turn to write. Until
+the last portion the run is there, without counts, and held by whoever deletes it; where that one
+dies half way, deleting the run again does the rest.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tui_eval.store import lease, reader, runs
+from tui_eval.store.errors import StoreError
+from tui_eval.store.rows import RunRow
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import transact
+
+_PORTION = 1000
+"""Trials, or judge calls, of one transaction."""
+_HALF = "half deleted; delete it again"
+
+_NAMED = (
+    "SELECT output FROM trials WHERE output IS NOT NULL AND {trials} "
+    "UNION SELECT output FROM attempts WHERE output IS NOT NULL AND trial IN "
+    "(SELECT id FROM trials WHERE {trials})"
+)
+_ELSEWHERE = (
+    "(EXISTS (SELECT 1 FROM trials t WHERE t.output = o.id AND t.run <> ?1) OR EXISTS ("
+    "SELECT 1 FROM attempts a JOIN trials t ON t.id = a.trial WHERE a.output = o.id "
+    "AND t.run <> ?1))"
+)
+
+
+class RunLiveError(StoreError):
+    """An engine works on the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What deleting a run takes away."""
+
+    trials: int
+    outputs: int
+    """Outputs no other run names: they would be asked for again."""
+    kept: int
+    """Outputs that other runs name: they stay."""
+    size: int
+    """Bytes of text that go; what rows and indexes take beside it is not counted."""
+
+
+def extent(db: sqlite3.Connection, run_id: int) -> Extent:
+    """Count what deleting a run takes away; a second or so for each hundred thousand trials.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    reader.run(db, run_id)
+    trials, errors = db.execute(
+        f"SELECT count(*), {_bytes('error_message')} FROM trials WHERE run = ?", (run_id,)
+    ).fetchone()
+    cases = db.execute(f"SELECT {_bytes('data')} FROM cases WHERE run = ?", (run_id,)).fetchone()[0]
+    spec = db.execute(f"SELECT {_bytes('spec')} FROM runs WHERE id = ?", (run_id,)).fetchone()[0]
+    attempts = db.execute(
+        f"SELECT {_bytes('a.partial', 'a.error_message')} FROM trials t JOIN attempts a "
+        "ON a.trial = t.id WHERE t.run = ?",
+        (run_id,),
+    ).fetchone()[0]
+    scores = db.execute(
+        f"SELECT {_bytes('s.raw', 's.reason')} FROM trials t JOIN scores s ON s.trial = t.id "
+        "WHERE t.run = ?",
+        (run_id,),
+    ).fetchone()[0]
+    calls = db.execute(
+        f"SELECT {_bytes('request', 'reply')} FROM judge_calls WHERE run = ?", (run_id,)
+    ).fetchone()[0]
+    named = _NAMED.format(trials="run = ?1")
+    outputs, kept, texts = db.execute(
+        f"SELECT count(*), ifnull(sum(elsewhere), 0), ifnull(sum((1 - elsewhere) * size), 0) FROM ("
+        f"SELECT {_ELSEWHERE} AS elsewhere, "
+        f"{_byte_count('o.text', 'o.reasoning', 'o.messages', 'o.fields')} AS size "
+        f"FROM outputs o WHERE o.id IN ({named}))",
+        (run_id,),
+    ).fetchone()
+    size = sum((errors, cases, spec, attempts, scores, calls, texts))
+    return Extent(trials, outputs - kept, kept, size)
+
+
+def refusal(run: RunRow) -> str | None:
+    """Say why a run cannot be deleted now; None: it can."""
+    return f"{run.name} is live: stop it first" if run.live else None
+
+
+def delete(
+    db: sqlite3.Connection, run_id: int, told: Callable[[int], None] = lambda _: None
+) -> None:
+    """Delete a run and everything that only it has.
+
+    Args:
+        db: A writable connection; this takes its thread.
+        run_id: The run.
+        told: Told after each portion how many trials have gone.
+
+    Raises:
+        UnknownRunError: there is no such run.
+        RunLiveError: an engine works on it; nothing was changed.
+        LeaseLostError: another process deletes it, too.
+    """
+    held = transact(db, lambda tx: _take(tx, run_id))
+    gone = 0
+    while n := transact(db, lambda tx: _delete_trials(tx, run_id), run_id, held):
+        gone += n
+        told(gone)
+    while transact(db, lambda tx: _delete_judge_calls(tx, run_id), run_id, held):
+        pass
+    transact(db, lambda tx: runs.forget(tx, run_id), run_id, held)
+
+
+def _take(tx: Tx, run_id: int) -> int:
+    run = reader.run(tx.db, run_id)
+    number = lease.acquire(tx, run_id)
+    if number is None:
+        raise RunLiveError(refusal(run) or f"{run.name} is held by another process")
+    tx.db.execute("DELETE FROM tallies WHERE run = ?", (run_id,))
+    tx.db.execute(
+        "UPDATE runs SET total = 0, reason = ?, stopped_by = 'deletion', change = ? WHERE id = ?",
+        (_HALF, tx.change, run_id),
+    )
+    return number
+
+
+def _delete_trials(tx: Tx, run_id: int) -> int:
+    """Delete some trials with all that came of them; give how many."""
+    trials = _ids(
+        tx.db.execute(
+            "SELECT id FROM trials WHERE run = ? ORDER BY place LIMIT ?", (run_id, _PORTION)
+        )
+    )
+    chosen = json.dumps(trials)
+    listed = "IN (SELECT value FROM json_each(?1))"
+    outputs = _ids(tx.db.execute(_NAMED.format(trials=f"id {listed}"), (chosen,)))
+    for table in ("attempts", "scores", "findings", "judge_items"):
+        tx.db.execute(f"DELETE FROM {table} WHERE trial {listed}", (chosen,))
+    tx.db.execute(f"DELETE FROM trials WHERE id {listed}", (chosen,))
+    tx.db.execute(
+        f"DELETE FROM outputs WHERE id {listed} "
+        "AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.output = outputs.id) "
+        "AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.output = outputs.id)",
+        (json.dumps(outputs),),
+    )
+    lease.beat(tx, run_id)
+    return len(trials)
+
+
+def _delete_judge_calls(tx: Tx, run_id: int) -> int:
+    """Delete some judge calls with what they said of no trial (gold); give how many."""
+    calls = _ids(
+        tx.db.execute("SELECT id FROM judge_calls WHERE run = ? LIMIT ?", (run_id, _PORTION))
+    )
+    listed = "IN (SELECT value FROM json_each(?1))"
+    chosen = (json.dumps(calls),)
+    tx.db.execute(f"DELETE FROM findings WHERE trial IS NULL AND call {listed}", chosen)
+    tx.db.execute(f"DELETE FROM judge_items WHERE call {listed}", chosen)
+    tx.db.execute(f"DELETE FROM judge_calls WHERE id {listed}", chosen)
+    lease.beat(tx, run_id)
+    return len(calls)
+
+
+def _ids(rows: sqlite3.Cursor) -> Sequence[int]:
+    return [row[0] for row in rows]
+
+
+def _byte_count(*columns: str) -> str:
+    return " + ".join(f"ifnull(length(CAST({column} AS BLOB)), 0)" for column in columns)
+
+
+def _bytes(*columns: str) -> str:
+    return f"ifnull(sum({_byte_count(*columns)}), 0)"
