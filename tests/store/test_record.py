@@ -286,7 +286,7 @@ def test_a_settled_trial_has_its_verdict_and_score(trial: Life) -> None:
 def test_scores_are_kept_as_they_were_given(trial: Life) -> None:
     trial.answer(trial.start())
     grade = Grade(Verdict.FAIL, 0.25, "got 3, expected 4", {"got": 3})
-    trial.score(Score("numeric", grade, weight=2.0, required=False, key=b"k"), fresh=True)
+    trial.score(Score("numeric", grade, weight=2.0, required=False), fresh=True)
     (row,) = trial.scores
     assert (row.scorer, row.verdict, row.value) == ("numeric", Verdict.FAIL, 0.25)
     assert (row.reason, row.raw) == ("got 3, expected 4", {"got": 3})

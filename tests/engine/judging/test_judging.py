@@ -1,0 +1,341 @@
+"""Judging on a real store and a real server: batches, repair, cache, crash, cancel."""
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, suite, until
+from tests.servers.fake_judge import Grader, answers, asked, by_number, reply
+from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.settings import Settings
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.store.requests import Verb
+from tui_eval.suites.spec import Suite
+
+RUBRIC = {
+    "kind": "judge",
+    "name": "good",
+    "rubric": "Is it good?",
+    "scale": [0, 10],
+    "judge": ["j"],
+}
+
+
+def judged(target: str, judge: str, n: int, /, **changes: Any) -> Suite:
+    """Give a suite of n cases whose outputs a judge grades."""
+    described = {"kind": "model", "name": "j", "base_url": judge, "model": "fake-judge"}
+    described |= changes.pop("judge", {})
+    return suite(
+        target,
+        n,
+        scorers=changes.pop("scorers", [RUBRIC]),
+        judges=changes.pop("judges", [described]),
+        **changes,
+    )
+
+
+def judge_calls(bench: Bench) -> list[tuple[str, int, str]]:
+    return bench.sql("SELECT round, items, state FROM judge_calls ORDER BY id")
+
+
+async def test_98_judged_cases_take_20_calls_and_begin_before_the_last_answer(bench: Bench) -> None:
+    async with FakeModel(answers(by_number), latency=0.02) as server:
+        made = judged(server.base_url, server.base_url, 98)
+        run = await bench.run(made)
+        kinds = ["judge" if asked(call.body) else "target" for call in server.calls]
+    assert kinds.count("target") == 98
+    assert kinds.count("judge") == 20
+    assert kinds.index("judge") < 97 - kinds[::-1].index("target")
+    trials = bench.trials(run)
+    assert {trial.state for trial in trials} == {TrialState.DONE}
+    for trial in trials:
+        digit = int(trial.case_id[-1])
+        assert trial.score == pytest.approx(digit / 10)
+        assert trial.verdict == (Verdict.PASS if digit >= 5 else Verdict.FAIL)
+
+
+async def test_each_case_may_have_a_rubric_of_its_own(bench: Bench) -> None:
+    own = {**RUBRIC, "rubric": "Is it {{ q }}?"}
+    async with FakeModel(answers(by_number)) as server:
+        await bench.run(judged(server.base_url, server.base_url, 10, scorers=[own]))
+        requests = [found for call in server.calls if (found := asked(call.body))]
+    assert len(requests) == 2
+    for item in (item for request in requests for item in request["items"]):
+        assert item["rubric"] == f"Is it {item['output']}?"
+
+
+async def test_a_second_run_asks_the_judge_nothing_and_copies_its_grades(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 12)
+        first = await bench.run(made)
+        sent = server.requests
+        second = await bench.run(made)
+        assert server.requests == sent
+        await bench.run(made, Settings(fresh=True))
+        assert server.requests == 2 * sent
+    assert [t.score for t in bench.trials(second)] == [t.score for t in bench.trials(first)]
+    cached = (
+        "SELECT s.cached, count(*) FROM scores s JOIN trials t ON t.id = s.trial WHERE t.run = ?"
+    )
+    assert bench.sql(cached + " GROUP BY 1", second) == [(1, 12)]
+    assert bench.sql(cached + " GROUP BY 1", first) == [(0, 12)]
+
+
+async def test_only_what_is_missing_is_asked_again_and_given_up_in_the_end(bench: Bench) -> None:
+    def no_seven(item: Any) -> dict[str, Any] | None:
+        return None if str(item["output"]).endswith("7") else by_number(item)
+
+    async with FakeModel(answers(no_seven)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        items = Counter(
+            item["output"]
+            for call in server.calls
+            for item in (asked(call.body) or {"items": []})["items"]
+        )
+    assert items.pop("q7") == 3
+    assert set(items.values()) == {1}
+    by_case = {trial.case_id: trial for trial in bench.trials(run)}
+    assert by_case["c7"].verdict is Verdict.UNGRADED
+    assert by_case["c7"].score is None
+    assert by_case["c6"].score == pytest.approx(0.6)
+    rounds = Counter(round_ for round_, _, _ in judge_calls(bench))
+    assert rounds == {"first": 2, "alone": 1, "alone again": 1}
+
+
+async def test_a_part_of_the_requirements_that_is_missing_is_asked_again_alone(
+    bench: Bench,
+) -> None:
+    def second_only_later(item: Any) -> dict[str, Any]:
+        numbers = [entry["requirement"] for entry in item["requirements"]]
+        given = numbers[:1] if len(numbers) > 1 else numbers
+        return {"requirements": [{"requirement": n, "reason": "r", "met": n == 1} for n in given]}
+
+    scorer = {"kind": "judge", "name": "r", "requirements": ["a", "b"], "judge": ["j"]}
+    async with FakeModel(answers(second_only_later)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 3, scorers=[scorer]))
+        last = asked(server.calls[-1].body)
+    assert last is not None
+    assert last["items"][0]["requirements"] == [{"requirement": 2, "text": "b"}]
+    assert [trial.score for trial in bench.trials(run)] == [0.5, 0.5, 0.5]
+
+
+async def test_requirements_can_each_be_asked_alone(bench: Bench) -> None:
+    def met(item: Any) -> dict[str, Any]:
+        (entry,) = item["requirements"]
+        return {"requirements": [{**entry, "met": entry["requirement"] == 2}]}
+
+    scorer = {
+        "kind": "judge",
+        "name": "r",
+        "requirements": ["a", "b"],
+        "per_requirement": True,
+        "judge": ["j"],
+    }
+    async with FakeModel(answers(met)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 5, scorers=[scorer]))
+    assert [trial.score for trial in bench.trials(run)] == [0.5] * 5
+
+
+async def test_repeats_never_share_a_batch_and_a_flipping_case_is_flaky(bench: Bench) -> None:
+    seen: Counter[str] = Counter()
+
+    def moody(item: Any) -> dict[str, Any]:
+        seen[item["output"]] += 1
+        return {"score": 10 if seen[item["output"]] % 2 else 0}
+
+    async with FakeModel(answers(moody)) as server:
+        made = judged(server.base_url, server.base_url, 6, judge={"repeats": 2, "concurrency": 1})
+        run = await bench.run(made)
+        for call in server.calls:
+            if request := asked(call.body):
+                outputs = [item["output"] for item in request["items"]]
+                assert len(set(outputs)) == len(outputs)
+    assert set(seen.values()) == {2}
+    raws = [json.loads(row[0]) for row in bench.sql("SELECT raw FROM scores")]
+    assert {raw["flaky"] for raw in raws} == {True}
+    assert [trial.score for trial in bench.trials(run)] == [0.5] * 6
+
+
+async def test_a_jury_asks_all_its_judges(bench: Bench) -> None:
+    models = {"a": 10, "b": 0, "c": 10}
+
+    def answer(body: dict[str, Any]) -> str:
+        request = asked(body)
+        if request is None:
+            return str(body["messages"][-1]["content"])
+        return reply(request, lambda item: {"score": models[body["model"]]})
+
+    async with FakeModel(answer) as server:
+        judges = [
+            {"kind": "model", "name": name, "base_url": server.base_url, "model": name}
+            for name in models
+        ]
+        scorer = {**RUBRIC, "judge": [*models]}
+        made = judged(server.base_url, "", 4, judges=judges, scorers=[scorer])
+        run = await bench.run(made)
+    assert {trial.verdict for trial in bench.trials(run)} == {Verdict.PASS}
+    assert len(judge_calls(bench)) == 3
+
+
+async def test_a_judge_with_a_refused_key_stops_and_the_outputs_are_kept(bench: Bench) -> None:
+    async with FakeModel() as target, FakeModel(answers(by_number), api_key="k") as judge:
+        made = judged(target.base_url, judge.base_url, 30, judge={"concurrency": 2})
+        run = await bench.run(made)
+        assert judge.requests <= 2
+        trials = bench.trials(run)
+        assert {trial.verdict for trial in trials} == {Verdict.UNGRADED}
+        assert bench.row(run).state is RunState.DONE
+        judge.api_key = None
+        asked_again = await bench.again(run, Verb.RESCORE, which="ungraded")
+        assert asked_again.outcome == "accepted"
+        assert target.requests == 30
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_a_judge_that_fails_on_the_wire_leaves_its_batch_ungraded_unsplit(
+    bench: Bench,
+) -> None:
+    async with FakeModel() as target:
+        broken = FakeModel(script=lambda call: refuse(500))
+        async with broken as judge:
+            made = judged(target.base_url, judge.base_url, 5, judge={"retries": 1})
+            run = await bench.run(made)
+            assert judge.requests == 2
+    assert {trial.verdict for trial in bench.trials(run)} == {Verdict.UNGRADED}
+    reasons = bench.sql("SELECT DISTINCT reason FROM scores")
+    assert len(reasons) == 1
+    assert "the judge could not be asked" in reasons[0][0]
+
+
+async def test_a_batch_that_is_too_long_is_halved_at_once(bench: Bench) -> None:
+    def too_long(call: Call) -> Reply | None:
+        request = asked(call.body)
+        if request is not None and len(request["items"]) > 2:
+            return refuse(400, "context_length_exceeded", "maximum context length")
+        return None
+
+    async with FakeModel(answers(by_number), script=too_long) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 5))
+    assert all(trial.score is not None for trial in bench.trials(run))
+    assert [items for _, items, _ in judge_calls(bench)] == [5, 3, 2, 2, 1]
+
+
+async def test_a_trial_cancelled_in_a_batch_in_flight_takes_nobody_along(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as target:
+        slow = FakeModel(answers(by_number), latency=0.6)
+        async with slow as judge:
+            async with bench.working(judged(target.base_url, judge.base_url, 5)) as (run, _):
+                await until(lambda: judge.in_flight == 1)
+                (trial,) = (t.id for t in bench.trials(run) if t.case_id == "c3")
+                answer = await bench.asked(run, Verb.CANCEL, trials=[trial])
+                assert answer.outcome == "accepted"
+            assert judge.requests == 1
+    by_case = {trial.case_id: trial for trial in bench.trials(run)}
+    assert by_case["c3"].state is TrialState.CANCELLED
+    assert by_case["c3"].score is None
+    assert bench.sql("SELECT count(*) FROM scores WHERE trial = ?", trial) == [(0,)]
+    assert all(t.state is TrialState.DONE for case, t in by_case.items() if case != "c3")
+
+
+async def test_a_run_stopped_while_it_judges_asks_only_for_what_is_missing(bench: Bench) -> None:
+    async with (
+        FakeModel(answers(by_number)) as target,
+        FakeModel(answers(by_number), latency=0.3) as judge,
+    ):
+        made = judged(target.base_url, judge.base_url, 20, judge={"concurrency": 1})
+        run = bench.create(made)
+        engine = Engine(bench.path, run)
+        task = asyncio.create_task(engine.run())
+        await until(lambda: judge.requests >= 2)
+        engine.stop()
+        await asyncio.wait_for(task, 30)
+        assert bench.row(run).state is RunState.INTERRUPTED
+        graded = bench.sql("SELECT count(*) FROM findings")[0][0]
+        assert 5 <= graded < 20
+        await bench.again(run, Verb.RESUME)
+        assert target.requests == 20
+        items = sum(len((asked(call.body) or {})["items"]) for call in judge.calls)
+        assert items == 20
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+
+
+async def test_scoring_one_case_again_is_a_fresh_call_of_its_own(bench: Bench) -> None:
+    moods = {"n": 3}
+
+    def grader(item: Any) -> dict[str, Any]:
+        return {"score": moods["n"]}
+
+    async with FakeModel(answers(grader)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 5))
+        before = server.requests
+        moods["n"] = 9
+        (trial,) = (t.id for t in bench.trials(run) if t.case_id == "c2")
+        await bench.again(run, Verb.RESCORE, trials=[trial])
+        assert server.requests == before + 1
+    scores = {t.case_id: t.score for t in bench.trials(run)}
+    assert scores["c2"] == pytest.approx(0.9)
+    assert scores["c1"] == pytest.approx(0.3)
+    history = bench.sql("SELECT value, current, superseded FROM scores WHERE trial = ?", trial)
+    assert history == [(0.3, 0, 1), (0.9, 1, 0)]
+
+
+async def test_a_changed_rubric_asks_the_judge_alone(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as target, FakeModel(answers(by_number)) as judge:
+        run = await bench.run(judged(target.base_url, judge.base_url, 5))
+        specs = [{**RUBRIC, "rubric": "Is it very good?"}]
+        await bench.again(run, Verb.RESCORE, scorer_specs=specs)
+        assert (target.requests, judge.requests) == (5, 2)
+        request = asked(judge.calls[-1].body)
+    assert request is not None
+    assert {item["rubric"] for item in request["items"]} == {"Is it very good?"}
+
+
+async def test_a_launch_without_judges_asks_none_until_it_is_scored_again(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 5)
+        run = await bench.run(made, Settings(no_judge=True))
+        assert server.requests == 5
+        assert {trial.verdict for trial in bench.trials(run)} == {Verdict.PASS}
+        await bench.again(run, Verb.RESCORE)
+        assert server.requests == 6
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_an_empty_output_is_decided_by_rule_and_never_sent(bench: Bench) -> None:
+    def blank(body: dict[str, Any]) -> str:
+        request = asked(body)
+        return " " if request is None else reply(request, by_number)
+
+    scorer = {**RUBRIC, "of": "regex:x(.*)"}
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 3, scorers=[scorer])
+        run = await bench.run(made)
+        assert server.requests == 3
+    assert {trial.verdict for trial in bench.trials(run)} == {Verdict.FAIL}
+
+
+async def test_code_and_judge_score_one_trial_together(bench: Bench) -> None:
+    exact = {"kind": "exact", "expected": "{{ q }}"}
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 10, scorers=[exact, RUBRIC])
+        run = await bench.run(made)
+    scores = [trial.score for trial in bench.trials(run)]
+    assert scores == pytest.approx([(1 + digit / 10) / 2 for digit in range(10)])
+
+
+async def test_a_judge_that_asks_for_patience_gets_it(bench: Bench) -> None:
+    def refused_at_first(call: Call) -> Reply | None:
+        if asked(call.body) is not None and call.n <= 8:
+            return refuse(429, "rate_limit", "slow down", retry_after="0.2")
+        return None
+
+    grader: Grader = by_number
+    async with FakeModel(answers(grader), script=refused_at_first) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 5))
+    assert all(trial.score is not None for trial in bench.trials(run))
+    assert {state for _, _, state in judge_calls(bench)} == {"failed", "answered"}
