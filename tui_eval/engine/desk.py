@@ -14,6 +14,7 @@ from tui_eval.store.connection import Connection
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
+from tui_eval.store.work import open_count
 from tui_eval.store.writer import Writer
 
 _PORTION = 200
@@ -135,11 +136,10 @@ class Desk:
             return
         settings = self._session.raise_caps(request.args)
         await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
-        reopened = await self._writer.write(partial(steering.reopen, run=self._run))
+        await self._writer.write(partial(steering.reopen, run=self._run))
         self.paused = False
-        await self._say(
-            request, Answer(Outcome.ACCEPTED, f"{reopened} taken up again"), RunState.RUNNING
-        )
+        left = await self._reading.call(open_count, self._run)
+        await self._say(request, steering.resumed(left), RunState.RUNNING)
         self._crew.set_open(True)
         self._crew.look_again()
 

@@ -144,6 +144,13 @@ def reopen(tx: Tx, run: int) -> int:
     return moved
 
 
+def resumed(left: int) -> Answer:
+    """Say how a resume went after which so many trials are open."""
+    if left:
+        return Answer(Outcome.ACCEPTED, f"{_many(left)} to finish")
+    return Answer(Outcome.ALREADY, "nothing is missing")
+
+
 def cancel_run(tx: Tx, run: int) -> Answer:
     """Close every open trial of a run as cancelled, and the run with them."""
     cancelled = tx.db.execute(
