@@ -136,7 +136,8 @@ class Desk:
             return
         settings = self._session.raise_caps(request.args)
         await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
-        await self._writer.write(partial(steering.reopen, run=self._run))
+        errored = request.args.get("errored") != "leave"
+        await self._writer.write(partial(steering.reopen, run=self._run, errored=errored))
         self.paused = False
         left = await self._reading.call(open_count, self._run)
         await self._say(request, steering.resumed(left), RunState.RUNNING)

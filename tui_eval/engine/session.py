@@ -85,7 +85,7 @@ class Session:
         return Caps(
             chosen_caps.max_cost_usd or run.max_cost_usd,
             chosen_caps.max_tokens or run.max_tokens,
-            run.max_errors,
+            chosen_caps.max_errors or run.max_errors,
         )
 
     def column_rows(self) -> list[ColumnRow]:
@@ -182,15 +182,16 @@ class Session:
         )
 
     def raise_caps(self, args: JsonObject) -> dict[str, object]:
-        """Take the caps a person names (`max_cost_usd`, `max_tokens`); give the new settings.
+        """Take the caps a person names (`max_cost_usd`, …); give the new settings.
 
         They hold at once, also for a run that is worked on.
         """
-        cost, tokens = args.get("max_cost_usd"), args.get("max_tokens")
+        cost, tokens, errors = map(args.get, ("max_cost_usd", "max_tokens", "max_errors"))
         self.settings = replace(
             self.settings,
             max_cost_usd=self.settings.max_cost_usd if cost is None else float(str(cost)),
             max_tokens=self.settings.max_tokens if tokens is None else int(str(tokens)),
+            max_errors=self.settings.max_errors if errors is None else float(str(errors)),
         )
         if self._purse is not None:
             self._purse.caps = self.caps()
