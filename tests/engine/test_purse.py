@@ -8,7 +8,7 @@ from tests.engine.harness import Bench, suite, until
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tui_eval.engine.launch import problems
 from tui_eval.engine.settings import Settings
-from tui_eval.model.states import RunState
+from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.requests import Verb
 
 PRICED = {"model": "m", "prices": {"input": 1_000_000.0, "output": 1_000_000.0}}
@@ -53,6 +53,30 @@ async def test_a_run_pauses_at_its_error_cap(bench: Bench, cap: float, errors: i
         run = await bench.run(suite(server.base_url, 40, run=limits))
     assert bench.row(run).stopped_by == "max_errors"
     assert bench.counts(run).error == errors
+
+
+async def test_a_run_goes_on_up_to_more_errors_and_leaves_those_it_has(bench: Bench) -> None:
+    def script(call: Call) -> Reply | None:
+        return refuse(400, "bad") if int(call.prompt[1:]) % 2 else None
+
+    async with FakeModel(script=script) as server:
+        limits = {"max_errors": 3, "concurrency": 1}
+        run = await bench.run(suite(server.base_url, 40, run=limits))
+        first = [trial.id for trial in bench.trials(run) if trial.state is TrialState.ERROR]
+        assert len(first) == 3
+        await bench.again(run, Verb.RESUME, max_errors=6, errored="leave")
+        row = bench.row(run)
+        assert (row.state, row.stopped_by) == (RunState.PAUSED, "max_errors")
+        assert bench.counts(run).error == 6
+        assert all(
+            len(bench.sql("SELECT 1 FROM attempts WHERE trial = ?", trial)) == 1 for trial in first
+        )
+        await bench.again(run, Verb.RESUME, max_errors=100)
+    assert bench.counts(run).error == 20
+    assert all(
+        len(bench.sql("SELECT 1 FROM attempts WHERE trial = ?", trial)) == 2 for trial in first
+    )
+    assert bench.row(run).state is RunState.DONE
 
 
 async def test_a_cap_that_the_last_trial_reaches_stops_nothing(bench: Bench) -> None:

@@ -43,7 +43,7 @@ async def test_what_asks_nobody_needs_no_key(bench: Bench, monkeypatch: pytest.M
     async with FakeModel() as server:
         run = await bench.run(with_key(server.base_url, 3))
         monkeypatch.delenv(KEY)
-        assert (await bench.again(run, Verb.RESUME)).outcome == "accepted"
+        assert (await bench.again(run, Verb.RESUME)).outcome == "already"
         assert (await bench.again(run, Verb.RESCORE, which="all")).outcome == "accepted"
         assert server.requests == 3
     assert bench.counts(run).passed == 3

@@ -145,8 +145,10 @@ def test_outputs_that_another_run_shows_stay(db: sqlite3.Connection) -> None:
     outputs = [row[0] for row in db.execute("SELECT id FROM outputs ORDER BY id")]
     second = reused(db, outputs[:3])
     before = dump(db, second)
-    found = extent(db, first.run)
+    found = extent(db, [first.run])
     assert (found.trials, found.outputs, found.kept) == (4, 1, 3)
+    both = extent(db, [first.run, second])
+    assert (both.trials, both.outputs, both.kept) == (7, 4, 0)
 
     delete(db, first.run)
 
@@ -183,9 +185,8 @@ def test_a_live_run_is_refused_and_left_alone(db: sqlite3.Connection) -> None:
 
 
 def test_a_run_nobody_knows_is_an_error(db: sqlite3.Connection) -> None:
-    for act in (delete, extent):
-        with pytest.raises(UnknownRunError):
-            act(db, 12)
+    with pytest.raises(UnknownRunError):
+        delete(db, 12)
 
 
 def test_one_that_died_half_way_is_finished_by_the_next(
@@ -245,5 +246,5 @@ def test_the_size_is_about_what_was_written(db: sqlite3.Connection) -> None:
         record.answer(tx, attempt, large.trials[0], key, output("é" * 50_000), 0.1)
 
     do(db, unit)
-    assert extent(db, small.run).size < 1000
-    assert 100_000 <= extent(db, large.run).size < 101_000
+    assert extent(db, [small.run]).size < 1000
+    assert 100_000 <= extent(db, [large.run]).size < 101_000

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     "--concurrency", type=CONCURRENCY, metavar="N|auto", help="Calls in flight per endpoint."
 )
 @set_option
+@click.option("--no-judge", is_flag=True, help="Ask no judge: leave their scorers out.")
 @click.option("--fresh", is_flag=True, help="Use no output of an earlier run.")
 @max_cost_option
 @max_tokens_option
@@ -61,6 +62,7 @@ def run(
     epochs: int | None,
     concurrency: int | Literal["auto"] | None,
     sets: tuple[tuple[str, str], ...],
+    no_judge: bool,
     fresh: bool,
     max_cost: float | None,
     max_tokens: int | None,
@@ -99,6 +101,7 @@ def run(
         sample=sample,
         only=only,
         concurrency=concurrency,
+        no_judge=no_judge,
         fresh=fresh,
         max_cost_usd=max_cost,
         max_tokens=max_tokens,

@@ -14,6 +14,7 @@ from tui_eval.store import reader, requests, runs
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
+from tui_eval.store.work import open_count
 
 _PORTION = 200
 """Trials that are moved in one transaction; others' facts come in between."""
@@ -146,11 +147,11 @@ class Desk:
         settings = self._session.raise_caps(request.args)
         self._manning.purse.caps = self._session.caps()
         await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
-        reopened = await self._writer.write(partial(steering.reopen, run=self._run))
+        errored = request.args.get("errored") != "leave"
+        await self._writer.write(partial(steering.reopen, run=self._run, errored=errored))
         self.paused = False
-        await self._say(
-            request, Answer(Outcome.ACCEPTED, f"{reopened} taken up again"), RunState.RUNNING
-        )
+        left = await self._reading.call(open_count, self._run)
+        await self._say(request, steering.resumed(left), RunState.RUNNING)
         self._crew.set_open(True)
         self._crew.look_again()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tui_eval.engine.budget import Budget
 from tui_eval.model.output import Failure, Output
+from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, REFUSES_ALL
 
 FIRST = 4
 """Where `auto` starts."""
@@ -192,7 +193,7 @@ class Limiter:
             self.paused_since = None
             self._ramp = self.concurrency
             self._succeeded_since = True
-            self.tell("answered others: what it still refuses fails by itself")
+            self.tell(f"{ANSWERED_OTHERS}: what it still refuses fails by itself")
 
     def heard(self, reply: Output | Failure, now: float, *, own: bool = False) -> None:
         """Learn from what a call came back with.
@@ -224,7 +225,7 @@ class Limiter:
             seconds = now - self.paused_since
             self.paused_since = None
             self._ramp = max(1, self.in_flight - 1)
-            self.tell(f"answers again after {seconds:.0f} s")
+            self.tell(f"{ANSWERS_AGAIN} after {seconds:.0f} s")
         self._ramp = min(self._ramp + 1, max(self.concurrency, 1))
         self._successes += 1
         if self.auto and self._successes >= self.concurrency:
@@ -243,7 +244,7 @@ class Limiter:
         elif not self._succeeded_since:
             self.paused_since = now
             self._probe_at = now + max(PROBE_S, asked)
-            self.tell("refuses everything: paused, one probe at a time")
+            self.tell(REFUSES_ALL)
         self._succeeded_since = False
         self._successes = 0
         self._doubling = False

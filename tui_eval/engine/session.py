@@ -75,7 +75,7 @@ class Session:
         return Caps(
             chosen_caps.max_cost_usd or run.max_cost_usd,
             chosen_caps.max_tokens or run.max_tokens,
-            run.max_errors,
+            chosen_caps.max_errors or run.max_errors,
         )
 
     def column_rows(self) -> list[ColumnRow]:
@@ -119,12 +119,13 @@ class Session:
         return self._marking.marks(column, case, output, kept)
 
     def raise_caps(self, args: JsonObject) -> dict[str, object]:
-        """Take the caps a person names (`max_cost_usd`, `max_tokens`); give the new settings."""
-        cost, tokens = args.get("max_cost_usd"), args.get("max_tokens")
+        """Take the caps a person names (`max_cost_usd`, …); give the new settings."""
+        cost, tokens, errors = map(args.get, ("max_cost_usd", "max_tokens", "max_errors"))
         self.settings = replace(
             self.settings,
             max_cost_usd=self.settings.max_cost_usd if cost is None else float(str(cost)),
             max_tokens=self.settings.max_tokens if tokens is None else int(str(tokens)),
+            max_errors=self.settings.max_errors if errors is None else float(str(errors)),
         )
         return self.settings.as_json()
 

@@ -28,6 +28,8 @@ class Settings:
     max_cost_usd: float | None = None
     """In place of the suite's; raised when a run is resumed."""
     max_tokens: int | None = None
+    max_errors: float | None = None
+    """Likewise."""
     fresh: bool = False
     """Use no output and no grade of an earlier run."""
     no_judge: bool = False

@@ -120,15 +120,20 @@ def _refusal(tx: Tx, verb: Verb, trials: Sequence[int]) -> Answer:
     return Answer(Outcome.CLOSED, f"it has no output to score ({state})")
 
 
-def reopen(tx: Tx, run: int) -> int:
+def reopen(tx: Tx, run: int, *, errored: bool = True) -> int:
     """Resume: errored trials run again, ungraded ones are judged again, cancelled ones stay.
 
     An output that was cut short or filtered is not judged again: nothing would change.
 
+    Args:
+        tx: The transaction.
+        run: The run.
+        errored: Whether errored trials run again; else they stay as they are.
+
     Returns:
         How many trials are open now that were not.
     """
-    errored = _ids(tx, "SELECT id FROM trials WHERE run = ? AND state = 'error'", run)
+    broken = _ids(tx, "SELECT id FROM trials WHERE run = ? AND state = 'error'", run)
     ungraded = _ids(
         tx,
         "SELECT id FROM trials WHERE run = ? AND state = 'done' AND verdict = 'ungraded' "
@@ -139,7 +144,8 @@ def reopen(tx: Tx, run: int) -> int:
     # what failed after its output was there needs no new one
     moved = sum(
         record.rescore(tx, trial, keep_findings=True) or record.retry(tx, trial)
-        for trial in errored
+        for trial in broken
+        if errored
     )
     for trial in ungraded:
         names = _ids(
@@ -149,6 +155,13 @@ def reopen(tx: Tx, run: int) -> int:
         )
         moved += record.rescore(tx, trial, [str(name) for name in names], keep_findings=True)
     return moved
+
+
+def resumed(left: int) -> Answer:
+    """Say how a resume went after which so many trials are open."""
+    if left:
+        return Answer(Outcome.ACCEPTED, f"{_many(left)} to finish")
+    return Answer(Outcome.ALREADY, "nothing is missing")
 
 
 def cancel_run(tx: Tx, run: int) -> Answer:

@@ -108,6 +108,8 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, where: Where
 def _meaning(status: int, words: str, where: Where) -> tuple[str, bool, str]:
     """Give the kind, whether every trial would meet it, and the advice."""
     model = f"model {where.model!r}" if where.model else "the model"
+    if status == 400 and _FORM.search(words):
+        return "response_format", False, "it does not take the form of reply that was asked for"
     if _QUOTA.search(words) or status == 402:
         return "quota", True, f"the account's quota is used up: add credit at {where.host}"
     if status in (400, 413, 422) and _CONTEXT.search(words):
@@ -136,6 +138,7 @@ def _key_advice(where: Where) -> str:
 
 
 # The words of the many dialects of one protocol, in error codes, types and messages.
+_FORM = re.compile(r"response_format|text\.format")
 _QUOTA = re.compile(
     # not "exceeded your current quota": some say that of a limit that passes within a minute
     r"insufficient_quota|billing_(hard_limit|not_active)"
@@ -180,7 +183,8 @@ def _said(body: bytes) -> tuple[str, str]:
     if not isinstance(message, str):
         message = json.dumps(message)
     message = redact(message)
-    codes = (str(error.get(name) or "") for name in ("code", "type", "status", "innererror"))
+    names = ("code", "type", "param", "status", "innererror")
+    codes = (str(error.get(name) or "") for name in names)
     return visible_line(message, _LONGEST_MESSAGE), " ".join((*codes, message))
 
 

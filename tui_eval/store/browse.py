@@ -14,7 +14,15 @@ from typing import TypeAlias
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
 from tui_eval.store import reader
-from tui_eval.store.rows import AttemptRow, ScoreRow, TrialRow
+from tui_eval.store.board import board
+from tui_eval.store.rows import (
+    ANSWERED_OTHERS,
+    ANSWERS_AGAIN,
+    REFUSES_ALL,
+    AttemptRow,
+    ScoreRow,
+    TrialRow,
+)
 from tui_eval.store.text import pack
 
 Places: TypeAlias = Sequence[int]
@@ -207,6 +215,16 @@ def weighted(db: sqlite3.Connection, run: int) -> bool:
     return row is not None
 
 
+def refusing(db: sqlite3.Connection, run: int) -> dict[str, float]:
+    """Give the endpoints that are left alone because they refuse everybody, and since when."""
+    rows = db.execute(
+        "SELECT endpoint, reason, at, max(id) FROM limits WHERE run = ?1 AND (reason = ?2 "
+        "OR reason = 'start' OR reason LIKE ?3 || '%' OR reason LIKE ?4 || '%') GROUP BY endpoint",
+        (run, REFUSES_ALL, ANSWERS_AGAIN, ANSWERED_OTHERS),
+    )
+    return {endpoint: at for endpoint, reason, at, _ in rows if reason == REFUSES_ALL}
+
+
 def backing_off(db: sqlite3.Connection, run: int) -> int:
     """Count the running trials that wait for their next attempt."""
     row = db.execute(
@@ -296,6 +314,42 @@ def _condition(run: int, view: View) -> tuple[str, list[object]]:
 def _has(column: str) -> str:
     # text with lone surrogates is kept as bytes, which LIKE looks into on some systems only
     return f"CAST({column} AS TEXT) LIKE CAST(? AS TEXT) ESCAPE '\\'"
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What happened to a live run in its last seconds."""
+
+    seconds: int
+    """How many of them are looked at; fewer where its engine began later."""
+    by_age: dict[int, tuple[int, float]]
+    """Trials settled, and dollars they are known to have cost, by the whole seconds passed since;
+    seconds in which nothing was settled are not in it."""
+    settled: int
+    """Trials settled by now."""
+    cost_usd: float | None
+    """What is spent by now; None: some of it is unknown."""
+
+
+def lately(db: sqlite3.Connection, run_id: int, now: float, seconds: int) -> Lately:
+    """Give what happened to a run in the last seconds that an engine worked on it.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        now: Unix seconds.
+        seconds: How far to look back at most.
+    """
+    began = reader.run(db, run_id).active_since
+    most = seconds if began is None else min(seconds, int(now - began))
+    rows = db.execute(
+        "SELECT cast(? - since AS INTEGER), count(*), total(cost_usd) FROM trials WHERE run = ? "
+        "AND state IN ('done', 'error', 'cancelled') AND since > ? GROUP BY 1",
+        (now, run_id, now - most),
+    ).fetchall()
+    total = board(db, run_id)[0]
+    by_age = {max(age, 0): (n, usd) for age, n, usd in rows}
+    return Lately(max(most, 0), by_age, total.settled, total.cost_usd)
 
 
 def settled_over_time(db: sqlite3.Connection, run: int, parts: int) -> tuple[int, ...]:

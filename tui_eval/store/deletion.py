@@ -7,7 +7,7 @@ dies half way, deleting the run again does the rest.
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tui_eval.store import lease, reader, runs
@@ -25,10 +25,11 @@ _NAMED = (
     "UNION SELECT output FROM attempts WHERE output IS NOT NULL AND trial IN "
     "(SELECT id FROM trials WHERE {trials})"
 )
+_LISTED = "IN (SELECT value FROM json_each(?1))"
 _ELSEWHERE = (
-    "(EXISTS (SELECT 1 FROM trials t WHERE t.output = o.id AND t.run <> ?1) OR EXISTS ("
+    f"(EXISTS (SELECT 1 FROM trials t WHERE t.output = o.id AND t.run NOT {_LISTED}) OR EXISTS ("
     "SELECT 1 FROM attempts a JOIN trials t ON t.id = a.trial WHERE a.output = o.id "
-    "AND t.run <> ?1))"
+    f"AND t.run NOT {_LISTED}))"
 )
 
 
@@ -38,51 +39,45 @@ class RunLiveError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What deleting a run takes away."""
+    """What deleting runs takes away."""
 
     trials: int
     outputs: int
-    """Outputs no other run names: they would be asked for again."""
+    """Outputs that no other run names: they would be asked for again."""
     kept: int
     """Outputs that other runs name: they stay."""
     size: int
     """Bytes of text that go; what rows and indexes take beside it is not counted."""
 
 
-def extent(db: sqlite3.Connection, run_id: int) -> Extent:
-    """Count what deleting a run takes away; a second or so for each hundred thousand trials.
+def extent(db: sqlite3.Connection, run_ids: Collection[int]) -> Extent:
+    """Count what deleting runs takes away; a second or so for each hundred thousand trials."""
+    listed = json.dumps(list(run_ids))
 
-    Raises:
-        UnknownRunError: there is no such run.
-    """
-    reader.run(db, run_id)
-    trials, errors = db.execute(
-        f"SELECT count(*), {_bytes('error_message')} FROM trials WHERE run = ?", (run_id,)
-    ).fetchone()
-    cases = db.execute(f"SELECT {_bytes('data')} FROM cases WHERE run = ?", (run_id,)).fetchone()[0]
-    spec = db.execute(f"SELECT {_bytes('spec')} FROM runs WHERE id = ?", (run_id,)).fetchone()[0]
-    attempts = db.execute(
-        f"SELECT {_bytes('a.partial', 'a.error_message')} FROM trials t JOIN attempts a "
-        "ON a.trial = t.id WHERE t.run = ?",
-        (run_id,),
-    ).fetchone()[0]
-    scores = db.execute(
-        f"SELECT {_bytes('s.raw', 's.reason')} FROM trials t JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ?",
-        (run_id,),
-    ).fetchone()[0]
-    calls = db.execute(
-        f"SELECT {_bytes('request', 'reply')} FROM judge_calls WHERE run = ?", (run_id,)
-    ).fetchone()[0]
-    named = _NAMED.format(trials="run = ?1")
+    def count(what: str, of: str, run: str = "run") -> list[int]:
+        query = f"SELECT {what} FROM {of} WHERE {run} {_LISTED}"
+        return list(db.execute(query, (listed,)).fetchone())
+
+    trials, errors = count(f"count(*), {_bytes('error_message')}", "trials")
+    named = _NAMED.format(trials=f"run {_LISTED}")
     outputs, kept, texts = db.execute(
         f"SELECT count(*), ifnull(sum(elsewhere), 0), ifnull(sum((1 - elsewhere) * size), 0) FROM ("
         f"SELECT {_ELSEWHERE} AS elsewhere, "
         f"{_byte_count('o.text', 'o.reasoning', 'o.messages', 'o.fields')} AS size "
         f"FROM outputs o WHERE o.id IN ({named}))",
-        (run_id,),
+        (listed,),
     ).fetchone()
-    size = sum((errors, cases, spec, attempts, scores, calls, texts))
+    size = errors + texts
+    size += sum(count(_bytes("spec"), "runs", "id"))
+    size += sum(count(_bytes("data"), "cases"))
+    size += sum(count(_bytes("request", "reply"), "judge_calls"))
+    for table, *columns in (
+        ("attempts", "of.partial", "of.error_message"),
+        ("scores", "of.raw", "of.reason"),
+        ("findings", "of.made"),
+    ):
+        rows = f"trials t JOIN {table} of ON of.trial = t.id"
+        size += sum(count(_bytes(*columns), rows, "t.run"))
     return Extent(trials, outputs - kept, kept, size)
 
 
@@ -137,13 +132,12 @@ def _delete_trials(tx: Tx, run_id: int) -> int:
         )
     )
     chosen = json.dumps(trials)
-    listed = "IN (SELECT value FROM json_each(?1))"
-    outputs = _ids(tx.db.execute(_NAMED.format(trials=f"id {listed}"), (chosen,)))
+    outputs = _ids(tx.db.execute(_NAMED.format(trials=f"id {_LISTED}"), (chosen,)))
     for table in ("attempts", "scores", "findings", "judge_items"):
-        tx.db.execute(f"DELETE FROM {table} WHERE trial {listed}", (chosen,))
-    tx.db.execute(f"DELETE FROM trials WHERE id {listed}", (chosen,))
+        tx.db.execute(f"DELETE FROM {table} WHERE trial {_LISTED}", (chosen,))
+    tx.db.execute(f"DELETE FROM trials WHERE id {_LISTED}", (chosen,))
     tx.db.execute(
-        f"DELETE FROM outputs WHERE id {listed} "
+        f"DELETE FROM outputs WHERE id {_LISTED} "
         "AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.output = outputs.id) "
         "AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.output = outputs.id)",
         (json.dumps(outputs),),
@@ -157,11 +151,10 @@ def _delete_judge_calls(tx: Tx, run_id: int) -> int:
     calls = _ids(
         tx.db.execute("SELECT id FROM judge_calls WHERE run = ? LIMIT ?", (run_id, _PORTION))
     )
-    listed = "IN (SELECT value FROM json_each(?1))"
     chosen = (json.dumps(calls),)
-    tx.db.execute(f"DELETE FROM findings WHERE trial IS NULL AND call {listed}", chosen)
-    tx.db.execute(f"DELETE FROM judge_items WHERE call {listed}", chosen)
-    tx.db.execute(f"DELETE FROM judge_calls WHERE id {listed}", chosen)
+    tx.db.execute(f"DELETE FROM findings WHERE trial IS NULL AND call {_LISTED}", chosen)
+    tx.db.execute(f"DELETE FROM judge_items WHERE call {_LISTED}", chosen)
+    tx.db.execute(f"DELETE FROM judge_calls WHERE id {_LISTED}", chosen)
     lease.beat(tx, run_id)
     return len(calls)
 

@@ -45,7 +45,9 @@ def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
         verb: What is asked.
         args: `trials` (ids), or a selector: `which` = `all`, `errors`, `failed`, `ungraded`,
             `open`, with `cases` (ids) and `scorers` (names) where they narrow it; for
-            `set-limit`: `endpoint` and `by` or `to`.
+            `set-limit`: `endpoint` and `by` or `to`; for `resume`: caps in place of those in
+            force (`max_cost_usd`, `max_tokens`, `max_errors`), and `errored` = `leave` where
+            errored trials are to stay as they are.
     """
     cursor = tx.db.execute(
         "INSERT INTO requests (run, verb, args, asked_by, asked_at) VALUES (?, ?, ?, ?, ?)",

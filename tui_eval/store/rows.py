@@ -169,6 +169,14 @@ class RequestRow:
     answered_at: float | None
 
 
+REFUSES_ALL = "refuses everything: paused, one probe at a time"
+"""The reason of a limit from which on an endpoint is left alone."""
+ANSWERS_AGAIN = "answers again"
+"""How a reason begins from which on it is not any more."""
+ANSWERED_OTHERS = "answered others"
+"""Likewise."""
+
+
 @dataclass(frozen=True, slots=True)
 class LimitRow:
     """A limit in force from `at` on, and why."""

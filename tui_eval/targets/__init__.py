@@ -1,30 +1,39 @@
-"""What is evaluated: models, replays of recorded outputs, simulated models."""
+"""What is evaluated: models, replays of recorded outputs, simulated models; and who judges."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from tui_eval.providers.presets import address
 from tui_eval.suites.prompts import Renderer
-from tui_eval.suites.spec import ModelTarget, ReplayTarget, Suite
-from tui_eval.targets.base import Target
+from tui_eval.suites.spec import Connected, ModelJudge, ModelTarget, ReplayTarget, Suite
+from tui_eval.targets.base import Judge, Target
 from tui_eval.targets.connection import Connection
+from tui_eval.targets.judge import AskedJudge
 from tui_eval.targets.model import Model
 from tui_eval.targets.replay import Replay
 from tui_eval.targets.simulated import Simulated
+from tui_eval.targets.simulated_judge import SimulatedJudge
 
-__all__ = ["Target", "build", "fixed", "problems"]
+__all__ = ["Connections", "Judge", "Target", "build", "build_judges", "fixed", "problems"]
+
+Connections: TypeAlias = dict[str, Connection]
+"""Where a suite's targets and judges ask, by the name of the endpoint."""
 
 
-def build(suite: Suite) -> dict[str, Target]:
+def build(suite: Suite, connections: Connections | None = None) -> dict[str, Target]:
     """Make a suite's targets, by name; cheap: nothing is opened and no key is read.
+
+    Args:
+        suite: The suite.
+        connections: Those made so far, new ones are put there; None: none is shared.
 
     Raises:
         ValueError: for a target whose provider or base URL makes no sense.
         TemplateError: for a simulated target whose answers are no templates.
     """
     renderer = Renderer(suite)
-    folder = Path(suite.file).parent if suite.file else None
-    connections: dict[str, Connection] = {}
+    connections = {} if connections is None else connections
     targets: dict[str, Target] = {}
     for spec in suite.targets:
         if isinstance(spec, ReplayTarget):
@@ -34,17 +43,56 @@ def build(suite: Suite) -> dict[str, Target]:
         if not isinstance(spec, ModelTarget):
             targets[spec.name] = Simulated(spec, renderer, fixed(own))
             continue
-        where = address(spec.provider, spec.base_url, spec.api_key_env)
-        made = Connection(where, spec.model, folder)
-        connection = connections.setdefault(made.name, made)
-        concurrency = where.default_concurrency if own is None else fixed(own)
-        if where.embedded:
-            # an embedded server queues what is beyond its slots instead of refusing it
-            concurrency = concurrency or where.default_concurrency
-        connection.needed_by.append(spec.name)
+        connection = connected(spec, suite, connections)
+        concurrency = ceiling(own, connection)
+        connection.targets.append(spec.name)
         connection.concurrency = max(connection.concurrency, concurrency or 1)
         targets[spec.name] = Model(spec, renderer, connection, concurrency)
     return targets
+
+
+def build_judges(suite: Suite, connections: Connections | None = None) -> dict[str, Judge]:
+    """Make a suite's judges, by name; cheap: nothing is opened and no key is read.
+
+    Args:
+        suite: The suite.
+        connections: Those of its targets (see `build`), so that a judge and a target that use
+            one embedded model share its server; None: none is shared.
+
+    Raises:
+        ValueError: for a judge whose provider or base URL makes no sense.
+    """
+    connections = {} if connections is None else connections
+    judges: dict[str, Judge] = {}
+    most: dict[str, int] = {}
+    for spec in suite.judges:
+        if not isinstance(spec, ModelJudge):
+            judges[spec.name] = SimulatedJudge(spec, fixed(spec.concurrency))
+            continue
+        connection = connected(spec, suite, connections)
+        concurrency = ceiling(spec.concurrency, connection)
+        connection.judges.append(spec.name)
+        most[connection.name] = max(most.get(connection.name, 0), concurrency or 1)
+        judges[spec.name] = AskedJudge(spec, connection, concurrency)
+    for name, calls in most.items():
+        connections[name].concurrency += calls  # judges have a limiter of their own
+    return judges
+
+
+def connected(spec: Connected, suite: Suite, connections: Connections) -> Connection:
+    """Give the connection that goes where a target or judge asks; a new one is put down."""
+    folder = Path(suite.file).parent if suite.file else None
+    where = address(spec.provider, spec.base_url, spec.api_key_env)
+    made = Connection(where, spec.model, folder)
+    return connections.setdefault(made.name, made)
+
+
+def ceiling(wanted: int | Literal["auto"] | None, connection: Connection) -> int | None:
+    """Give the calls in flight at an endpoint as limiters take them: None finds it out."""
+    where = connection.address
+    found = where.default_concurrency if wanted is None else fixed(wanted)
+    # an embedded server queues what is beyond its slots instead of refusing it
+    return found or where.default_concurrency if where.embedded else found
 
 
 def fixed(concurrency: int | Literal["auto"] | None) -> int | None:
@@ -52,7 +100,7 @@ def fixed(concurrency: int | Literal["auto"] | None) -> int | None:
     return None if concurrency == "auto" else concurrency
 
 
-def problems(targets: dict[str, Target]) -> list[str]:
-    """Give what keeps targets from being started, each thing once: missing keys and models."""
-    found = (target.problem() for target in targets.values())
+def problems(asked: Mapping[str, Target | Judge]) -> list[str]:
+    """Give what keeps targets and judges from being asked, each once: missing keys and models."""
+    found = (one.problem() for one in asked.values())
     return list(dict.fromkeys(problem for problem in found if problem is not None))

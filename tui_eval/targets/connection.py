@@ -1,24 +1,29 @@
-"""The one connection of all targets that ask at the same address."""
+"""The one connection of all targets and judges that ask at the same address."""
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
 from tui_eval.providers import keys
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.local import LocalServer
 from tui_eval.providers.presets import Address
+from tui_eval.providers.prices import Prices, price_of
+from tui_eval.suites.spec import Connected
+from tui_eval.targets.probe import Probe
 
 MOST_SLOTS = 8
 """Answers an embedded server makes at once at most: each slot takes memory of its own."""
 
 
 class Connection:
-    """Opened for the first target that needs it, closed after the last.
+    """Opened for the first target or judge that needs it, closed after the last.
 
-    For an embedded model that means: its server runs as long as any target uses it.
+    For an embedded model that means: its server runs as long as any of them uses it.
     """
 
     def __init__(self, address: Address, model: str, folder: Path | None) -> None:
@@ -30,16 +35,19 @@ class Connection:
             folder: Where the model's relative path starts.
         """
         self.address = address
-        self.needed_by: list[str] = []
+        self.targets: list[str] = []
         """The names of the targets that use it."""
-        self.concurrency = 1
-        """The most calls in flight any of them may make."""
+        self.judges: list[str] = []
+        """The names of the judges that use it."""
+        self.concurrency = 0
+        """The most calls in flight they may make together."""
         self._model = model
         self._folder = folder
         self._server: LocalServer | None = None
         self._opened: Endpoint | None = None
         self._users = 0
         self._turn = asyncio.Lock()
+        self._probes: dict[str, Probe] = {}
         self._resources = AsyncExitStack()
 
     @property
@@ -83,6 +91,28 @@ class Connection:
             return None
         return f"the server of model {self._model!r} has ended: {self._server.complaint()}"
 
+    def probe(self, model: str) -> Probe:
+        """Give what is known of whether a model here replies in a form that is asked for."""
+        return self._probes.setdefault(model, Probe())
+
+    async def call(self, spec: Connected, body: JsonObject, timeout_s: float) -> Output | Failure:
+        """Make one call while it is open; what it cost is in the output.
+
+        Args:
+            spec: Who calls: which API, which model, at which prices.
+            body: The request as it goes out.
+            timeout_s: Seconds from now until the whole answer must be here.
+        """
+        send = self.endpoint.responses if spec.api == "responses" else self.endpoint.chat
+        got = await send(body, timeout_s)
+        if isinstance(got, Failure):
+            ended = self.complaint() if got.kind == "connection" else None
+            return got if ended is None else Failure("local_server", ended, fatal=True)
+        where, own = self.address, spec.prices
+        prices = None if own is None else Prices.flat(own.input, own.output, own.cached_input)
+        cost = price_of(where.provider, where.base_url, spec.model, got.usage, prices)
+        return replace(got, cost_usd=cost)
+
     async def open(self) -> None:
         """Open it, or join those that have.
 
@@ -115,9 +145,10 @@ class Connection:
         return Endpoint(self.address.base_url, key, key_env=variable)
 
     def _local(self) -> LocalServer:
-        slots = min(self.concurrency, MOST_SLOTS)
+        slots = max(1, min(self.concurrency, MOST_SLOTS))
         return LocalServer(self._model, slots=slots, folder=self._folder)
 
     def _needed_by(self) -> str:
-        named = ", ".join(repr(name) for name in self.needed_by)
-        return f"target {named} ({self.address.host})"
+        users = (("target", self.targets), ("judge", self.judges))
+        named = [f"{what} {', '.join(map(repr, names))}" for what, names in users if names]
+        return f"{' and '.join(named)} ({self.address.host})"

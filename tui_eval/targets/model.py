@@ -1,13 +1,11 @@
 """A model behind an OpenAI-compatible endpoint, or embedded beside the engine."""
 
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
-from tui_eval.providers.prices import Prices, price_of
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import ModelTarget
 from tui_eval.suites.templates import TemplateError
@@ -42,7 +40,6 @@ class Model:
         self._renderer = renderer
         self._connection = connection
         self._tools = _tools(spec)
-        self._prices = _prices(spec)
 
     @property
     def endpoint(self) -> str:
@@ -85,17 +82,7 @@ class Model:
 
     async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
         """Make one call; what it cost is in the output."""
-        endpoint = self._connection.endpoint
-        call = endpoint.responses if self._spec.api == "responses" else endpoint.chat
-        got = await call(request, timeout_s)
-        if isinstance(got, Failure):
-            ended = self._connection.complaint() if got.kind == "connection" else None
-            return got if ended is None else Failure("local_server", ended, fatal=True)
-        address = self._connection.address
-        cost = price_of(
-            address.provider, address.base_url, self._spec.model, got.usage, self._prices
-        )
-        return replace(got, cost_usd=cost)
+        return await self._connection.call(self._spec, request, timeout_s)
 
     async def __aenter__(self) -> Self:
         """Open the connection, and start an embedded model's server.
@@ -132,8 +119,3 @@ def _flat(tool: JsonObject) -> JsonObject:
     if not isinstance(function, dict):
         return dict(tool)
     return {**{name: value for name, value in tool.items() if name != "function"}, **function}
-
-
-def _prices(spec: ModelTarget) -> Prices | None:
-    own = spec.prices
-    return None if own is None else Prices.flat(own.input, own.output, own.cached_input)

@@ -12,6 +12,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import SimulatedTarget
 from tui_eval.suites.templates import Template, TemplateError
+from tui_eval.targets import luck
 
 SIMULATED = "simulated"
 """What stands where a model's name would."""
@@ -105,18 +106,11 @@ class Simulated:
         return self._attempts[key]
 
     def _fault(self, request: JsonObject, attempt: int) -> str | None:
-        drawn = self._draw(request, "fault", attempt)
-        for fault, share in self._spec.faults.items():
-            if drawn < share:
-                return fault
-            drawn -= share
-        return None
+        shares = {str(fault): share for fault, share in self._spec.faults.items()}
+        return luck.due(shares, self._draw(request, "fault", attempt))
 
     def _latency(self, request: JsonObject, attempt: int) -> float:
-        if not isinstance(self._spec.latency_s, tuple):
-            return self._spec.latency_s
-        low, high = self._spec.latency_s
-        return low + (high - low) * self._draw(request, "latency", attempt)
+        return luck.seconds(self._spec.latency_s, self._draw(request, "latency", attempt))
 
     def _answer(self, request: JsonObject) -> str:
         answers = request["answers"]
@@ -131,8 +125,7 @@ class Simulated:
 
     def _draw(self, request: JsonObject, what: str, attempt: int = 1) -> float:
         """Draw a number in 0..1 that is the same for the same case in every run and epoch."""
-        parts = [self._spec.seed, request["case"], what, attempt]
-        return int.from_bytes(digest(parts)[:7], "big") / 2**56
+        return luck.draw(self._spec.seed, request["case"], what, attempt)
 
     async def __aenter__(self) -> Self:
         """Open nothing."""

@@ -1,69 +1,310 @@
-"""JSON in a judge's reply: every object and array that stands in it, with what is wrong with it."""
+"""JSON in a judge's reply: every object and array that stands in it, with what is wrong with it.
+
+One pass over the text, without recursion, in time linear in its length. Where the text is no JSON
+the innermost object or array around that place is marked `broken` and reading goes on after it,
+so that a mistake costs what it stands in and not what stands beside it:
+
+- Prose is skipped up to an object (`{`, a key and a colon, or `{}`) or an array (`[` and the
+  beginning of a value); a code fence is prose. An array that holds no object before it turns into
+  words was prose too.
+- A quote opens a string only where the string it would open ends before `,`, `:`, `}`, `]` or the
+  end of the text. Any other quote is a stray one; it is passed over alone. So a quote too many or
+  too few breaks the object it stands in, and not all that follows.
+- An object or array where an object needs a key means that the closing bracket before it is
+  lacking: it belongs to the nearest array around, or begins a document of its own. Where something
+  else is broken there as well it is `doubtful`: it may have been quoted, or begin anew.
+- A closing bracket of the wrong kind closes what it would close, if that is open, and what stands
+  open within; it is passed over where what comes next shows that it is one too many.
+- What is still open when the text ends is `cut`.
+
+Raw control characters in strings are let pass, and so are NaN and Infinity: as numbers that are
+not finite. Numbers are doubles, as everywhere in JSON.
+"""
 
 import json
-import math
 import re
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, Literal, TypeAlias
 
-Flaw: TypeAlias = Literal["", "cut", "broken"]
-Value: TypeAlias = "bool | float | str | Object | Array | None"
+Flaw: TypeAlias = Literal["cut", "broken", "doubtful", "twice"]
+"""`twice`: a key stands in an object more than once. The others: see above."""
+Flaws: TypeAlias = frozenset[Flaw]
+
+
+class Unread(Enum):
+    """What stands for a value that is not there."""
+
+    CUT = "cut"
+    """The text ends before it."""
+    BROKEN = "broken"
+    """It is no JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A JSON object as it was written: its pairs in their order."""
+    """A JSON object as it was written."""
 
-    pairs: tuple[tuple[str, Value], ...]
-    flaw: Flaw = ""
-    """`cut` where the text ends inside it, `broken` where something in it is no JSON."""
+    pairs: tuple[tuple[str, "Value"], ...]
+    """In their order; a key may stand there more than once."""
+    flaws: Flaws
+    """What is wrong with the object itself."""
+    within: Flaws
+    """What is wrong with it or with anything that it holds, at any depth."""
 
-    def all(self, key: str) -> list[Value]:
+    def all(self, key: str) -> "list[Value]":
         """Give every value under a key."""
         return [value for name, value in self.pairs if name == key]
-
-    @property
-    def twice(self) -> bool:
-        """Whether a key stands in it more than once."""
-        return len({name for name, _ in self.pairs}) < len(self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A JSON array."""
+    """A JSON array as it was written."""
 
-    items: tuple[Value, ...] = field(default=())
-    flaw: Flaw = ""
-
-
-_BRACKET: Final = re.compile(r"[{\[]")
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=lambda pairs: Object(tuple((name, _value(value)) for name, value in pairs)),
-    parse_int=float,
-    parse_constant=lambda _: math.nan,
-    strict=False,
-)
+    items: tuple["Value", ...]
+    flaws: Flaws
+    """What is wrong with the array itself."""
+    within: Flaws
+    """What is wrong with it or with anything that it holds, at any depth."""
 
 
-def _value(value: object) -> Value:
-    if isinstance(value, list):
-        return Array(tuple(_value(item) for item in value))
-    assert value is None or isinstance(value, bool | float | str | Object)
-    return value
+Value: TypeAlias = bool | float | str | Object | Array | Unread | None
 
 
 def documents(text: str) -> list[Object | Array]:
-    """Give the outermost objects and arrays of a text in their order."""
-    found: list[Object | Array] = []
-    at = 0
-    while (bracket := _BRACKET.search(text, at)) is not None:
-        at = bracket.start()
+    """Give the outermost objects and arrays of any text, in their order."""
+    return _Scan(text).found()
+
+
+_SPACE: Final = r"[ \t\r\n]*+"
+_STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_UNCLOSED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?\Z', re.DOTALL)
+_START: Final = re.compile(
+    rf"\{{(?={_SPACE}(?:\}}|{_STRING}{_SPACE}:))"
+    rf"|\[(?={_SPACE}(?:[\[{{\]\"0-9-]|true|false|null|NaN|Infinity))",
+    re.DOTALL,
+)
+_TOKEN: Final = re.compile(
+    rf"""
+      (?P<space> [ \t\r\n]++ )
+    | (?P<mark> [{{}}\[\],:] )
+    | (?P<string> {_STRING} (?={_SPACE}(?:[,:}}\]]|\Z)) )
+    | (?P<number> -?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+ (?=[\s,:{{}}\[\]"]|\Z) )
+    | (?P<word> (?:true|false|null|NaN|-?Infinity) (?=[\s,:{{}}\[\]"]|\Z) )
+    | (?P<noise> \\. | [^\s"{{}}\[\],:\\]++ | . )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_ONE_TOO_MANY: Final = {
+    "}": re.compile(rf"\}}{_SPACE}(?:,{_SPACE}\{{|\])"),
+    "]": re.compile(rf"\]{_SPACE},{_SPACE}\""),
+}
+_WORDS: Final[dict[str, bool | float | None]] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "NaN": float("nan"),
+    "Infinity": float("inf"),
+    "-Infinity": float("-inf"),
+}
+_OPENED_BY: Final = {"}": "{", "]": "["}
+
+
+@dataclass(slots=True)
+class _Open:
+    """An object or array that is not closed yet."""
+
+    bracket: str
+    flaws: set[Flaw]
+    within: set[Flaw] = field(default_factory=set)
+    """What is wrong with what it holds."""
+    expects: Literal["first", "key", "colon", "value", "comma"] = "first"
+    key: str = ""
+    """Of an object that expects a colon or a value."""
+    pairs: list[tuple[str, Value]] = field(default_factory=list)
+    items: list[Value] = field(default_factory=list)
+
+    def put(self, value: Value) -> None:
+        """Take a value where one is expected."""
+        if self.bracket == "{":
+            self.pairs.append((self.key, value))
+        else:
+            self.items.append(value)
+        if isinstance(value, Object | Array):
+            self.within |= value.within
+        self.expects = "comma"
+
+    def breaks(self) -> None:
+        """Take something that is no JSON; a key that waits for its value gets none."""
+        self.flaws.add("broken")
+        self.drop_key(Unread.BROKEN)
+
+    def drop_key(self, why: Unread) -> None:
+        """Let a key that waits for its value stand without one."""
+        if self.bracket == "{" and self.expects in ("colon", "value"):
+            self.put(why)
+
+    def closed(self) -> Object | Array:
+        """Give the object or array as far as it came."""
+        if self.bracket == "[":
+            flaws = frozenset(self.flaws)
+            return Array(tuple(self.items), flaws, flaws | self.within)
+        if len({name for name, _ in self.pairs}) < len(self.pairs):
+            self.flaws.add("twice")
+        flaws = frozenset(self.flaws)
+        return Object(tuple(self.pairs), flaws, flaws | self.within)
+
+
+class _Scan:
+    """One walk through a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: list[Object | Array] = []
+        self._open: list[_Open] = []
+        self._depth = {"{": 0, "[": 0}
+        """How many of each kind are open."""
+        self._objects = 0
+        """How many objects the document at hand has had so far."""
+
+    def found(self) -> list[Object | Array]:
+        at = 0
+        while at < len(self._text):
+            at = self._token(at) if self._open else self._prose(at)
+        while self._open:
+            self._open[-1].flaws.add("cut")
+            self._open[-1].drop_key(Unread.CUT)
+            self._pop()
+        return self._found
+
+    def _prose(self, at: int) -> int:
+        start = _START.search(self._text, at)
+        if start is None:
+            return len(self._text)
+        self._objects = 0
+        self._push(start.group(), set())
+        return start.end()
+
+    def _token(self, at: int) -> int:
+        token = _TOKEN.match(self._text, at)
+        assert token is not None
+        match token.lastgroup:
+            case "mark":
+                return self._mark(token.group(), at)
+            case "string":
+                self._string(token.group())
+            case "number":
+                self._scalar(float(token.group()))
+            case "word":
+                self._scalar(_WORDS[token.group()])
+            case "noise":
+                if token.group() == '"' and _UNCLOSED.match(self._text, at):
+                    return len(self._text)
+                self._noise()
+        return token.end()
+
+    def _mark(self, mark: str, at: int) -> int:
+        top = self._open[-1]
+        if mark in "{[":
+            return self._opening(mark, at)
+        if mark in "}]":
+            self._closing(mark, at)
+        elif mark == ":":
+            if top.expects == "colon":
+                top.expects = "value"
+            else:
+                top.breaks()
+        else:
+            if top.expects != "comma":
+                top.breaks()
+            top.expects = "key" if top.bracket == "{" else "value"
+        return at + 1
+
+    def _opening(self, mark: str, at: int) -> int:
+        top = self._open[-1]
+        doubtful = False
+        if top.bracket == "[":
+            doubtful = "doubtful" in top.flaws
+            if top.expects == "comma":
+                top.breaks()
+        elif top.expects != "value":
+            while self._open and self._open[-1].bracket == "{":
+                doubtful = doubtful or bool(self._open[-1].flaws)
+                self._break_off()
+            if not self._open:
+                if not _START.match(self._text, at):
+                    return at + 1
+                self._objects = 0
+            else:
+                self._open[-1].breaks()
+        self._push(mark, {"doubtful"} if doubtful else set())
+        return at + 1
+
+    def _closing(self, mark: str, at: int) -> None:
+        bracket = _OPENED_BY[mark]
+        top = self._open[-1]
+        if top.bracket != bracket:
+            top.breaks()
+            one_too_many = _ONE_TOO_MANY[mark].match(self._text, at)
+            if not self._depth[bracket] or (one_too_many and (mark == "]" or self._in_list())):
+                return
+            while self._open[-1].bracket != bracket:
+                self._break_off()
+            top = self._open[-1]
+        if top.expects not in ("first", "comma"):
+            top.breaks()
+        self._pop()
+
+    def _in_list(self) -> bool:
+        """Say whether the innermost array is a document's own, not one inside a grade."""
+        return len(self._open) == 2 and self._open[0].key == "grades"
+
+    def _string(self, token: str) -> None:
         try:
-            decoded, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at += 1
-            continue
-        value = _value(decoded)
-        assert isinstance(value, Object | Array)
-        found.append(value)
-    return found
+            value = json.loads(token, strict=False) if "\\" in token else token[1:-1]
+        except ValueError:  # an escape that JSON does not know
+            self._noise()
+            return
+        self._scalar(value)
+
+    def _scalar(self, value: bool | float | str | None) -> None:
+        top = self._open[-1]
+        if top.bracket == "[":
+            if top.expects == "comma":
+                top.breaks()
+            top.put(value)
+        elif top.expects == "value":
+            top.put(value)
+        else:
+            if top.expects not in ("first", "key") or not isinstance(value, str):
+                top.breaks()
+            if isinstance(value, str):
+                top.key, top.expects = value, "colon"
+
+    def _noise(self) -> None:
+        if not self._objects:
+            self._open.clear()
+            self._depth = {"{": 0, "[": 0}
+            return
+        top = self._open[-1]
+        top.breaks()
+        if top.bracket == "{":
+            top.expects = "comma"
+
+    def _push(self, bracket: str, flaws: set[Flaw]) -> None:
+        self._open.append(_Open(bracket, flaws))
+        self._depth[bracket] += 1
+        self._objects += bracket == "{"
+
+    def _break_off(self) -> None:
+        """Close what lacks its closing bracket."""
+        self._open[-1].breaks()
+        self._pop()
+
+    def _pop(self) -> None:
+        top = self._open.pop()
+        self._depth[top.bracket] -= 1
+        if self._open:
+            self._open[-1].put(top.closed())
+        else:
+            self._found.append(top.closed())

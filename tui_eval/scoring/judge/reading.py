@@ -1,21 +1,60 @@
-"""What a judge's reply says: of which item, and nothing that it does not say."""
+"""What a judge's reply says of each item, and nothing that it does not say.
+
+**Never guess, for each id by itself.** A grade counts where the reply says, in JSON, this id and
+one score that the scale has. Whatever is missing, unclear or said twice differently leaves what it
+touches ungraded, to be asked again, and touches nothing else. Nothing is clamped, converted, taken
+by position, filled in or picked out of prose.
+
+Which JSON is a document (`documents` finds it, in prose, fences and broken text):
+
+- An object with `grades` is one, as is an outermost array (its objects are the grades), and so
+  are all outermost objects with an `id` together. What stands deeper is not looked at: a grade
+  inside a grade or a wrapper is none. Only where an array of grades broke off can a new document
+  stand in it: an object with `grades`.
+- A reply that is one JSON string, whole or cut, is read as what that string holds; once.
+- A `nonce` must be this request's to the letter. Documents that have it are read alone; where none
+  has it and any has another one (`null`, a number, one that cannot be read), nothing is read;
+  documents without one are read where there are only such.
+- Of several documents each adds the ids that it grades. Where two give one number different scores,
+  nothing of the reply counts. Where one has no valid grade for what the other grades, that id is
+  ungraded, unless it merely broke off there.
+
+Which grade counts:
+
+- `id` is a string of the request, to the letter. Other ids, and none, are passed over.
+- Not one with an `error` other than null, with a JSON key twice at any depth, with a nonce that is
+  not this request's, that is cut off or anything but JSON. Raw control characters are let pass;
+  keys that are not asked for, `reason` among them, may hold anything.
+- `score` is a finite number within the scale, ends included; 7.0 and 70e-1 are 7, and -0 is 0. For
+  pass-fail it is 0 or 1. `true` and `"7"` are no numbers.
+- An id graded more than once in a document counts where every grade is valid and all are equal; the
+  first reason is kept.
+- An object with `grades` in which a key stands twice makes all its grades invalid.
+
+`requirements` and `criteria` go by number as replies go by id: a number is a whole JSON number
+(1.0 is 1) that was asked; `met` is true or false; an entry that is broken, has an `error` or a key
+twice, or differs from another of the same number, costs that number. A grade that is cut off keeps
+its complete entries; several grades for one id add up.
+"""
 
 import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.scoring.judge.documents import Array, Object, Value, documents
+from tui_eval.scoring.judge.documents import Array, Flaws, Object, Unread, Value, documents
 from tui_eval.scoring.judge.item import Form
 
 REASON_BYTES: Final = 4096
 """The most bytes of UTF-8 that are kept of a reason."""
 
 _LISTED: Final = {"requirements": ("requirement", "met"), "criteria": ("criterion", "score")}
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_WRAPPED: Final = re.compile(  # a string that may be cut off, in the middle of an escape even
+    r'("[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+)(?:"|\\(?:u[0-9a-fA-F]{0,3})?)?'
+)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ABSENT: Final = "there is no grade for it in the judge's reply"
 
@@ -84,17 +123,21 @@ class _Said:
     """What one grade says of one number."""
 
     value: float | None
-    """None: nothing that can be counted."""
+    """None: nothing that counts."""
     reason: str
     """The judge's reason, or why it does not count."""
+    unread: bool = False
+    """It does not count because it breaks off or is no JSON."""
+
+
+_Numbers: TypeAlias = dict[int, _Said]
 
 
 @dataclass(slots=True)
 class _Source:
-    """One document with grades: an object, an array, or all objects that stand alone."""
+    """A document with grades."""
 
-    nonce: str
-    """`right`, `absent` or `wrong`."""
+    nonce: Literal["right", "absent", "wrong"]
     grades: list[Object] = field(default_factory=list)
     void: str = ""
     """Why nothing in it counts."""
@@ -103,7 +146,9 @@ class _Source:
 def read(
     reply: str | None, forms: Mapping[str, Form], nonce: str, finish_reason: str | None
 ) -> Reading:
-    """Read a judge's reply; see above for what counts.
+    """Read a judge's reply.
+
+    Takes any text, in time linear in its length.
 
     Args:
         reply: What the judge wrote; None where it wrote nothing.
@@ -112,14 +157,12 @@ def read(
         finish_reason: Why the judge stopped, as its server says.
     """
     sources = _sources(documents(_unwrapped(reply or "")), nonce)
-    problem = _ABSENT
+    absent = _absent(reply, finish_reason)
     if any(source.nonce == "right" for source in sources):
         sources = [source for source in sources if source.nonce == "right"]
     elif any(source.nonce == "wrong" for source in sources):
-        sources, problem = [], "the judge's reply has the nonce of another request"
-    elif not sources:
-        problem = _nothing(reply, finish_reason)
-    said: dict[str, dict[int, _Said]] = {}
+        return Reading({}, dict.fromkeys(forms, _FOREIGN))
+    said: dict[str, _Numbers] = {}
     for source in sources:
         for id_, numbers in _of(source, forms, nonce).items():
             known = said.setdefault(id_, {})
@@ -127,76 +170,95 @@ def read(
                 before = known.get(number, one)
                 if _differ(before, one):
                     return Reading({}, dict.fromkeys(forms, _DISAGREE))
-                known[number] = _both(before, one)
-    return _reading(forms, said, problem)
+                known[number] = (
+                    one if before.unread else before if one.unread else _both(before, one)
+                )
+    return _reading(forms, said, _remarks(sources), absent)
 
 
+_FOREIGN: Final = "the judge's reply has another nonce than the request"
 _DISAGREE: Final = "the judge's reply has several documents, and they disagree"
+_TWICE: Final = "a JSON key stands twice in its grade"
+_TWICE_IN_ALL: Final = "a JSON key stands twice in the judge's reply"
+_BROKEN: Final = "its grade is not JSON"
+_CUT: Final = "its grade is cut off"
 
 
 def _unwrapped(text: str) -> str:
     """Take a reply out of the JSON string that all of it is, once."""
     text = text.removeprefix("\ufeff").strip()
-    if _STRING.fullmatch(text):
-        try:
-            return str(json.loads(text, strict=False))
-        except ValueError:
-            return text
-    return text
+    wrapped = _WRAPPED.fullmatch(text)
+    return str(json.loads(wrapped[1] + '"', strict=False)) if wrapped else text
 
 
-def _nothing(reply: str | None, finish_reason: str | None) -> str:
+def _absent(reply: str | None, finish_reason: str | None) -> str:
     if finish_reason == "content_filter":
         return "the judge's reply was withheld by a content filter"
     if reply is None or not reply.strip():
         return "the judge's reply is empty"
     if finish_reason == "length":
-        return "the judge's reply was cut off before its first grade"
-    return "the judge's reply has no grades that can be read"
+        return "the judge's reply is cut off before its grade"
+    return "the judge's reply has no grade for it"
 
 
 def _sources(found: Iterable[Object | Array], nonce: str) -> list[_Source]:
     sources: list[_Source] = []
     alone: dict[str, _Source] = {}
-    for document in found:
+    waiting = [*found]
+    for document in waiting:  # grows while it is walked through
         if isinstance(document, Array):
-            grades = [item for item in document.items if isinstance(item, Object)]
-            sources.append(_Source("absent", grades))
+            sources.append(_Source("absent", _objects([document])))
+            waiting += _begun_anew(document)
             continue
         state = _nonce(document, nonce)
         lists = document.all("grades")
         if lists:
-            void = "a key stands twice in the judge's reply" if document.twice else ""
-            sources.append(_Source(state, list(_objects(lists)), void))
+            void = _TWICE_IN_ALL if "twice" in document.flaws else ""
+            sources.append(_Source(state, _objects(lists), void))
+            for value in lists:
+                waiting += _begun_anew(value)
         elif document.all("id") or state == "wrong":
             alone.setdefault(state, _Source(state)).grades.append(document)
     return [*sources, *alone.values()]
 
 
-def _objects(lists: Iterable[Value]) -> Iterator[Object]:
-    for value in lists:
-        if isinstance(value, Array):
-            yield from (item for item in value.items if isinstance(item, Object))
+def _begun_anew(value: Value) -> list[Object | Array]:
+    """Give the documents that follow a broken array of grades and came to stand in it."""
+    if not isinstance(value, Array) or not value.flaws:
+        return []
+    return [
+        item
+        for item in value.items
+        if (isinstance(item, Object) and item.all("grades"))
+        or (isinstance(item, Array) and "doubtful" in item.flaws)
+    ]
 
 
-def _nonce(document: Object, nonce: str) -> str:
-    given = document.all("nonce")
+def _objects(lists: Iterable[Value]) -> list[Object]:
+    return [
+        item
+        for value in lists
+        if isinstance(value, Array)
+        for item in value.items
+        if isinstance(item, Object)
+    ]
+
+
+def _nonce(stated: Object, nonce: str) -> Literal["right", "absent", "wrong"]:
+    given = [value for value in stated.all("nonce") if value is not Unread.CUT]
     if not given:
         return "absent"
     return "right" if all(value == nonce for value in given) else "wrong"
 
 
-def _of(source: _Source, forms: Mapping[str, Form], nonce: str) -> dict[str, dict[int, _Said]]:
+def _of(source: _Source, forms: Mapping[str, Form], nonce: str) -> dict[str, _Numbers]:
     """Give what a document says: by id and number, once each."""
-    said: dict[str, dict[int, _Said]] = {}
+    said: dict[str, _Numbers] = {}
     for grade in source.grades:
         for id_ in {value for value in grade.all("id") if isinstance(value, str)} & forms.keys():
             known = said.setdefault(id_, {})
             for number, one in _grade(grade, forms[id_], source.void, nonce):
-                before = known.get(number, one)
-                if _differ(before, one):
-                    one = _Said(None, f"graded twice: {before.value:g} and {one.value:g}")
-                known[number] = _both(before, one)
+                known[number] = _both(known.get(number, one), one)
     return said
 
 
@@ -205,52 +267,58 @@ def _differ(one: _Said, other: _Said) -> bool:
 
 
 def _both(one: _Said, other: _Said) -> _Said:
-    """Put two sayings of the same together: what cannot be counted in one does not count."""
-    return one if one.value is None else other if other.value is None else one
+    """Put what one document says of a number in two places together."""
+    if _differ(one, other):
+        return _Said(None, f"graded twice, as {one.value:g} and as {other.value:g}")
+    if one.value is not None and other.value is not None:
+        return one
+    void = one if one.value is None else other
+    return _Said(None, void.reason, one.unread and other.unread)
 
 
 def _grade(grade: Object, form: Form, void: str, nonce: str) -> Iterator[tuple[int, _Said]]:
+    """Give what a grade says, number by number."""
     listed = _LISTED.get(form.kind)
-    problem = void or _flaw(grade, nonce, form.kind if listed else None)
-    if problem:
-        yield from ((number, _Said(None, problem)) for number in form.numbers)
-    elif listed is None:
-        yield 0, _value(grade, "score", form)
-    else:
-        for entry in _objects(grade.all(form.kind)):
-            for number in {value for value in entry.all(listed[0]) if _whole(value)}:
-                assert isinstance(number, float)
-                if int(number) in form.numbers:
-                    wrong = _flaw(entry, nonce, None)
-                    said = _Said(None, wrong) if wrong else _value(entry, listed[1], form)
-                    yield int(number), said
+    if listed is None:
+        yield 0, _refused(grade, grade.within, void, nonce) or _score(grade, "score", form)
+        return
+    flaws = grade.flaws.union(
+        *(
+            value.within
+            for key, value in grade.pairs
+            if key != form.kind and isinstance(value, Object | Array)
+        )
+    )
+    refused = _refused(grade, flaws - {"cut"}, void, nonce)
+    if refused:
+        yield from ((number, refused) for number in form.numbers)
+        return
+    name, key = listed
+    for entry in _objects(grade.all(form.kind)):
+        for number in {value for value in entry.all(name) if isinstance(value, float)}:
+            if number in form.numbers:
+                said = _refused(entry, entry.within, "", nonce) or _score(entry, key, form)
+                yield int(number), said
 
 
-def _whole(value: Value) -> bool:
-    return isinstance(value, float) and value.is_integer()
-
-
-def _flaw(grade: Object, nonce: str, apart: str | None) -> str:
-    """Say why a grade does not count, whatever it says; what stands under `apart` is not seen."""
+def _refused(grade: Object, flaws: Flaws, void: str, nonce: str) -> _Said | None:
+    """Say why a grade does not count, whatever its score; None where it may."""
+    errors = [value for value in grade.all("error") if value is not None]
+    if void:
+        return _Said(None, void)
+    if errors:
+        return _Said(None, f"the judge reports an error: {_shown(errors[0])}")
     if _nonce(grade, nonce) == "wrong":
-        return "its grade has the nonce of another request"
-    if any(value is not None for value in grade.all("error")):
-        return f"the judge reports an error: {_shown(grade.all('error')[0])}"
-    if grade.twice:
-        return "a key stands twice in its grade"
-    inner = [value for name, value in grade.pairs if name != apart]
-    while inner:
-        value = inner.pop()
-        if isinstance(value, Object):
-            if value.twice:
-                return "a key stands twice in its grade"
-            inner += [value for _, value in value.pairs]
-        elif isinstance(value, Array):
-            inner += value.items
-    return ""
+        return _Said(None, "its grade has another nonce than the request")
+    if "twice" in flaws:
+        return _Said(None, _TWICE)
+    if flaws:
+        unread = "doubtful" not in flaws
+        return _Said(None, _CUT if flaws == {"cut"} else _BROKEN, unread)
+    return None
 
 
-def _value(grade: Object, key: str, form: Form) -> _Said:
+def _score(grade: Object, key: str, form: Form) -> _Said:
     given = grade.all(key)
     if not given:
         return _Said(None, f'its grade has no "{key}"')
@@ -271,6 +339,8 @@ def _value(grade: Object, key: str, form: Form) -> _Said:
 
 def _shown(value: Value) -> str:
     match value:
+        case Unread():
+            return "it cannot be read"
         case Object():
             return "an object"
         case Array():
@@ -292,8 +362,22 @@ def _reason(grade: Object) -> str:
     return text.encode()[:REASON_BYTES].decode(errors="ignore")
 
 
+def _remarks(sources: Iterable[_Source]) -> dict[str, str]:
+    """Give what grades say beside their parts, by id."""
+    remarks: dict[str, str] = {}
+    for source in sources:
+        for grade in source.grades:
+            for id_ in grade.all("id"):
+                if isinstance(id_, str):
+                    remarks.setdefault(id_, _reason(grade))
+    return remarks
+
+
 def _reading(
-    forms: Mapping[str, Form], said: Mapping[str, Mapping[int, _Said]], problem: str
+    forms: Mapping[str, Form],
+    said: Mapping[str, _Numbers],
+    remarks: Mapping[str, str],
+    absent: str,
 ) -> Reading:
     findings: dict[str, Finding] = {}
     missing: dict[str, str] = {}
@@ -305,15 +389,16 @@ def _reading(
             if one.value is not None
         }
         if parts:
-            findings[id_] = Finding(parts)
+            listed = form.kind in _LISTED
+            findings[id_] = Finding(parts, remarks[id_] if listed else "")
         if len(parts) < len(form.numbers):
-            missing[id_] = _why(form, known, problem)
+            missing[id_] = _why(form, known, absent)
     return Reading(findings, missing, _suspicious(findings))
 
 
-def _why(form: Form, known: Mapping[int, _Said], problem: str) -> str:
+def _why(form: Form, known: _Numbers, absent: str) -> str:
     if not known:
-        return problem
+        return absent
     listed = _LISTED.get(form.kind)
     whys: dict[str, list[int]] = {}
     for number in form.numbers:
