@@ -11,6 +11,8 @@ from tui_eval.targets.connection import Connection
 
 _FORM: Final = "grades"
 """What the form of the reply is called in requests."""
+_REASON: Final = 300
+"""Characters of a reason from an embedded model: a small one would go on for ever."""
 
 
 class AskedJudge:
@@ -99,6 +101,8 @@ class AskedJudge:
             body["model"] = self._spec.model
         if schema is None:
             return body
+        if self._connection.address.embedded:
+            schema = held(schema)
         form: JsonObject = {"name": _FORM, "strict": True, "schema": schema}
         if responses:
             text = body.get("text")
@@ -125,3 +129,28 @@ class AskedJudge:
     ) -> None:
         """Leave the connection."""
         await self._connection.close()
+
+
+def held(schema: JsonObject) -> JsonObject:
+    """Give a schema that llama.cpp can hold a small model to: short texts, whole numbers in bounds.
+
+    It makes a grammar of the schema, which knows the bounds of whole numbers only.
+    """
+    found = {name: _held(value) for name, value in schema.items()}
+    match found:
+        case {"type": "string"} if "enum" not in found:
+            found["maxLength"] = _REASON
+        case {
+            "type": "number",
+            "minimum": float() | int() as low,
+            "maximum": float() | int() as high,
+        }:
+            if float(low).is_integer() and float(high).is_integer():
+                found |= {"type": "integer", "minimum": int(low), "maximum": int(high)}
+    return found
+
+
+def _held(value: Json) -> Json:
+    if isinstance(value, dict):
+        return held(value)
+    return [_held(item) for item in value] if isinstance(value, list) else value

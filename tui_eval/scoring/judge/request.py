@@ -64,7 +64,7 @@ def request(items: Sequence[Item], instructions: str | None, rng: random.Random)
         {"role": "system", "content": system},
         {"role": "user", "content": user},
     ]
-    return Request(nonce, ids, tuple(items), messages, _schema(form, ids, nonce))
+    return Request(nonce, ids, tuple(items), messages, _schema(items, ids, nonce))
 
 
 def question_key(
@@ -151,27 +151,40 @@ def _plain(number: float) -> str:
     return f"{number:g}"
 
 
-def _schema(form: Form, ids: tuple[str, ...], nonce: str) -> JsonObject:
+def _schema(items: Sequence[Item], ids: tuple[str, ...], nonce: str) -> JsonObject:
+    form = items[0].form
+    numbers = [item.form.numbers for item in items]
     reason: JsonObject = {"type": "string"}
+    score: JsonObject = {"type": "number", "minimum": form.low, "maximum": form.high}
     match form.kind:
         case "requirements":
-            grade = _listed("requirement", {"reason": reason, "met": {"type": "boolean"}})
+            met: JsonObject = {"type": "boolean"}
+            grade = _listed("requirement", numbers, {"reason": reason, "met": met})
         case "criteria":
-            grade = _listed("criterion", {"reason": reason, "score": {"type": "number"}})
+            grade = _listed("criterion", numbers, {"reason": reason, "score": score})
         case "pass-fail":
             grade = {"reason": reason, "score": {"type": "integer", "enum": [0, 1]}}
         case _:
-            grade = {"reason": reason, "score": {"type": "number"}}
+            grade = {"reason": reason, "score": score}
     one = _object({"id": {"type": "string", "enum": [*ids]}, **grade})
     grades: JsonObject = {"type": "array", "items": one}
     grades |= {"minItems": len(ids), "maxItems": len(ids)}
     return _object({"nonce": {"type": "string", "enum": [nonce]}, "grades": grades})
 
 
-def _listed(name: str, fields: dict[str, JsonObject]) -> dict[str, JsonObject]:
-    one = _object({name: {"type": "integer"}, **fields})
-    plural = "requirements" if name == "requirement" else "criteria"
-    return {plural: {"type": "array", "items": one}}
+def _listed(
+    name: str, numbers: Sequence[tuple[int, ...]], fields: dict[str, JsonObject]
+) -> dict[str, JsonObject]:
+    """Give the schema of a grade line by line; items may have different lines."""
+    known: list[Json] = [*sorted({number for asked in numbers for number in asked})]
+    lengths = [len(asked) for asked in numbers]
+    lines: JsonObject = {
+        "type": "array",
+        "items": _object({name: {"type": "integer", "enum": known}, **fields}),
+        "minItems": min(lengths),
+        "maxItems": max(lengths),
+    }
+    return {"requirements" if name == "requirement" else "criteria": lines}
 
 
 def _object(properties: dict[str, JsonObject]) -> JsonObject:
