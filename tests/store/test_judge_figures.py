@@ -1,0 +1,136 @@
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from tests.store.test_reader import finish
+from tests.support import Staged, do, staged
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.score import Grade, Score, tally
+from tui_eval.model.states import Verdict
+from tui_eval.store import judged, record
+from tui_eval.store.judge_figures import Asked, JudgeFigures, judge_figures
+from tui_eval.store.judged import NewFinding, SentCall, SentItem
+from tui_eval.store.text import dump
+from tui_eval.store.tx import Tx
+
+MADE: JsonObject = {"parts": {"0": [7, "good"]}}
+
+
+def sent(run: int, items: int, **changes: object) -> SentCall:
+    call = {
+        "run": run,
+        "scorer": "good",
+        "judge": "j",
+        "model": "m",
+        "purpose": "grade",
+        "round": "first",
+        "attempt": 1,
+        "request": {},
+        "items": (SentItem(None, 0),) * items,
+    }
+    return SentCall(**{**call, **changes})  # type: ignore[arg-type]
+
+
+def replied(db: sqlite3.Connection, call: SentCall, cost: float | None = 0.5) -> int:
+    """Send a call that is answered with 100 tokens there and 10 back."""
+    number = do(db, partial(judged.send, call=call))
+    output = Output("{}", usage=Usage(100, 10), cost_usd=cost, model="m-2")
+    do(db, lambda tx: judged.answered(tx, number, output, 1.0, [None] * len(call.items)))
+    return number
+
+
+def said(trial: int, **changes: object) -> Callable[[Tx], None]:
+    finding = {
+        "trial": trial,
+        "scorer": "good",
+        "judge": "j",
+        "purpose": "grade",
+        "repeat": 0,
+        "numbers": (0,),
+        "key": b"k",
+        "made": MADE,
+        "problem": None,
+    }
+    return partial(judged.add_finding, finding=NewFinding(**{**finding, **changes}))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def made(db: sqlite3.Connection) -> Staged:
+    """Give a run whose three trials have outputs."""
+    run = staged(db)
+    for trial in run.trials:
+        finish(db, trial)
+    return run
+
+
+def test_a_run_that_no_judge_has_graded_has_no_figures(db: sqlite3.Connection) -> None:
+    assert judge_figures(db, staged(db).run) == []
+
+
+def test_what_was_asked_is_told_apart_by_purpose(db: sqlite3.Connection, made: Staged) -> None:
+    replied(db, sent(made.run, 5))
+    replied(db, sent(made.run, 2, round="half"))
+    failing = do(db, partial(judged.send, call=sent(made.run, 1, round="alone")))
+    do(db, lambda tx: judged.failed(tx, failing, Failure("timeout", "late"), 9.0))
+    replied(db, sent(made.run, 1, purpose="audit"))
+    replied(db, sent(made.run, 4, purpose="gold"), cost=None)
+    (figures,) = judge_figures(db, made.run)
+    assert figures.grading == Asked(3, 8, 2, 1, 200, 20, 1.0)
+    assert figures.auditing == Asked(1, 1, 0, 0, 100, 10, 0.5)
+    assert figures.on_gold == Asked(1, 4, 0, 0, 100, 10, None)
+    assert figures.asked == Asked(5, 13, 2, 1, 400, 40, None)
+
+
+def test_model_and_kind_come_from_the_suite_until_the_endpoint_names_its_model(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    judges = [
+        {"name": "j", "kind": "model", "model": "named"},
+        {"name": "k", "kind": "simulated"},
+    ]
+    db.execute("UPDATE runs SET spec = ?", (dump({"judges": judges}),))
+    do(db, said(made.trials[0]))
+    do(db, said(made.trials[0], judge="k"))
+    known = [(f.judge, f.model, f.simulated) for f in judge_figures(db, made.run)]
+    assert known == [("j", "named", False), ("k", None, True)]
+    replied(db, sent(made.run, 1))
+    assert judge_figures(db, made.run)[0].model == "m-2"
+
+
+def test_findings_count_by_their_last_word_on_the_output_that_counts(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    first, second, third = made.trials
+    do(db, said(first, problem="no grade", made={"parts": {}}))
+    do(db, said(first))
+    do(db, said(second, problem="no grade", made={"parts": {}}))
+    do(db, said(third, origin=1))
+    do(db, said(third, repeat=1))
+    do(db, said(third, purpose="audit"))
+    (figures,) = judge_figures(db, made.run)
+    assert (figures.findings, figures.ungraded, figures.cached) == (4, 1, 1)
+    do(db, lambda tx: record.retry(tx, third))
+    (figures,) = judge_figures(db, made.run)
+    assert (figures.findings, figures.ungraded, figures.cached) == (2, 1, 0)
+
+
+def test_flaky_outputs_are_counted_for_each_judge_of_a_jury(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    raws: list[JsonObject] = [
+        {"judge": "j", "flaky": True},
+        {"judge": "j", "flaky": False},
+        {"jury": [{"judge": "j", "flaky": True}, {"judge": "k", "flaky": True}, {"judge": "l"}]},
+    ]
+    for trial, raw in zip(made.trials, raws, strict=True):
+        score = Score("good", Grade(Verdict.PASS, 1.0, "so", raw), source="judge")
+        do(db, lambda tx, t=trial: record.rescore(tx, t))  # type: ignore[misc]
+        do(db, lambda tx, t=trial, s=score: record.settle(tx, t, tally([s])))  # type: ignore[misc]
+        do(db, lambda tx, t=trial, s=score: record.add_scores(tx, t, [s], fresh=False))  # type: ignore[misc]
+    assert judge_figures(db, made.run) == [
+        JudgeFigures("good", "j", flaky=2),
+        JudgeFigures("good", "k", flaky=1),
+    ]

@@ -1,0 +1,153 @@
+"""What reports ask of a run's judges: what they were asked, what it took, how far to trust it."""
+
+import json
+import sqlite3
+from dataclasses import dataclass, replace
+
+from tui_eval.store.text import unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one judge was asked for one purpose."""
+
+    calls: int = 0
+    """Requests that were sent, whatever came of them."""
+    items: int = 0
+    """Outputs in them, each as often as it was sent."""
+    asked_again: int = 0
+    """Those of the requests by which repair asked for what a reply had left out."""
+    failed: int = 0
+    """Requests without a reply: refused, timed out, broken."""
+    input_tokens: int = 0
+    """Of the requests whose tokens were told."""
+    output_tokens: int = 0
+    """Likewise."""
+    cost_usd: float | None = 0.0
+    """None: the cost of some reply is unknown."""
+
+    def __add__(self, other: "Asked") -> "Asked":
+        """Give both together."""
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Asked(
+            self.calls + other.calls,
+            self.items + other.items,
+            self.asked_again + other.asked_again,
+            self.failed + other.failed,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFigures:
+    """One judge at work for one scorer in one run."""
+
+    scorer: str
+    judge: str
+    model: str | None = None
+    """The model as its endpoint named it last, else as the suite names it."""
+    simulated: bool = False
+    """Whether its grades are made up."""
+    grading: Asked = Asked()
+    """What its grades took."""
+    auditing: Asked = Asked()
+    """What grading some of them again alone took."""
+    on_gold: Asked = Asked()
+    """What grading the outputs that a person has graded took."""
+    findings: int = 0
+    """What it was to say of the outputs as they are now: with repeats and with requirements asked
+    one by one there are several of one output."""
+    ungraded: int = 0
+    """Those of the findings that are not whole."""
+    cached: int = 0
+    """Those of the findings that were made for another trial, and not asked again."""
+    flaky: int = 0
+    """Outputs whose verdict was not the same in all repeats."""
+
+    @property
+    def asked(self) -> Asked:
+        """What it was asked in all, whatever for."""
+        return self.grading + self.auditing + self.on_gold
+
+
+_PURPOSES = {"grade": "grading", "audit": "auditing", "gold": "on_gold"}
+
+
+def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
+    """Give a run's figures for each scorer and judge, by scorer and judge.
+
+    Empty: no judge has been asked or has answered from the store. A few reads in a row: put them
+    in a `figures.moment` where they are to agree.
+    """
+    found: dict[tuple[str, str], JudgeFigures] = {}
+    described = _described(db, run_id)
+
+    def of(scorer: str, judge: str) -> JudgeFigures:
+        model, simulated = described.get(judge, (None, False))
+        return found.get((scorer, judge)) or JudgeFigures(scorer, judge, model, simulated)
+
+    for scorer, judge, purpose, model, asked in _calls(db, run_id):
+        known = of(scorer, judge)
+        changes = {_PURPOSES[purpose]: asked} | ({} if model is None else {"model": model})
+        found[scorer, judge] = replace(known, **changes)
+    for scorer, judge, n, ungraded, cached in _findings(db, run_id):
+        found[scorer, judge] = replace(
+            of(scorer, judge), findings=n, ungraded=ungraded, cached=cached
+        )
+    for scorer, judge, n in _flaky(db, run_id):
+        found[scorer, judge] = replace(of(scorer, judge), flaky=n)
+    return [found[key] for key in sorted(found)]
+
+
+def _described(db: sqlite3.Connection, run_id: int) -> dict[str, tuple[str | None, bool]]:
+    """Give each judge's model as the frozen suite names it, and whether it is simulated."""
+    row = db.execute(
+        "SELECT json_extract(spec, '$.judges') FROM runs WHERE id = ?", (run_id,)
+    ).fetchone()
+    judges = json.loads(row[0]) if row is not None and row[0] is not None else []
+    return {
+        judge["name"]: (judge.get("model"), judge.get("kind") == "simulated") for judge in judges
+    }
+
+
+def _calls(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, str, str | None, Asked]]:
+    rows = db.execute(
+        "SELECT scorer, judge, purpose, model, count(*), sum(items), sum(round <> 'first'), "
+        "sum(state IN ('failed', 'lost')), ifnull(sum(input_tokens), 0), "
+        "ifnull(sum(output_tokens), 0), ifnull(sum(cost_usd), 0.0), "
+        "sum(state = 'answered' AND cost_usd IS NULL), max(id) "
+        "FROM judge_calls WHERE run = ? GROUP BY scorer, judge, purpose",
+        (run_id,),
+    )  # with max(id), SQLite takes the model of that very row
+    return [
+        (scorer, judge, purpose, unpack(model), Asked(*counts, None if unpriced else cost))
+        for scorer, judge, purpose, model, *counts, cost, unpriced, _ in rows
+    ]
+
+
+def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, int, int]]:
+    """Count the last word on each question about the outputs that count now."""
+    rows = db.execute(
+        "SELECT scorer, judge, count(*), sum(problem IS NOT NULL), sum(origin IS NOT NULL) FROM ("
+        "SELECT f.scorer, f.judge, f.problem, f.origin, max(f.id) FROM trials t "
+        "JOIN findings f ON f.trial = t.id AND f.output = t.output "
+        "WHERE t.run = ? AND f.purpose = 'grade' AND f.superseded = 0 "
+        "GROUP BY f.trial, f.scorer, f.judge, f.repeat, f.numbers) GROUP BY scorer, judge",
+        (run_id,),
+    )
+    return rows.fetchall()
+
+
+def _flaky(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int]]:
+    """Count the scores that a judge's repeats disagree about; of a jury, each member's."""
+    rows = db.execute(
+        "SELECT s.scorer, json_extract(o.value, '$.judge'), count(*) FROM trials t "
+        "JOIN scores s ON s.trial = t.id "
+        "JOIN json_each(ifnull(json_extract(s.raw, '$.jury'), json_array(json(s.raw)))) o "
+        "WHERE t.run = ? AND s.source = 'judge' AND s.current = 1 AND s.superseded = 0 "
+        "AND json_extract(o.value, '$.flaky') = 1 GROUP BY 1, 2",
+        (run_id,),
+    )
+    return rows.fetchall()
