@@ -1,6 +1,5 @@
 """The settings of a judge scorer, as rendered for a case, in their one form."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
@@ -58,12 +57,12 @@ def _form(settings: JsonObject) -> str:
     return MET_OR_NOT if settings.get("scale") == MET_OR_NOT else "scale"
 
 
-def _scale(given: "Json | tuple[float, float]", form: str) -> Json:
+def _scale(given: Json, form: str) -> Json:
     if form == "requirements":
         return None
     if form == MET_OR_NOT:
         return [0, 1]
-    return list(given) if isinstance(given, Sequence) else given
+    return given
 
 
 def _rubric(given: Json) -> Json:

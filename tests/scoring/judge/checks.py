@@ -25,28 +25,23 @@ _RUBRIC: JsonObject = {
 
 def check(*, negate: bool = False, asked: Json = "Capital of France?", **settings: Json) -> Check:
     """Make a check as rendered for a case."""
-    return Check("polite", "judge", {**_RUBRIC, **settings}, input=asked, negate=negate)
+    return _made(settings, asked, negate)
 
 
 def requirements(*texts: str, **settings: Json) -> Check:
     """Make a check of requirements."""
-    return check(
-        form="requirements",
-        scale=None,
-        rubric=None,
-        requirements=[*texts],
-        **{"threshold": 1.0, **settings},
-    )
+    form: JsonObject = {"form": "requirements", "scale": None, "rubric": None, "threshold": 1.0}
+    return _made({**form, "requirements": [*texts], **settings})
 
 
 def criteria(*weights: float, **settings: Json) -> Check:
     """Make a check of criteria with these weights."""
-    return check(
-        form="criteria",
-        rubric=None,
-        criteria=[
-            {"name": f"c{i}", "text": f"criterion {i}", "weight": weight}
-            for i, weight in enumerate(weights, 1)
-        ],
-        **settings,
-    )
+    listed: list[Json] = [
+        {"name": f"c{i}", "text": f"criterion {i}", "weight": weight}
+        for i, weight in enumerate(weights, 1)
+    ]
+    return _made({"form": "criteria", "rubric": None, "criteria": listed, **settings})
+
+
+def _made(settings: JsonObject, asked: Json = "Capital of France?", negate: bool = False) -> Check:
+    return Check("polite", "judge", {**_RUBRIC, **settings}, input=asked, negate=negate)

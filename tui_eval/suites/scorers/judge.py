@@ -22,13 +22,13 @@ MET_OR_NOT: Final = "pass-fail"
 """The scale of a rubric that is either met or not."""
 
 
-def _scale(value: object) -> str | tuple[float, float]:
+def _scale(value: object) -> str | list[float]:
     if value == MET_OR_NOT:
         return MET_OR_NOT
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value)):
         low, high = value
         if low < high:
-            return (low, high)
+            return [float(low), float(high)]
         raise ValueError(f"goes from {low:g} to {high:g}: the lowest grade stands first")
     raise ValueError(f'must be the lowest and the highest grade, as in [1, 5], or "{MET_OR_NOT}"')
 
@@ -39,7 +39,7 @@ def is_number(value: object) -> bool:
 
 
 Scale: TypeAlias = Annotated[
-    str | tuple[float, float],
+    str | list[float],
     PlainValidator(_scale),
     WithJsonSchema(
         {
