@@ -1,5 +1,6 @@
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,7 +11,9 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import Verdict
-from tui_eval.store import judged, record
+from tui_eval.model.trust import Audit, GoldAgreement
+from tui_eval.store import judged, record, trust
+from tui_eval.store.deletion import delete
 from tui_eval.store.judge_figures import Asked, JudgeFigures, judge_figures
 from tui_eval.store.judged import NewFinding, SentCall, SentItem
 from tui_eval.store.text import dump
@@ -20,7 +23,7 @@ MADE: JsonObject = {"parts": {"0": [7, "good"]}}
 
 
 def sent(run: int, items: int, **changes: object) -> SentCall:
-    call = {
+    call: dict[str, object] = {
         "run": run,
         "scorer": "good",
         "judge": "j",
@@ -43,7 +46,7 @@ def replied(db: sqlite3.Connection, call: SentCall, cost: float | None = 0.5) ->
 
 
 def said(trial: int, **changes: object) -> Callable[[Tx], None]:
-    finding = {
+    finding: dict[str, object] = {
         "trial": trial,
         "scorer": "good",
         "judge": "j",
@@ -134,3 +137,44 @@ def test_flaky_outputs_are_counted_for_each_judge_of_a_jury(
         JudgeFigures("good", "j", flaky=2),
         JudgeFigures("good", "k", flaky=1),
     ]
+
+
+AUDIT = Audit(
+    n=30,
+    batch_size=5,
+    max_excess_flips=0.05,
+    flips_batched=0.3,
+    flips_alone=0.1,
+    excess=0.2,
+    low=0.06,
+    high=0.4,
+    kappa_batched=0.5,
+    kappa_alone=None,
+    spearman_batched=0.25,
+    spearman_alone=1.0,
+    positions=((6, 4.5), (6, 5.0)),
+    tokens_batched=100.0,
+    tokens_alone=250.0,
+)
+GOLD = GoldAgreement(29, 1, 0.75, 0.5, 0.9, 0.4, None, 0.8)
+
+
+def test_what_was_measured_of_a_judge_stands_beside_its_figures(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    do(db, lambda tx: trust.put(tx, made.run, "good", "j", b"a", GOLD))
+    do(db, lambda tx: trust.put(tx, made.run, "good", "j", b"b", replace(AUDIT, n=7)))
+    do(db, lambda tx: trust.put(tx, made.run, "good", "j", b"b", AUDIT))
+    (figures,) = judge_figures(db, made.run)
+    assert (figures.audit, figures.gold) == (AUDIT, GOLD)
+    assert AUDIT.batching_off
+    assert not replace(AUDIT, low=0.05).batching_off
+    assert not replace(AUDIT, n=29).batching_off
+    assert AUDIT.tokens_saved == pytest.approx(0.6)
+    assert GOLD.too_low
+    assert not GOLD.enough
+    assert trust.audit(db, b"b") == AUDIT
+    assert trust.audit(db, b"a") is None
+    assert trust.gold(db, made.run, b"a") == GOLD
+    delete(db, made.run)
+    assert trust.audit(db, b"b") is None

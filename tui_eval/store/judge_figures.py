@@ -4,6 +4,8 @@ import json
 import sqlite3
 from dataclasses import dataclass, replace
 
+from tui_eval.model.trust import Audit, GoldAgreement
+from tui_eval.store import trust
 from tui_eval.store.text import unpack
 
 
@@ -65,14 +67,15 @@ class JudgeFigures:
     """Those of the findings that were made for another trial, and not asked again."""
     flaky: int = 0
     """Outputs whose verdict was not the same in all repeats."""
+    audit: Audit | None = None
+    """What batching changes; None: it was not audited, or is not yet."""
+    gold: GoldAgreement | None = None
+    """How it agrees with a person about gold; None: there is no gold, or not yet."""
 
     @property
     def asked(self) -> Asked:
         """What it was asked in all, whatever for."""
         return self.grading + self.auditing + self.on_gold
-
-
-_PURPOSES = {"grade": "grading", "audit": "auditing", "gold": "on_gold"}
 
 
 def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
@@ -90,14 +93,27 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
 
     for scorer, judge, purpose, model, asked in _calls(db, run_id):
         known = of(scorer, judge)
-        changes = {_PURPOSES[purpose]: asked} | ({} if model is None else {"model": model})
-        found[scorer, judge] = replace(known, **changes)
+        known = replace(known, model=known.model if model is None else model)
+        match purpose:
+            case "audit":
+                known = replace(known, auditing=asked)
+            case "gold":
+                known = replace(known, on_gold=asked)
+            case _:
+                known = replace(known, grading=asked)
+        found[scorer, judge] = known
     for scorer, judge, n, ungraded, cached in _findings(db, run_id):
         found[scorer, judge] = replace(
             of(scorer, judge), findings=n, ungraded=ungraded, cached=cached
         )
     for scorer, judge, n in _flaky(db, run_id):
         found[scorer, judge] = replace(of(scorer, judge), flaky=n)
+    audits, golds = trust.measured(db, run_id)
+    for scorer, judge in [*audits, *golds]:
+        measured = (scorer, judge)
+        found[measured] = replace(
+            of(scorer, judge), audit=audits.get(measured), gold=golds.get(measured)
+        )
     return [found[key] for key in sorted(found)]
 
 
@@ -116,15 +132,12 @@ def _calls(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, str, str
     rows = db.execute(
         "SELECT scorer, judge, purpose, model, count(*), sum(items), sum(round <> 'first'), "
         "sum(state IN ('failed', 'lost')), ifnull(sum(input_tokens), 0), "
-        "ifnull(sum(output_tokens), 0), ifnull(sum(cost_usd), 0.0), "
-        "sum(state = 'answered' AND cost_usd IS NULL), max(id) "
+        "ifnull(sum(output_tokens), 0), iif(sum(state = 'answered' AND cost_usd IS NULL), NULL, "
+        "ifnull(sum(cost_usd), 0.0)), max(id) "
         "FROM judge_calls WHERE run = ? GROUP BY scorer, judge, purpose",
         (run_id,),
     )  # with max(id), SQLite takes the model of that very row
-    return [
-        (scorer, judge, purpose, unpack(model), Asked(*counts, None if unpriced else cost))
-        for scorer, judge, purpose, model, *counts, cost, unpriced, _ in rows
-    ]
+    return [(*row[:3], unpack(row[3]), Asked(*row[4:11])) for row in rows]
 
 
 def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, int, int]]:

@@ -299,6 +299,4 @@ def _supersede_scores(tx: Tx, trial: int) -> None:
     tx.db.execute(
         "UPDATE scores SET superseded = 1, current = 0 WHERE trial = ? AND superseded = 0", (trial,)
     )
-    tx.db.execute(
-        "UPDATE findings SET superseded = 1 WHERE trial = ? AND superseded = 0", (trial,)
-    )
+    tx.db.execute("UPDATE findings SET superseded = 1 WHERE trial = ? AND superseded = 0", (trial,))

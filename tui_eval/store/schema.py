@@ -253,6 +253,18 @@ CREATE TABLE findings (                 -- what one judge said of one output, on
 CREATE INDEX findings_trial ON findings (trial, id);
 CREATE INDEX findings_key ON findings (score_key) WHERE superseded = 0 AND problem IS NULL;
 
+CREATE TABLE trust (                    -- how far a run's judge is to be trusted, as measured
+    run INTEGER NOT NULL,
+    scorer TEXT NOT NULL,
+    judge TEXT NOT NULL,
+    kind TEXT NOT NULL,                 -- audit, gold
+    key BLOB NOT NULL,                  -- all that the measure depends on
+    result TEXT NOT NULL,               -- JSON
+    at REAL NOT NULL,
+    PRIMARY KEY (run, scorer, judge, kind)
+) WITHOUT ROWID;
+CREATE INDEX trust_key ON trust (key);
+
 CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,

@@ -1,0 +1,122 @@
+"""How far a judge is to be trusted, as it was measured: an audit of its batches, gold."""
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from tui_eval.model.json import Json, JsonObject
+
+ENOUGH: Final = 30
+"""Outputs under which too little is known to say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What batching changes: batched outputs graded again, each alone and twice.
+
+    An output counts where it was graded all three times. Its flips in the batch are those of the
+    batch's verdict against each of the two given alone, halved; the other flips are those of the
+    two among each other: the judge's own noise.
+    """
+
+    n: int
+    """Outputs that count; with requirements asked one by one, requirements."""
+    batch_size: int
+    max_excess_flips: float
+    """What was allowed."""
+    flips_batched: float
+    """The share of verdicts that differ between batch and alone."""
+    flips_alone: float
+    """The share of verdicts that differ between alone and alone."""
+    excess: float
+    """`flips_batched` beyond `flips_alone`; below 0 where the batch agrees better."""
+    low: float
+    """The lower end of the excess's 95% interval."""
+    high: float
+    kappa_batched: float | None
+    """Cohen's κ of the verdicts, batch against alone; None: all verdicts are alike."""
+    kappa_alone: float | None
+    """Likewise alone against alone."""
+    spearman_batched: float | None
+    """Rank correlation of the values, batch against alone; None: no scale, or no spread."""
+    spearman_alone: float | None
+    """Likewise alone against alone."""
+    positions: tuple[tuple[int, float], ...]
+    """For each place in a batch, from the first: how many outputs stood there, and the mean of
+    their raw scores (of requirements: the share met)."""
+    tokens_batched: float | None
+    """Tokens, read and produced, for an output in a batch; None: not told."""
+    tokens_alone: float | None
+    """Likewise for an output alone."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough outputs to say anything."""
+        return self.n >= ENOUGH
+
+    @property
+    def batching_off(self) -> bool:
+        """Whether batching flips more than is allowed, beyond doubt: then it is turned off."""
+        return self.enough and self.low > self.max_excess_flips
+
+    @property
+    def tokens_saved(self) -> float | None:
+        """The share of tokens that batching saves; None: not known."""
+        if self.tokens_batched is None or not self.tokens_alone:
+            return None
+        return 1 - self.tokens_batched / self.tokens_alone
+
+    def as_json(self) -> JsonObject:
+        """Give it as it is stored."""
+        positions: list[Json] = [[n, mean] for n, mean in self.positions]
+        return {**asdict(self), "positions": positions}
+
+    @classmethod
+    def from_json(cls, stored: JsonObject) -> "Audit":
+        """Read what `as_json` gave; a `TypeError` or `KeyError` where it did not."""
+        rows = stored["positions"]
+        if not isinstance(rows, list):
+            raise TypeError("positions are a list")
+        positions = tuple((row[0], row[1]) for row in rows if isinstance(row, list))
+        return cls(**{**stored, "positions": positions})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAgreement:
+    """How a judge agrees with a person about the outputs that the person has graded."""
+
+    n: int
+    """Outputs whose verdict both have given."""
+    ungraded: int
+    """Outputs that the judge did not grade."""
+    agreement: float | None
+    """The share of equal verdicts; None: there are none to compare."""
+    low: float | None
+    """The lower end of its 95% interval (Wilson)."""
+    high: float | None
+    kappa: float | None
+    """Cohen's κ of the verdicts; None: all are alike."""
+    spearman: float | None
+    """Rank correlation of the values; None: no scale, or no spread."""
+    min_agreement: float | None
+    """The least agreement the suite asks for; None: any."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough outputs to say anything."""
+        return self.n >= ENOUGH
+
+    @property
+    def too_low(self) -> bool:
+        """Whether the judge agrees less than the suite asks for, or cannot be measured."""
+        if self.min_agreement is None:
+            return False
+        return self.agreement is None or self.agreement < self.min_agreement
+
+    def as_json(self) -> JsonObject:
+        """Give it as it is stored."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: JsonObject) -> "GoldAgreement":
+        """Read what `as_json` gave; a `TypeError` where it did not."""
+        return cls(**stored)  # type: ignore[arg-type]

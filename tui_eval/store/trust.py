@@ -1,0 +1,163 @@
+"""What is written and read of how far a judge is to be trusted: audits and gold."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_eval.model.json import JsonObject
+from tui_eval.model.trust import Audit, GoldAgreement
+from tui_eval.store.text import dump
+from tui_eval.store.tx import Tx
+
+AUDIT = "audit"
+GOLD = "gold"
+
+
+@dataclass(frozen=True, slots=True)
+class Batched:
+    """What a judge said of one item of a batch, in the first place."""
+
+    trial: int
+    key: bytes
+    made: JsonObject
+    position: int
+    """Its place in the batch, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens, read and produced, for an item; None: not told."""
+
+    batched: float | None
+    alone: float | None
+
+
+def put(
+    tx: Tx,
+    run: int,
+    scorer: str,
+    judge: str,
+    key: bytes,
+    measured: Audit | GoldAgreement,
+) -> None:
+    """Write down what a run's judge was measured at; it replaces what the run had measured.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        scorer: The scorer that asks the judge.
+        judge: The judge.
+        key: All that the measure depends on: the same key is the same measure.
+        measured: The measure.
+    """
+    kind = AUDIT if isinstance(measured, Audit) else GOLD
+    tx.db.execute(
+        "INSERT INTO trust (run, scorer, judge, kind, key, result, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET key = excluded.key, result = excluded.result, at = excluded.at",
+        (run, scorer, judge, kind, key, dump(measured.as_json()), tx.now),
+    )
+
+
+def audit(db: sqlite3.Connection, key: bytes) -> Audit | None:
+    """Give the last audit with a key, whichever run made it."""
+    row = db.execute(
+        "SELECT result FROM trust WHERE key = ? AND kind = 'audit' ORDER BY at DESC LIMIT 1", (key,)
+    ).fetchone()
+    return None if row is None else Audit.from_json(json.loads(row[0]))
+
+
+def gold(db: sqlite3.Connection, run: int, key: bytes) -> GoldAgreement | None:
+    """Give a run's agreement with gold, where it has measured it by this key."""
+    row = db.execute(
+        "SELECT result FROM trust WHERE run = ? AND key = ? AND kind = 'gold'", (run, key)
+    ).fetchone()
+    return None if row is None else GoldAgreement.from_json(json.loads(row[0]))
+
+
+def measured(
+    db: sqlite3.Connection, run: int
+) -> tuple[dict[tuple[str, str], Audit], dict[tuple[str, str], GoldAgreement]]:
+    """Give a run's audits and its agreements with gold, by scorer and judge."""
+    audits: dict[tuple[str, str], Audit] = {}
+    golds: dict[tuple[str, str], GoldAgreement] = {}
+    for scorer, judge, kind, result in db.execute(
+        "SELECT scorer, judge, kind, result FROM trust WHERE run = ?", (run,)
+    ):
+        if kind == AUDIT:
+            audits[scorer, judge] = Audit.from_json(json.loads(result))
+        else:
+            golds[scorer, judge] = GoldAgreement.from_json(json.loads(result))
+    return audits, golds
+
+
+def batched(db: sqlite3.Connection, run: int, scorer: str, judge: str) -> list[Batched]:
+    """Give what a run's judge said wholly at the first asking in a batch of 2 or more, in order.
+
+    Of each output that still counts the first of its repeats; copies from the store are left out.
+    """
+    rows = db.execute(
+        "SELECT f.trial, f.score_key, f.made, f.position FROM trials t "
+        "JOIN findings f ON f.trial = t.id AND f.output = t.output "
+        "JOIN judge_calls c ON c.id = f.call "
+        "WHERE t.run = ?1 AND c.run = ?1 AND f.scorer = ?2 AND f.judge = ?3 "
+        "AND f.purpose = 'grade' AND f.repeat = 0 AND f.problem IS NULL AND f.origin IS NULL "
+        "AND f.superseded = 0 AND c.round = 'first' AND c.items > 1 ORDER BY f.id",
+        (run, scorer, judge),
+    )
+    return [Batched(trial, key, json.loads(made), place) for trial, key, made, place in rows]
+
+
+def audited(
+    db: sqlite3.Connection, run: int, keys: Sequence[bytes]
+) -> dict[bytes, JsonObject | None]:
+    """Give what a run's audit has found for some keys; None: it was asked and not answered."""
+    found: dict[bytes, JsonObject | None] = {}
+    for key in keys:
+        row = db.execute(
+            "SELECT f.made, f.problem FROM findings f JOIN judge_calls c ON c.id = f.call "
+            "WHERE f.score_key = ? AND f.purpose = 'audit' AND f.superseded = 0 AND c.run = ? "
+            "ORDER BY f.problem IS NOT NULL, f.id DESC LIMIT 1",
+            (key, run),
+        ).fetchone()
+        if row is not None:
+            found[key] = json.loads(row[0]) if row[1] is None else None
+    return found
+
+
+def gold_findings(
+    db: sqlite3.Connection, run: int, keys: Sequence[bytes], reuse: bool
+) -> dict[bytes, JsonObject]:
+    """Give the whole findings that the store has for some questions about gold.
+
+    Args:
+        db: The connection.
+        run: The run that asks.
+        keys: The questions' keys.
+        reuse: Whether findings of other runs may be used; a run's own always are.
+    """
+    found: dict[bytes, JsonObject] = {}
+    for key in keys:
+        row = db.execute(
+            "SELECT f.made FROM findings f WHERE f.score_key = ?1 AND f.superseded = 0 "
+            "AND f.problem IS NULL AND (?3 OR (f.purpose = 'gold' "
+            "AND EXISTS (SELECT 1 FROM judge_calls c WHERE c.id = f.call AND c.run = ?2))) "
+            "ORDER BY f.id DESC LIMIT 1",
+            (key, run, reuse),
+        ).fetchone()
+        if row is not None:
+            found[key] = json.loads(row[0])
+    return found
+
+
+def tokens(db: sqlite3.Connection, run: int, scorer: str, judge: str) -> Tokens:
+    """Give the tokens an item took in a run: in a batch of 2 or more, and alone for the audit."""
+    query = (
+        "SELECT sum(ifnull(input_tokens, 0) + ifnull(output_tokens, 0)) * 1.0 / sum(items) "
+        "FROM judge_calls WHERE run = ? AND scorer = ? AND judge = ? AND state = 'answered' "
+        "AND round = 'first' AND (input_tokens IS NOT NULL OR output_tokens IS NOT NULL) AND "
+    )
+    of = (run, scorer, judge)
+    (in_batch,) = db.execute(query + "purpose = 'grade' AND items > 1", of).fetchone()
+    (alone,) = db.execute(query + "purpose = 'audit' AND items = 1", of).fetchone()
+    return Tokens(in_batch, alone)
