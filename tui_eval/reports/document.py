@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports import judges
+from tui_eval.reports.jsontext import dollars
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results, results
 from tui_eval.reports.statistics import Interval
@@ -71,13 +73,13 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     whole["requests"] = {
         "target": counts.attempts,
         "target_retries": counts.retries,
-        "judge": of.judge_calls,
-        "judge_items": of.judge_items,
+        "judge": sum(one.asked.calls for one in of.judges),
+        "judge_items": sum(one.asked.items for one in of.judges),
         "cached_outputs": counts.cached,
         "cached_scores": of.cached_scores,
     }
-    # the judge's money is unknown while there is no judge, and so is a total
-    whole["cost_usd"] = {"target": _money(counts.cost_usd), "judge": None, "total": None}
+    whole["judges"] = judges.judges(of.judges)
+    whole["cost_usd"] = _cost(counts.cost_usd, judges.cost(of.judges))
     whole["gate"] = _gate(of)
     whole["errors"] = [
         {
@@ -95,6 +97,12 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     return whole
 
 
+def _cost(target: float | None, judge: float | None) -> JsonObject:
+    """Give the money of targets and judges apart; a total only where both are known."""
+    total = None if target is None or judge is None else target + judge
+    return {"target": dollars(target), "judge": dollars(judge), "total": dollars(total)}
+
+
 def _target(of: ColumnResults) -> JsonObject:
     return {
         "model": of.column.model,
@@ -109,7 +117,7 @@ def _target(of: ColumnResults) -> JsonObject:
             "input": of.counts.input_tokens or None,
             "output": of.counts.output_tokens or None,
         },
-        "cost_usd": _money(of.counts.cost_usd),
+        "cost_usd": dollars(of.counts.cost_usd),
     }
 
 
@@ -162,7 +170,3 @@ def _rounded(value: float | None) -> float | None:
 
 def _bounds(interval: Interval | None) -> Json:
     return None if interval is None else [round(end, _DIGITS) for end in interval]
-
-
-def _money(usd: float | None) -> float | None:
-    return None if usd is None else round(usd, 9)

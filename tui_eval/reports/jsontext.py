@@ -4,6 +4,11 @@ import json
 import math
 
 
+def dollars(usd: float | None) -> float | None:
+    """Give US dollars with as many places as mean something; None stays: it is unknown."""
+    return None if usd is None else round(usd, 9)
+
+
 def dumps(value: object, indent: int | None = None) -> str:
     """Give a value as JSON.
 

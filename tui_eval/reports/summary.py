@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.model.visible import visible_line
+from tui_eval.reports import judges
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.tables import Column, Ink, folded, table
@@ -29,7 +30,9 @@ def summary(of: Results, *, width: int, ink: Ink, groups: bool = False) -> str:
     """
     lines = [_head(of, width, ink), ""]
     if of.columns:
-        lines += table(_columns(of.columns), width, ink)
+        lines += table(_columns(of.columns, of.rests_on_judges), width, ink)
+    for said in judges.said(of.judges):
+        lines += folded(said, width)
     for column in of.columns:
         for said in (
             *_reduced(of.suite.run, column, len(of.columns) > 1),
@@ -75,7 +78,7 @@ def _trials(of: Results) -> str:
     return f"{of.counts.settled:,} of {many(of.counts.total, 'trial')}"
 
 
-def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
+def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[Column]:
     rates = [of.rates for of in columns]
     simulated = any(of.column.kind == "simulated" for of in columns)
     names = [
@@ -85,7 +88,7 @@ def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
     ]  # fmt: skip
     return [
         Column("target", names, left=True),
-        *_rate_columns(rates),
+        *_rate_columns(rates, judged),
         Column("errors", [_count(of.error) for of in rates]),
         Column("ungraded", [_count(of.ungraded) for of in rates]),
         Column("cut", [_count(of.cut_short) for of in columns]),
@@ -100,9 +103,11 @@ def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
     ]
 
 
-def _rate_columns(rates: Sequence[Rates]) -> list[Column]:
+def _rate_columns(rates: Sequence[Rates], judged: bool = False) -> list[Column]:
+    """Give the columns of pass rates; with `~` where they rest on a judge."""
+    sign = "~" if judged else ""
     return [
-        Column("pass", [percent(of.pass_rate) for of in rates]),
+        Column("pass", [sign + percent(of.pass_rate) for of in rates]),
         Column("95%", [_interval(of) for of in rates]),
         Column("n", [f"{of.n:,}" for of in rates]),
     ]

@@ -234,20 +234,6 @@ def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
     return int(row[0])
 
 
-def judge_calls(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the requests that were sent to judges."""
-    row = db.execute("SELECT count(*) FROM judge_calls WHERE run = ?", (run_id,)).fetchone()
-    return int(row[0])
-
-
-def judged_items(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the outputs that judges were sent, each as often as it was sent."""
-    row = db.execute(
-        "SELECT ifnull(sum(items), 0) FROM judge_calls WHERE run = ?", (run_id,)
-    ).fetchone()
-    return int(row[0])
-
-
 def mean_output_tokens(db: sqlite3.Connection, suite: str, column: str) -> float | None:
     """Give the tokens an answer of a column had on average in the suite's last run that counted.
 
