@@ -3,6 +3,14 @@
 import json
 import math
 
+_DIGITS = 6
+"""Decimal places of rates and seconds."""
+
+
+def rounded(value: float | None) -> float | None:
+    """Give a rate or seconds with as many places as mean something; None stays."""
+    return None if value is None else round(value, _DIGITS)
+
 
 def dollars(usd: float | None) -> float | None:
     """Give US dollars with as many places as mean something; None stays: it is unknown."""

@@ -176,6 +176,22 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
         )
 
 
+def missed_so_far(db: sqlite3.Connection, run_id: int) -> list[Missed] | None:
+    """Give the thresholds that do not hold by what is settled so far; None: there is no gate.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    with figures.moment(db):
+        run = reader.run(db, run_id)
+        suite = Suite.model_validate_json(reader.spec(db, run_id))
+        if suite.gate is None:
+            return None
+        columns = _columns(db, run_id, suite, board(db, run_id)[1])
+        measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
+        return gate.judge(suite.gate, measured, partial=run.partial)
+
+
 def _columns(
     db: sqlite3.Connection, run_id: int, suite: Suite, counts: Mapping[int, Counts]
 ) -> Iterator[ColumnResults]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import judges
 from tui_eval.reports.rates import Rates
@@ -13,6 +14,8 @@ from tui_eval.suites.spec.run import RunSettings
 
 _ERRORS_SHOWN = 5
 _LONGEST_ERROR = 300
+_CAPS = {"max_cost_usd": "--max-cost USD", "max_tokens": "--max-tokens N"}
+"""What a run that paused at a cap has to be told to go on."""
 _ERROR_INDENT = " " * 8
 """As far as the number of an error and its sign reach."""
 _LASTING = ("template", "no_recording")
@@ -248,8 +251,14 @@ def _next(of: Results, width: int) -> list[str]:
     name = of.run.name
     hints = []
     if of.resumable:
-        hints.append((f"tui-eval resume {name}", "finish what is missing"))
-    elif of.finished and any(error.kind not in _LASTING for error in of.errors):
+        cap = _CAPS.get(of.run.stopped_by or "")
+        more = f" {cap}" if cap else ""
+        hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
+    elif not of.finished:
+        hints.append((f"tui-eval watch {name}", "see it go on"))
+    elif of.state is RunState.CANCELLED:
+        hints.append((f"tui-eval retry {name}", "ask what was cancelled after all"))
+    elif any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))
     if of.counts.failed and of.finished:
         hints.append((f"tui-eval show {name} --failed", "see what failed and why"))

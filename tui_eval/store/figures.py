@@ -147,6 +147,14 @@ def cases(db: sqlite3.Connection, run_id: int) -> Iterator[CaseRow]:
         yield CaseRow(seq, 1.0 if weight is None else float(weight), _tags(tags))
 
 
+def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
+    """Give the top-level columns that any case of a run has."""
+    rows = db.execute(
+        "SELECT DISTINCT key FROM cases, json_each(data, '$.fields') WHERE run = ?", (run_id,)
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def scorers(db: sqlite3.Connection, run_id: int) -> list[ScorerRow]:
     """Count the current scores of the trials that are done, in the order scorers first graded."""
     rows = db.execute(
