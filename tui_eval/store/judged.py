@@ -150,7 +150,8 @@ def add_finding(tx: Tx, finding: NewFinding) -> None:
     tx.db.execute(
         "INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, "
         "made, problem, call, position, origin, at) "
-        "VALUES (?1, (SELECT output FROM trials WHERE id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "VALUES (?1, (SELECT output FROM trials WHERE id = ?1), "
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             finding.trial,
             finding.scorer,
