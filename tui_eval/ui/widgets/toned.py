@@ -54,8 +54,8 @@ def fit(text: str, width: int, *, right: bool = False, ellipsis: str = "…", ke
         width: Cells there are.
         right: Whether it is set to the right.
         ellipsis: What stands where something was cut; one cell.
-        keep: Cells at the end of the text that stay where it is cut, if they are no more than half of
-            the width: what tells one long name from the next.
+        keep: Cells at the end of the text that stay where it is cut, unless they are more than half
+            of the width: what tells one long name from the next.
     """
     if width <= 0:
         return ""
