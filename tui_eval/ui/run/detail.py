@@ -13,7 +13,6 @@ from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run import pages
-from tui_eval.ui.run.judge_page import judge_page
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
@@ -27,7 +26,6 @@ class Tab(StrEnum):
     SCORES = "Scores"
     MESSAGES = "Messages"
     ATTEMPTS = "Attempts"
-    JUDGE = "Judge"
     CASE = "Case"
 
 
@@ -149,7 +147,5 @@ class Detail(Vertical):
                 return pages.messages_page(found, self._asked)
             case Tab.ATTEMPTS:
                 return pages.attempts_page(found, self._glyphs)
-            case Tab.JUDGE:
-                return judge_page(found, self._glyphs)
             case Tab.CASE:
                 return pages.case_page(found)
