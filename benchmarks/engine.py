@@ -13,9 +13,10 @@ import argparse
 import asyncio
 import os
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,13 +24,32 @@ from pathlib import Path
 import httpx2
 import openai
 
+from benchmarks import suites
+from benchmarks.report import Figure, Report, Row, parser
 from benchmarks.server import serving
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.store import board
 from tui_eval.store.connection import open_readable
-from tui_eval.suites.spec import Suite
+
+
+def options() -> argparse.ArgumentParser:
+    """Give what the command line takes."""
+    made = parser("engine", __doc__)
+    made.add_argument("--cases", type=int, default=4000)
+    made.add_argument("--in-flight", type=int, default=50)
+    made.add_argument("--latency", type=float, default=0.02, help="seconds before each answer")
+    made.add_argument("--rounds", type=int, default=3, help="their medians are told")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; give the exit code."""
+    args = options().parse_args(arguments)
+    with Report("engine", args) as report, tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_compare(report, Path(folder), args))
+    return 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +79,7 @@ async def floor(base_url: str, cases: int, in_flight: int) -> None:
         for number in numbers:
             body = {
                 "model": "fake-model",
-                "messages": [{"role": "user", "content": f"question {number}"}],
+                "messages": [{"role": "user", "content": suites.question(number)}],
             }
             response = await client.post("/chat/completions", body=body, cast_to=httpx2.Response)
             assert response.json()["choices"]
@@ -68,19 +88,10 @@ async def floor(base_url: str, cases: int, in_flight: int) -> None:
         await asyncio.gather(*[work() for _ in range(in_flight)])
 
 
-async def run(store: Path, base_url: str, cases: int, in_flight: int, expect_calls: int) -> None:
-    """Run a suite of so many cases to its end."""
-    suite = Suite.model_validate(
-        {
-            "name": "bench",
-            "cases": [{"id": f"c{n}", "q": f"question {n}"} for n in range(cases)],
-            "prompts": [{"user": "{{ q }}"}],
-            "targets": [{"base_url": base_url, "model": "fake-model"}],
-            "scorers": [{"kind": "exact", "expected": "{{ q }}"}],
-            "run": {"concurrency": in_flight},
-        }
-    )
-    run_id = create(store, suite, Settings())
+async def run(folder: Path, base_url: str, cases: int, in_flight: int, expect_calls: int) -> None:
+    """Run a suite of so many cases to its end, with the store in a folder."""
+    store = folder / "store.sqlite3"
+    run_id = create(store, suites.echo(folder, base_url, cases, in_flight), Settings())
     await Engine(store, run_id).run()
     db = open_readable(store)
     counts = board.board(db, run_id)[0]
@@ -101,39 +112,47 @@ def commit_ms(folder: Path) -> float:
     return statistics.median(times)
 
 
-async def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
-    parser.add_argument("--cases", type=int, default=4000)
-    parser.add_argument("--in-flight", type=int, default=50)
-    parser.add_argument("--latency", type=float, default=0.02)
-    parser.add_argument("--rounds", type=int, default=3)
-    args = parser.parse_args()
+async def _compare(report: Report, folder: Path, args: argparse.Namespace) -> None:
     cases, in_flight = args.cases, args.in_flight
-    ideal = cases / in_flight * args.latency
     costs: dict[str, list[Cost]] = {"floor": [], "run": [], "second run": []}
-    with tempfile.TemporaryDirectory() as folder, serving(args.latency) as base_url:
+    with serving(args.latency) as base_url:
         await floor(base_url, 200, in_flight)  # imports and connections are warm for everybody
         for round_ in range(args.rounds):
-            store = Path(folder) / f"{round_}.sqlite3"
+            place = folder / str(round_)
             costs["floor"].append(await measured(partial(floor, base_url, cases, in_flight)))
             for name, calls in (("run", cases), ("second run", 0)):
-                whole = partial(run, store, base_url, cases, in_flight, calls)
+                whole = partial(run, place, base_url, cases, in_flight, calls)
                 costs[name].append(await measured(whole))
-        disk = commit_ms(Path(folder))
-    print(f"{cases} cases, {in_flight} in flight, {args.latency * 1000:g} ms; ideal {ideal:.2f} s")
-    print(f"a commit to this disk takes {disk:.1f} ms (median)\n")
-    print(f"{'':12}{'wall s':>9}{'ratio':>8}{'CPU ms a case':>16}{'ratio':>8}")
     base_wall = statistics.median(cost.wall_s for cost in costs["floor"])
     base_cpu = statistics.median(cost.cpu_s for cost in costs["floor"])
+    rows: list[Row] = []
     for name, several in costs.items():
         wall = statistics.median(cost.wall_s for cost in several)
         cpu = statistics.median(cost.cpu_s for cost in several)
-        print(
-            f"{name:12}{wall:9.2f}{wall / base_wall:8.2f}"
-            f"{cpu / cases * 1000:16.3f}{cpu / base_cpu:8.2f}"
+        rows.append(
+            {
+                "what": name,
+                "wall_s": wall,
+                "wall_ratio": wall / base_wall,
+                "calls_s": cases / wall if name != "second run" else None,
+                "cpu_ms": cpu / cases * 1000,
+                "cpu_ratio": cpu / base_cpu,
+            }
         )
+    figures = (
+        Figure("what", ""),
+        Figure("wall_s", "wall s", ".2f"),
+        Figure("wall_ratio", "ratio", ".2f"),
+        Figure("calls_s", "calls/s", ".0f"),
+        Figure("cpu_ms", "CPU ms a case", ".3f"),
+        Figure("cpu_ratio", "ratio", ".2f"),
+    )
+    ideal = cases / in_flight * args.latency
+    title = f"{cases} cases, {in_flight} in flight, {args.latency * 1000:g} ms; ideal {ideal:.2f} s"
+    report.table("costs", title, figures, rows)
+    disk = Figure("commit_ms", "a commit to this disk, ms (median)", ".1f")
+    report.table("disk", "The disk", (disk,), [{"commit_ms": commit_ms(folder)}])
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sys.exit(main())

@@ -1,152 +1,197 @@
-"""How long a key takes to be seen, in a real terminal, while a run is live.
+"""How long a key takes to be seen, in a real terminal, and what an open app costs.
 
-    python -m benchmarks.screen [--in-flight 200] [--latency 0.25] [--seconds 20] [--size 80x24]
+    python -m benchmarks.screen [--in-flight 200] [--latency 0.25] [--seconds 15] [--size 80x24]
 
-The app watches a run whose engine makes so many calls at once to a server on the loopback. Every
-tenth of a second `j` or `k` is pressed; the time until the terminal shows the cursor on the next
-row is taken, from outside, through a pseudo-terminal. Printed are the percentiles,
-idle (the run paused) and live, and the share of a core the app took.
+`keys`: the app watches a run whose engine makes so many calls at once to a server on the loopback.
+Every tenth of a second `j` or `k` is pressed; the time until the terminal shows the cursor on the
+next row is taken, from outside, through a pseudo-terminal: live, then idle (the run paused).
+
+`watching`: nobody presses anything while the calls answer at a steady 500 a second, each two
+changes of a trial (sent, settled); the app's share of a core.
+
+`open`: the same run of `--cases` cases in turns with the app open on it and without; wall time of
+the engine, by what the store says of the run. What the app writes is read and not drawn, so that
+the terminal costs nothing.
 """
 
 import argparse
-import os
-import select
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
-import pyte
-from ptyprocess import PtyProcess
-
+from benchmarks.place import Place
+from benchmarks.report import Figure, Report, Row, parser
 from benchmarks.server import serving
+from benchmarks.terminal import Terminal
 from tui_eval.engine.asking import ask
-from tui_eval.engine.launch import create, spawn
-from tui_eval.engine.settings import Settings
-from tui_eval.store import reader
-from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
-from tui_eval.suites.spec import Suite
 
 _HOME = b"\x1b[H"
+_FEWEST = 10
+"""Keys that are pressed however long it takes."""
+_STEADY = (100, 0.2)
+"""Calls in flight and their latency: 500 a second."""
 
 
-class Terminal:
-    """The app in a pseudo-terminal, and what it shows."""
-
-    def __init__(self, arguments: list[str], columns: int, rows: int) -> None:
-        self.screen = pyte.Screen(columns, rows)
-        self._stream = pyte.ByteStream(self.screen)
-        self.process = PtyProcess.spawn(
-            arguments, dimensions=(rows, columns), env={**os.environ, "TERM": "xterm-256color"}
-        )
-
-    def read(self, seconds: float) -> bool:
-        """Take in what arrives within a time; False where nothing does."""
-        ready, _, _ = select.select([self.process.fd], [], [], seconds)
-        if ready:
-            self._stream.feed(os.read(self.process.fd, 1 << 16))
-        return bool(ready)
-
-    def place(self) -> int | None:
-        """Give the line of the terminal the table's cursor is on."""
-        for number, line in enumerate(self.screen.display):
-            if "▸" in line[:3]:
-                return number
-        return None
-
-    def wait_for_place(self, seconds: float) -> int:
-        """Wait until the table is there."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self.read(0.1)
-            place = self.place()
-            if place:
-                return place
-        raise TimeoutError("\n".join(self.screen.display))
+def options() -> argparse.ArgumentParser:
+    """Give what the command line takes."""
+    made = parser("screen", __doc__)
+    made.add_argument("--in-flight", type=int, default=200)
+    made.add_argument("--latency", type=float, default=0.25, help="seconds before each answer")
+    made.add_argument("--seconds", type=float, default=15.0, help="of pressing keys, live")
+    made.add_argument("--size", default="80x24", help="columns and rows")
+    made.add_argument("--cases", type=int, default=5000, help="of the runs with and without app")
+    made.add_argument("--rounds", type=int, default=2, help="of those; their medians are told")
+    return made
 
 
-def presses(terminal: Terminal, seconds: float) -> list[float]:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; give the exit code."""
+    args = options().parse_args(arguments)
+    columns, rows = (int(part) for part in args.size.split("x"))
+    with Report("screen", args) as report, tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        _report_keys(report, Place(folder / "keys", (columns, rows)), args)
+        _report_watching(report, Place(folder / "watching", (columns, rows)), args.seconds)
+        _report_open(report, folder, (columns, rows), args)
+    return 0
+
+
+# -- keys
+
+
+def _report_keys(report: Report, place: Place, args: argparse.Namespace) -> None:
+    cases = int(args.in_flight / args.latency * (args.seconds * 1.5 + 10))
+    rows: list[Row] = []
+    with serving(args.latency) as base_url:
+        name = place.start(base_url, cases, args.in_flight)
+        with place.app(name) as terminal:
+            terminal.until(Terminal.place)
+            rows.append(_pressed("live", terminal, args.seconds))
+            ask(place.store, place.run, Verb.PAUSE)
+            time.sleep(2 * args.latency + 1)
+            rows.append(_pressed("idle", terminal, args.seconds / 3))
+        place.stop()
+    figures = (
+        Figure("while", ""),
+        Figure("keys", "keys"),
+        Figure("p50_ms", "p50 ms", ".1f"),
+        Figure("p95_ms", "p95 ms", ".1f"),
+        Figure("max_ms", "max ms", ".1f"),
+        Figure("app_cpu", "app, of a core", ".1%"),
+    )
+    title = f"A key until it is seen: {args.in_flight} in flight, {args.size}"
+    report.table("keys", title, figures, rows)
+
+
+def _pressed(name: str, terminal: Terminal, seconds: float) -> Row:
+    cpu, began = terminal.cpu_s(), time.monotonic()
+    taken = _presses(terminal, seconds)
+    share = (terminal.cpu_s() - cpu) / (time.monotonic() - began)
+    steps = statistics.quantiles(taken, n=100, method="inclusive")
+    return {
+        "while": name,
+        "keys": len(taken),
+        "p50_ms": steps[49] * 1000,
+        "p95_ms": steps[94] * 1000,
+        "max_ms": max(taken) * 1000,
+        "app_cpu": share,
+    }
+
+
+def _presses(terminal: Terminal, seconds: float) -> list[float]:
     """Press keys for a while; give the seconds each took to be seen."""
     taken: list[float] = []
     deadline = time.monotonic() + seconds
-    terminal.process.write(_HOME)
+    terminal.press(_HOME)
     while terminal.read(1.0) and time.monotonic() < deadline - seconds / 2:
         pass  # until the screen rests, or long enough
-    place = top = terminal.wait_for_place(10)
+    terminal.until(Terminal.place, 10)
+    place = top = terminal.place() or 0
     down = True
-    while time.monotonic() < deadline:
-        rest = time.monotonic() + 0.1
-        while (left := rest - time.monotonic()) > 0:
-            terminal.read(left)
+    while time.monotonic() < deadline or len(taken) < _FEWEST:
+        terminal.rest(0.1)
         down = place <= top if not down else place < top + 8
         began = time.monotonic()
-        terminal.process.write(b"j" if down else b"k")
+        terminal.press(b"j" if down else b"k")
         wanted = place + (1 if down else -1)
         while terminal.place() != wanted:
             if time.monotonic() - began > 5:
-                raise TimeoutError("\n".join(terminal.screen.display))
+                raise TimeoutError("\n".join(terminal.lines))
             terminal.read(0.5)
         taken.append(time.monotonic() - began)
         place = wanted
     return taken
 
 
-def told(name: str, taken: list[float], cpu: float) -> str:
-    """Give a line of figures."""
-    steps = statistics.quantiles(taken, n=100)
-    return (
-        f"{name:6}{len(taken):6} keys   p50 {steps[49] * 1000:6.1f} ms   "
-        f"p95 {steps[94] * 1000:6.1f} ms   max {max(taken) * 1000:6.1f} ms   "
-        f"app {cpu:5.1%} of a core"
-    )
+# -- watching
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
-    parser.add_argument("--in-flight", type=int, default=200)
-    parser.add_argument("--latency", type=float, default=0.25)
-    parser.add_argument("--seconds", type=float, default=15.0)
-    parser.add_argument("--size", default="80x24")
-    args = parser.parse_args()
-    columns, rows = (int(part) for part in args.size.split("x"))
-    cases = int(args.in_flight / args.latency * args.seconds * 1.5)
-    with tempfile.TemporaryDirectory() as folder, serving(args.latency) as base_url:
-        store = Path(folder) / "store.sqlite3"
-        suite = Suite.model_validate(
-            {
-                "name": "bench",
-                "cases": [{"id": f"c{n}", "q": f"question {n}"} for n in range(cases)],
-                "prompts": [{"user": "{{ q }}"}],
-                "targets": [{"base_url": base_url, "model": "fake-model"}],
-                "scorers": [{"kind": "exact", "expected": "{{ q }}"}],
-                "run": {"concurrency": args.in_flight},
+def _report_watching(report: Report, place: Place, seconds: float) -> None:
+    in_flight, latency = _STEADY
+    with serving(latency) as base_url:
+        name = place.start(base_url, int(in_flight / latency * (seconds * 1.5 + 10)), in_flight)
+        with place.app(name, drawn=False) as terminal:
+            while not place.counts().settled:  # the first pictures are another matter
+                terminal.rest(0.2)
+            terminal.rest(seconds / 3)
+            first, cpu, began = place.counts().settled, terminal.cpu_s(), time.monotonic()
+            terminal.rest(seconds)
+            took = time.monotonic() - began
+            row: Row = {
+                "settled_s": (place.counts().settled - first) / took,
+                "app_cpu": (terminal.cpu_s() - cpu) / took,
+                "app_mb": terminal.usage.memory_info().rss / (1 << 20),
             }
-        )
-        run = create(store, suite, Settings())
-        db = open_readable(store)
-        name = reader.run(db, run).name
-        db.close()
-        spawn(store, name)
-        terminal = Terminal(
-            [sys.executable, "-m", "tui_eval", "watch", name, "--store", str(store)], columns, rows
-        )
-        app = psutil.Process(terminal.process.pid)
-        terminal.wait_for_place(60)
-        for name_, verb in (("live", None), ("idle", Verb.PAUSE)):
-            if verb is not None:
-                ask(store, run, verb)
-                time.sleep(2 * args.latency + 1)
-            cpu, began = sum(app.cpu_times()[:2]), time.monotonic()
-            taken = presses(terminal, args.seconds if verb is None else args.seconds / 3)
-            used = (sum(app.cpu_times()[:2]) - cpu) / (time.monotonic() - began)
-            print(told(name_, taken, used), flush=True)
-        ask(store, run, Verb.CANCEL_RUN)
-        terminal.process.terminate(force=True)
+        place.stop()
+    figures = (
+        Figure("settled_s", "trials settled a second", ".0f"),
+        Figure("app_cpu", "app, of a core", ".1%"),
+        Figure("app_mb", "app MB", ".0f"),
+    )
+    report.table("watching", "An app that is only looked at", figures, [row])
+
+
+# -- open or not
+
+
+def _report_open(
+    report: Report, folder: Path, size: tuple[int, int], args: argparse.Namespace
+) -> None:
+    walls: dict[str, list[float]] = {"without": [], "with": []}
+    with serving(args.latency) as base_url:
+        for round_ in range(args.rounds):
+            for name, several in walls.items():
+                place = Place(folder / f"{name} {round_}", size)
+                run = place.start(base_url, args.cases, args.in_flight)
+                if name == "without":
+                    row = place.wait(600)
+                else:
+                    with place.app(run, drawn=False) as terminal:
+                        row = place.wait(600, terminal)
+                several.append(row.wall_s)
+    without = statistics.median(walls["without"])
+    rows: list[Row] = [
+        {
+            "app": name,
+            "wall_s": statistics.median(several),
+            "ratio": statistics.median(several) / without,
+        }
+        for name, several in walls.items()
+    ]
+    figures = (
+        Figure("app", "app"),
+        Figure("wall_s", "wall s", ".2f"),
+        Figure("ratio", "ratio", ".2f"),
+    )
+    title = (
+        f"A run of {args.cases} cases, {args.in_flight} in flight, with the app open and without"
+    )
+    report.table("open", title, figures, rows)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,22 +2,23 @@
 
     python -m benchmarks.transport [--calls 4000] [--rounds 3]
 
-A server process on the loopback answers at once; for 50 and 200 calls in flight each transport
+A server process on the loopback answers at once; for each number of calls in flight each transport
 makes the same calls, in turns, and the best of the rounds is printed: CPU of this process for one
-call, and calls a second. Loopback only, some seconds long, nothing is written.
+call, its ratio to the client's aiohttp transport, and calls a second. Loopback only, some seconds
+long, nothing is written.
 """
 
-import argparse
 import asyncio
-import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import httpx2
 import openai
 
+from benchmarks.report import Figure, Report, Row, parser
+from benchmarks.server import serving
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.providers.endpoint import Endpoint
@@ -75,44 +76,58 @@ async def measure(call: Call, calls: int, in_flight: int) -> tuple[float, float]
     return cpu / calls * 1000, calls / wall
 
 
-async def compare(base_url: str, calls: int, rounds: int) -> None:
-    """Measure every transport at both loads, interleaved, and print a table."""
-    print(f"{'in flight':>9}  {'transport':<34} {'CPU ms/call':>11} {'calls/s':>8}")
-    for in_flight in (50, 200):
+async def compare(base_url: str, calls: int, rounds: int, loads: Sequence[int]) -> list[Row]:
+    """Measure every transport at every load, interleaved; give the best of the rounds."""
+    rows: list[Row] = []
+    for in_flight in loads:
         limits = httpx2.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
         best: dict[str, tuple[float, float]] = {}
         for _ in range(rounds):
             ways = {
-                "httpx2": bare(httpx2.AsyncClient(limits=limits, timeout=None), base_url),
                 "the openai package's aiohttp": bare(
                     openai.DefaultAioHttpClient(limits=limits, timeout=None), base_url
                 ),
+                "httpx2": bare(httpx2.AsyncClient(limits=limits, timeout=None), base_url),
                 "ours, the whole attempt": whole(base_url),
             }
             for name, way in ways.items():
                 async with way as call:
                     got = await measure(call, calls, in_flight)
                 best[name] = min(best.get(name, got), got)
-        for name, (cpu, rate) in best.items():
-            print(f"{in_flight:>9}  {name:<34} {cpu:>11.2f} {rate:>8.0f}")
+        floor = next(iter(best.values()))[0]
+        rows += [
+            {
+                "in_flight": in_flight,
+                "transport": name,
+                "cpu_ms": cpu,
+                "ratio": cpu / floor,
+                "calls_s": rate,
+            }
+            for name, (cpu, rate) in best.items()
+        ]
+    return rows
 
 
-def main() -> None:
-    """Start the server, compare, stop the server."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--calls", type=int, default=4000)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    command = [sys.executable, "-m", "tests.servers.fake_model"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert server.stdout is not None
-        base_url = server.stdout.readline().strip()
-        asyncio.run(compare(base_url, given.calls, given.rounds))
-    finally:
-        server.terminate()
-        server.wait()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; give the exit code."""
+    made = parser("transport", __doc__)
+    made.add_argument("--calls", type=int, default=4000)
+    made.add_argument("--in-flight", default="50,200", help="numbers of calls at once")
+    made.add_argument("--rounds", type=int, default=3, help="the best of them is told")
+    args = made.parse_args(arguments)
+    figures = (
+        Figure("in_flight", "in flight"),
+        Figure("transport", "transport"),
+        Figure("cpu_ms", "CPU ms a call", ".2f"),
+        Figure("ratio", "ratio", ".2f"),
+        Figure("calls_s", "calls/s", ".0f"),
+    )
+    with Report("transport", args) as report, serving() as base_url:
+        loads = [int(load) for load in args.in_flight.split(",")]
+        rows = asyncio.run(compare(base_url, args.calls, args.rounds, loads))
+        report.table("transports", f"{args.calls} calls each", figures, rows)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

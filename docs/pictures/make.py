@@ -58,7 +58,7 @@ async def take(picture: Picture, store: Path, run: str | None) -> None:
     async with app.run_test(size=picture.size) as pilot:
         await pilot.pause(2.0)
         if picture.theme is not None:
-            app.action_wear(next(name for name in app.available_themes if picture.theme in name))
+            app.action_wear(picture.theme)
         for key in picture.keys:
             await pilot.press(key)
             await pilot.pause(0.5)

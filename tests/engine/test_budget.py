@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.engine.budget import WINDOW_S, Budget
+from tui_eval.engine.budget import LONGEST_HOLD_S, WINDOW_S, Budget
 
 
 def starts(per_minute: int, until: float) -> list[float]:
@@ -48,3 +48,13 @@ def test_amounts_of_any_size_hold_unless_one_alone_is_too_much(
         spent.append((now, amount))
         within = [size for at, size in spent if at > now - WINDOW_S]
         assert len(within) == 1 or sum(within) <= per_minute
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), max_size=20), st.integers(1, 1000))
+def test_nothing_that_was_spent_holds_the_next_one_up_for_ever(
+    amounts: list[int], per_minute: int
+) -> None:
+    budget = Budget(per_minute)
+    for now, amount in enumerate(amounts):
+        budget.spend(amount, now)
+    assert budget.wait_s(1, len(amounts)) <= LONGEST_HOLD_S

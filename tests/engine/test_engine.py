@@ -326,3 +326,24 @@ async def test_a_settled_store_is_one_file(bench: Bench) -> None:
     copy = bench.path.with_name("copy.sqlite3")
     copy.write_bytes(bench.path.read_bytes())
     assert Bench(copy).counts(run).passed == 5
+
+
+@pytest.mark.parametrize(
+    "count", ["-1", "9223372036854775808", "1e30", "1.5", '"12"', "[3]", "null"]
+)
+async def test_counts_of_tokens_that_make_no_sense_are_unknown_and_break_nothing(
+    bench: Bench, count: str
+) -> None:
+    body = (
+        '{"choices": [{"message": {"content": "q0"}, "finish_reason": "stop"}], "usage": '
+        f'{{"prompt_tokens": {count}, "completion_tokens": {count}, "total_tokens": {count}, '
+        f'"prompt_tokens_details": {{"cached_tokens": {count}}}}}}}'
+    )
+    async with FakeModel(script=always(Reply("status", status=200, body=body))) as server:
+        target = {"base_url": server.base_url, "model": "m", "tpm": 1000}
+        caps = {"max_tokens": 10_000}
+        run = await bench.run(suite(server.base_url, 1, targets=[target], run=caps))
+    counts = bench.counts(run)
+    assert (counts.passed, counts.input_tokens, counts.output_tokens) == (1, 0, 0)
+    assert bench.sql("SELECT input_tokens, output_tokens FROM attempts") == [(None, None)]
+    assert bench.sql("SELECT input_tokens, cached_tokens FROM outputs") == [(None, None)]

@@ -14,7 +14,7 @@ from tui_eval.engine import engine, hand, keys, plan, pool, steering
 from tui_eval.model import visible
 from tui_eval.providers import patience
 from tui_eval.reports import export
-from tui_eval.store import lease, record, runs, schema, writer
+from tui_eval.store import judged, lease, record, runs, schema, writer
 from tui_eval.targets import model
 
 Patch = Callable[[Any, str, object], None]
@@ -188,6 +188,10 @@ def _slots_are_kept(patch: Patch) -> None:
     patch(limiter.Limiter, "slot", slot)
 
 
+def _findings_are_forgotten(patch: Patch) -> None:
+    patch(judged, "kept", lambda *_: {})
+
+
 GUARDS: dict[str, Callable[[Patch], None]] = {
     "resume that remembers": _resume_that_forgets,
     "resume of what is missing": _resume_of_all,
@@ -213,6 +217,7 @@ GUARDS: dict[str, Callable[[Patch], None]] = {
     "the choke point": _text_as_it_is,
     "monotonic deadlines": _jumping_deadlines,
     "slots given back": _slots_are_kept,
+    "findings that count": _findings_are_forgotten,
 }
 
 

@@ -121,7 +121,7 @@ def attempts(bench: Bench, run: int) -> dict[str, dict[str, int]]:
     return found
 
 
-def assert_whole(bench: Bench, run: int) -> None:
+def assert_whole(bench: Bench, run: int, scorers: int = 1) -> None:
     """Check that a settled run's store is sound and that its figures are what its rows say."""
     assert bench.sql("PRAGMA integrity_check") == [("ok",)]
     counts, trials = bench.counts(run), bench.trials(run)
@@ -130,7 +130,7 @@ def assert_whole(bench: Bench, run: int) -> None:
     done = [trial for trial in trials if trial.state == "done"]
     assert len(done) == counts.done
     scored = bench.sql("SELECT trial, count(*) FROM scores WHERE current = 1 GROUP BY 1")
-    assert {trial.id: 1 for trial in done}.items() <= dict(scored).items(), "lost or doubled"
+    assert {trial.id: scorers for trial in done}.items() <= dict(scored).items(), "lost or doubled"
     sent = bench.sql("SELECT count(*) FROM attempts WHERE state = 'sent'")
     assert sent == [(0,)], "an attempt nobody waits for was left open"
     assert sum(sum(ends.values()) for ends in attempts(bench, run).values()) == counts.attempts

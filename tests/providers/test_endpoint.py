@@ -192,37 +192,82 @@ async def test_a_bomb_is_given_up_before_it_is_unpacked() -> None:
     assert peak < 100 << 20
 
 
+@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "in chunks"])
 @pytest.mark.parametrize("bits", [15, -15, 31], ids=["zlib", "raw deflate", "gzip"])
-async def test_a_bomb_of_any_packing_is_given_up(bits: int) -> None:
+async def test_a_bomb_of_any_packing_is_given_up(bits: int, chunked: bool) -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, bits)
     packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(256)) + packer.flush()
-    name = b"gzip" if bits == 31 else b"deflate"
-    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n"
+    head = b"Content-Encoding: %s\r\n" % (b"gzip" if bits == 31 else b"deflate")
+    if chunked:
+        head += b"Transfer-Encoding: chunked\r\n"
+        packed = b"%x\r\n%s\r\n0\r\n\r\n" % (len(packed), packed)
+    else:
+        head += b"Content-Length: %d\r\n" % len(packed)
+
+    async with (
+        raw_server(head, lambda: packed) as base_url,
+        Endpoint(base_url, max_body=1 << 20) as endpoint,
+    ):
+        tracemalloc.start()
+        try:
+            got = failed(await endpoint.chat(BODY, 20))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert got.kind == "bad_answer" and "larger" in got.message
+    assert peak < 16 << 20
+
+
+async def test_a_packed_body_without_end_is_given_up_at_its_cap() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+
+    def more() -> bytes:
+        piece = packer.compress(b" " * (1 << 16)) + packer.flush(zlib.Z_SYNC_FLUSH)
+        return b"%x\r\n%s\r\n" % (len(piece), piece)
+
+    head = b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n"
+    async with (
+        raw_server(head, more, again=True) as base_url,
+        Endpoint(base_url, max_body=1 << 20) as endpoint,
+    ):
+        got = failed(await endpoint.chat(BODY, 20))
+    assert got.kind == "bad_answer" and "larger" in got.message
+
+
+@asynccontextmanager
+async def raw_server(
+    head: bytes, body: Callable[[], bytes], *, again: bool = False
+) -> AsyncIterator[str]:
+    """Serve a body as it stands, once or again and again; give the base URL."""
 
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(head % (name, len(packed)) + packed)
+        writer.write(b"HTTP/1.1 200 OK\r\n%s\r\n" % head)
         with suppress(ConnectionError):
-            await writer.drain()
-            await writer.wait_closed()
+            while True:
+                writer.write(body())
+                await writer.drain()
+                await asyncio.sleep(0)  # an empty buffer does not wait, and others have a turn
+                if not again:
+                    return
 
     server = await asyncio.start_server(reply, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    tracemalloc.start()
-    try:
-        async with server, Endpoint(f"http://127.0.0.1:{port}/v1", max_body=1 << 20) as endpoint:
-            got = failed(await endpoint.chat(BODY, 20))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert got.kind == "bad_answer" and "larger" in got.message
-    assert peak < 16 << 20
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+async def test_no_packing_is_asked_for() -> None:
+    async with FakeModel() as server, connected(server) as endpoint:
+        await endpoint.chat(BODY, 20)
+    assert server.calls[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("packing", ["br", "zstd", "compress", "gzip, gzip"])
 async def test_what_was_packed_unasked_in_another_way_is_no_answer(packing: str) -> None:
     reply = Reply("status", status=200, headers={"Content-Encoding": packing}, body="\x1b packed")
-    assert failed(await ask(reply)).kind in ("connection", "bad_answer")
+    got = failed(await ask(reply))
+    assert got.kind in ("connection", "bad_answer")
+    assert "install" not in got.message
 
 
 async def test_a_packed_answer_of_ordinary_size_is_read() -> None:

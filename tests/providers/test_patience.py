@@ -1,20 +1,17 @@
 import json
 import random
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.model.output import Failure
+from tui_eval.model.output import Exhausted, Failure
 from tui_eval.providers.patience import (
-    LONGEST_WAIT_S,
     Patience,
     Where,
     of_status,
     of_timeout,
     of_wire,
-    retry_after,
 )
 
 WHERE = Where("api.example.com", "MY_KEY", "some-model")
@@ -144,45 +141,6 @@ def test_nonsense_nested_deeply_is_survived() -> None:
     assert of_status(500, {}, b"[" * 60000, WHERE).retryable
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"retry-after": "7"}, 7.0),
-        ({"retry-after": "0"}, 0.0),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "3600"}, LONGEST_WAIT_S),
-        ({"retry-after": "Wed, 01 Jan 2025 00:00:30 GMT"}, 30.0),
-        ({"retry-after": "Wed, 01 Jan 2025 00:00:30 -0000"}, 30.0),
-        (
-            {
-                "retry-after": "Wed, 01 Jan 2020 00:00:10 GMT",
-                "date": "Wed, 01 Jan 2020 00:00:00 GMT",
-            },
-            10.0,
-        ),
-        ({}, None),
-        ({"retry-after": ""}, None),
-        ({"retry-after": "-5"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "Wed, 01 Jan 2020 00:00:10 GMT"}, None),
-        ({"retry-after": "Wed, 99 Jan 9999999 00:00:10 GMT"}, None),
-    ],
-)
-def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers, datetime(2025, 1, 1, tzinfo=UTC)) == seconds
-
-
-@given(st.text(max_size=40))
-def test_no_retry_after_makes_a_wait_that_is_negative_or_longer_than_the_ceiling(
-    text: str,
-) -> None:
-    seconds = retry_after({"retry-after": text})
-    assert seconds is None or 0 <= seconds <= LONGEST_WAIT_S
-
-
 def test_an_unknown_host_stops_the_run_unless_it_has_answered_before() -> None:
     first = of_wire("unknown_host", "no such name", WHERE, reached_before=False)
     assert first.kind == "unknown_host" and first.fatal and not first.retryable
@@ -239,3 +197,12 @@ def test_pauses_are_spread_so_that_no_herd_comes_back() -> None:
     rng = random.Random(1)
     pauses = [Patience(9).pause_before_next(PASSING, 5, rng) or 0.0 for _ in range(1000)]
     assert min(pauses) < 0.8 and max(pauses) > 7.2  # of 0..8 s
+
+
+def test_a_refused_request_waits_for_the_limit_its_headers_name() -> None:
+    gone = {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "2s"}
+    got = of_status(429, gone, b"", WHERE)
+    assert (got.retry_after_s, got.exhausted) == (2.0, Exhausted("tokens", 2.0))
+    assert of_status(429, {**gone, "retry-after": "7"}, b"", WHERE).retry_after_s == 7.0
+    broken = of_status(500, gone, b"", WHERE)
+    assert (broken.retry_after_s, broken.exhausted) == (None, Exhausted("tokens", 2.0))

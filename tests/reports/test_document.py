@@ -109,6 +109,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
             "cached_outputs": 0,
             "cached_scores": 0,
         },
+        "judges": {},
         "cost_usd": {"target": 0.004, "judge": None, "total": None},
         "gate": None,
         "errors": [

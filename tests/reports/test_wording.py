@@ -17,6 +17,8 @@ from tui_eval.reports.wording import clock, decimal, many, money, percent, secon
         (money(None), "–"),
         (money(0.0), "$0.00"),
         (money(0.0123), "$0.0123"),
+        (money(0.00004), "<$0.0001"),
+        (money(0.00005), "$0.0001"),
         (money(0.834), "$0.83"),
         (money(12.3), "$12.30"),
         (decimal(0.775), "0.78"),

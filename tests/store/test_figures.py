@@ -194,6 +194,4 @@ def test_money_of_a_tag_is_unknown_where_some_of_it_is(db: sqlite3.Connection) -
 
 
 def test_nothing_was_judged_yet(db: sqlite3.Connection, made: Staged) -> None:
-    assert figures.judge_calls(db, made.run) == 0
-    assert figures.judged_items(db, made.run) == 0
     assert figures.copied_scores(db, made.run) == 0

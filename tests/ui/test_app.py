@@ -217,9 +217,9 @@ async def test_help_lists_the_keys_of_the_screen(store: Path) -> None:
         await run_screen(pilot)
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, Help))
-        page = app.screen.query_one(Page).text
-        assert page.index("Ask again for this trial") < page.index("The next row")
-        assert "Change the colours" not in page
+        shown = text(app)
+        assert shown.index("Ask again for this trial") < shown.index("The next row")
+        assert "Change the colours" not in shown
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, RunScreen))
 

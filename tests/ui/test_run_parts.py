@@ -1,6 +1,7 @@
 """What the Run screen is made of, each part alone."""
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -294,7 +295,7 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
         "–",
         "–",
     ]
-    assert state_words(found) == ("engine gone", "error")
+    assert state_words(found, time.time()) == ("interrupted", "error")
 
 
 def test_targets_beyond_the_room_are_folded(store: Path) -> None:
@@ -482,18 +483,18 @@ def test_a_row_says_why(store: Path) -> None:
     error = replace(trial, state=TrialState.ERROR, error_kind="timeout", error_message="slow")
     assert why(error, None, 0.0) == "timeout: slow"
     waiting = replace(trial, state=TrialState.RUNNING, waiting="429, try 3/6", waiting_until=112.0)
-    assert why(waiting, None, 100.0) == "429, try 3/6, 0:12"
+    assert why(waiting, None, 100.0) == "429, try 3/6, in 0:12"
     running = replace(trial, state=TrialState.RUNNING, since=97.0, attempts=2)
-    assert why(running, None, 100.0) == "0:03 try 2"
+    assert why(running, None, 100.0) == "in flight 0:03, try 2"
     assert why(replace(trial, state=TrialState.QUEUED), None, 0.0) == ""
 
 
-def page(found: browse.WholeTrial, name: str) -> str:
+def page(found: browse.WholeTrial, name: str, now: float = 0.0) -> str:
     made = {
-        "output": lambda: pages.output_page(found, UNICODE),
+        "output": lambda: pages.output_page(found, UNICODE, now),
         "scores": lambda: pages.scores_page(found, UNICODE),
         "messages": lambda: pages.messages_page(found, [{"role": "user", "content": "hello?"}]),
-        "attempts": lambda: pages.attempts_page(found, UNICODE),
+        "attempts": lambda: pages.attempts_page(found, UNICODE, now),
         "case": lambda: pages.case_page(found),
     }[name]()
     return "\n".join(f"{para.label} {para.text}" for para in made)

@@ -152,6 +152,25 @@ def test_keys_typed_in_one_burst_after_slash_go_into_the_field(
     assert app.until_ended() == 0
 
 
+def test_a_burst_of_keys_does_what_the_same_keys_do_typed_slowly(
+    terminal: Callable[..., Terminal], store: Path
+) -> None:
+    plain_run(store, 30)
+    app = terminal("watch", "last")
+    app.until_shown("case-000", "answer 0", "30/30")
+    for keys, listed in (
+        ("/answer 29\x7f\r", ["“answer 2”", "11/11"]),
+        ("/answer 3\x7f\x7f\x7f 1\x7f2\r", ["“answe 2”", "no trial is like that"]),
+        ("/answer 29\x7f\rkk", ["“answer 2”", "9/11"]),
+    ):
+        app.press(keys)
+        app.until_shown(*listed)
+        app.press("\x1b")
+        app.until_shown("all 30")
+    app.press("fjj\r")
+    app.until_shown("failed 2", "case-003")
+
+
 def test_a_burst_after_slash_narrows_the_suites(terminal: Callable[..., Terminal]) -> None:
     app = terminal()
     app.until_shown("arithmetic", "Case 1:")

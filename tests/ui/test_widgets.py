@@ -12,7 +12,7 @@ from textual.widget import Widget
 from tests.support import any_text, hostile_outputs
 from tui_eval.resources import styles_dir
 from tui_eval.ui.prose import Para
-from tui_eval.ui.themes import DARK, OWN_VARIABLES
+from tui_eval.ui.themes import DARK
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows, lay_out
@@ -32,9 +32,6 @@ class Bare(App[None]):
         self._widget = widget
         self.register_theme(DARK)
         self.theme = "dark"
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return OWN_VARIABLES
 
     def compose(self) -> ComposeResult:
         yield self._widget
@@ -59,9 +56,11 @@ def drawn(rows: Rows) -> list[str]:
     return [rows.render_line(y).text.rstrip() for y in range(rows.size.height)]
 
 
-@given(any_text, st.integers(0, 30), st.booleans())
-def test_fitted_text_is_exactly_as_wide_as_asked(text: str, width: int, right: bool) -> None:
-    shown = fit(text, width, right=right)
+@given(any_text, st.integers(0, 30), st.booleans(), st.integers(0, 20))
+def test_fitted_text_is_exactly_as_wide_as_asked(
+    text: str, width: int, right: bool, keep: int
+) -> None:
+    shown = fit(text, width, right=right, keep=keep)
     assert cell_len(shown) == width
     assert not FORBIDDEN & set(shown)
 
@@ -70,6 +69,31 @@ def test_cut_text_ends_in_an_ellipsis() -> None:
     assert fit("a long name", 6) == "a lon…"
     assert fit("7", 4, right=True) == "   7"
     assert width_of("a\x1bb") == 3
+
+
+def test_what_tells_names_apart_stays_where_they_are_cut() -> None:
+    assert fit("instructions-local-4u6v", 16, keep=5) == "instructio…-4u6v"
+    assert fit("instructions-4u6v", 17, keep=5) == "instructions-4u6v"
+    assert fit("説明する-四五", 10, keep=5) == "説明… 四五".replace(" ", "-")
+    assert fit("instructions-4u6v", 8, keep=5) == "instruc…"
+
+
+async def test_a_note_stands_after_its_text_where_there_is_room() -> None:
+    class Noted(Rows):
+        def row(self, index: int) -> Row:
+            name = "x" * (4 + 6 * index)
+            return Row((Cell(name, note="a long remark", note_tone="ungraded"), Cell("9")))
+
+    rows = Noted([Field("name", 20, keep=3), Field("n", 4, right=True)])
+    async with Bare(rows).run_test(size=(40, 8)) as pilot:
+        rows.resize_to(4)
+        await pilot.pause()
+        assert drawn(rows)[1:5] == [
+            "▸ xxxx a long remark       9",
+            "  xxxxxxxxxx a long r…     9",
+            "  xxxxxxxxxxxxxxxx         9",
+            "  xxxxxxxxxxxxxxxx…xxx     9",
+        ]
 
 
 def test_fields_go_by_their_drop_and_share_what_is_left() -> None:
@@ -222,6 +246,18 @@ async def test_a_page_keeps_its_place_while_the_same_text_grows() -> None:
         page.show([Para("something else")])
         await pilot.pause()
         assert page.scroll_offset.y == 0
+
+
+async def test_a_page_shows_a_paragraph_with_as_little_scrolling_as_it_takes() -> None:
+    page = Page()
+    paras = [Para(f"para {n}" + "\nmore" * (30 if n == 15 else 0)) for n in range(20)]
+    async with Bare(page).run_test(size=(30, 10)) as pilot:
+        page.show(paras)
+        await pilot.pause()
+        for para, top in ((4, 0), (12, 3), (10, 3), (2, 2), (15, 15), (19, 40)):
+            page.reveal(para)
+            await pilot.pause()
+            assert page.scroll_offset.y == top, para
 
 
 async def test_finding_in_a_page_marks_and_goes_round() -> None:

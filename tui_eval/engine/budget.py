@@ -3,6 +3,8 @@
 from collections import deque
 
 WINDOW_S = 60.0
+LONGEST_HOLD_S = 600.0
+"""Seconds that one amount, however large somebody says it was, holds up the next."""
 
 
 class Budget:
@@ -36,7 +38,8 @@ class Budget:
         """Write down what is spent."""
         self._spent.append((now, amount))
         self._sum += amount
-        self._even_at = max(self._even_at, now) + self._gap_s * amount
+        even_at = max(self._even_at, now) + self._gap_s * amount
+        self._even_at = min(even_at, now + LONGEST_HOLD_S)
 
     def _when(self, excess: int) -> float:
         """Give the moment at which `excess` of what was spent is a minute old."""

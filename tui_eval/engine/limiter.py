@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tui_eval.engine.budget import Budget
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, REFUSES_ALL
 
 FIRST = 4
@@ -84,7 +84,8 @@ class Limiter:
 
     Either way, an endpoint that refuses a call when nothing has succeeded since its last refusal
     is paused: one probe at a time from then on, until a call succeeds; after that the calls in
-    flight grow again from what they are, so that no herd follows.
+    flight grow again from what they are, so that no herd follows. So is one whose headers say that
+    nothing remains of a limit, until it is back.
     """
 
     def __init__(
@@ -119,6 +120,10 @@ class Limiter:
         self._cut_at = float("-inf")
         self._succeeded_since = True
         self._probe_at = 0.0
+        self._empty_until = float("-inf")
+        """When an endpoint that says that nothing remains will have something again."""
+        self._paused_at: float | None = None
+        """When a pause was told of; None: it was not."""
         self._ramp = self.concurrency
         self._requests = None if rpm is None else Budget(rpm)
         self._tokens = None if tpm is None else Budget(tpm)
@@ -204,6 +209,8 @@ class Limiter:
             own: Others have succeeded since this trial was first refused: a refusal is its own
                 trouble, and says nothing about the endpoint.
         """
+        if reply.exhausted is not None:
+            self._ran_out(reply.exhausted, now)
         if isinstance(reply, Output):
             self._learn_tokens(reply, now)
             self._succeeded(now)
@@ -221,11 +228,13 @@ class Limiter:
     def _succeeded(self, now: float) -> None:
         self.successes += 1
         self._succeeded_since = True
-        if self.paused_since is not None:
-            seconds = now - self.paused_since
+        if self.paused_since is not None and now < self._empty_until:
+            self.paused_since = now  # it refuses nobody: it waits for its limit
+        elif self.paused_since is not None:
             self.paused_since = None
             self._ramp = max(1, self.in_flight - 1)
-            self.tell(f"{ANSWERS_AGAIN} after {seconds:.0f} s")
+            if self._paused_at is not None:
+                self.tell(f"{ANSWERS_AGAIN} after {now - self._paused_at:.0f} s")
         self._ramp = min(self._ramp + 1, max(self.concurrency, 1))
         self._successes += 1
         if self.auto and self._successes >= self.concurrency:
@@ -242,15 +251,30 @@ class Limiter:
         if self.paused_since is not None:
             self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
         elif not self._succeeded_since:
-            self.paused_since = now
-            self._probe_at = now + max(PROBE_S, asked)
-            self.tell(REFUSES_ALL)
+            self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
         self._succeeded_since = False
         self._successes = 0
         self._doubling = False
         if self.auto and now - self._cut_at >= max(COOL_DOWN_S, asked):
             self._cut_at = now
             self._move(max(1, self.concurrency // 2), "rate limited (429)")
+
+    def _ran_out(self, of: Exhausted, now: float) -> None:
+        """Leave the endpoint alone until it has something again of what it has run out of."""
+        self._empty_until = max(self._empty_until, now + of.for_s)
+        if self.paused_since is not None:
+            self._probe_at = max(self._probe_at, self._empty_until)
+            return
+        # short pauses are no news, and some endpoints have many
+        why = f"nothing remains of its {of.what}: paused for {of.for_s:.3g} s"
+        self._pause(now, self._empty_until, why if of.for_s >= PROBE_S else None)
+
+    def _pause(self, now: float, probe_at: float, why: str | None) -> None:
+        self.paused_since = now
+        self._probe_at = probe_at
+        self._paused_at = None if why is None else now
+        if why is not None:
+            self.tell(why)
 
     def _move(self, concurrency: int, reason: str) -> None:
         if concurrency == self.concurrency:

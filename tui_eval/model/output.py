@@ -18,6 +18,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Exhausted:
+    """One of an endpoint's limits of which nothing remains, as its headers say."""
+
+    what: str
+    """What is limited: `requests`, `tokens`, …"""
+    for_s: float
+    """Seconds until some of it is back; already bounded."""
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What a target produced for one request; never changed once written."""
 
@@ -35,6 +45,8 @@ class Output:
     """None: unknown. 0.0: known to be free."""
     latency_s: float | None = None
     """Seconds of the call itself; for a replay what was recorded."""
+    exhausted: Exhausted | None = None
+    """What its endpoint has nothing left of just now; None: nothing that it says. Never kept."""
 
     @property
     def cut_short(self) -> bool:
@@ -73,6 +85,8 @@ class Failure:
     """Seconds the endpoint asked to wait; already bounded."""
     partial: str | None = None
     """What had arrived when it broke."""
+    exhausted: Exhausted | None = None
+    """As in `Output`."""
 
     def as_json(self) -> dict[str, Json]:
         """Give the form exports use."""

@@ -7,6 +7,8 @@ from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_MOST_TOKENS = 10**9
+"""More than any call takes; the sums of all calls fit where they are kept."""
 
 _FINISHES = {
     "max_tokens": "length",
@@ -208,8 +210,8 @@ def _inside(row: JsonObject, outer: str, inner: str) -> Json:
 
 
 def _count(value: Json) -> int | None:
-    """Give a number of tokens; what is none is unknown."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    """Give a number of tokens; what is none, or absurd, is unknown."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
         return None
     return value
 

@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.providers import patience
 from tui_eval.providers.answers import chat_output, responses_output
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.keys import NO_KEY, redact, redact_json, redact_object
 from tui_eval.providers.presets import host_of
+from tui_eval.providers.waiting import exhausted
 
 if TYPE_CHECKING:
     from tui_eval.providers.client import Client
@@ -114,7 +115,7 @@ class Endpoint:
             return Failure("bad_answer", "the answer is no valid JSON", retryable=True)
         except RecursionError:
             return Failure("bad_answer", "the answer is nested too deeply", retryable=True)
-        return _kept(read(answer), latency)
+        return _kept(read(answer), latency, exhausted(headers))
 
 
 def _client_class() -> type["Client"]:
@@ -123,10 +124,17 @@ def _client_class() -> type["Client"]:
     return Client
 
 
-def _kept(got: Output | Failure, latency: float) -> Output | Failure:
-    """Add the latency and take out keys that only came together when parts were joined."""
+def _kept(
+    got: Output | Failure, latency: float, nothing_left: Exhausted | None
+) -> Output | Failure:
+    """Add what the call alone knows; take out keys that only came together as parts were joined."""
     if isinstance(got, Failure):
-        return replace(got, message=redact(got.message), partial=_redacted(got.partial))
+        return replace(
+            got,
+            message=redact(got.message),
+            partial=_redacted(got.partial),
+            exhausted=nothing_left,
+        )
     return replace(
         got,
         text=_redacted(got.text),
@@ -135,6 +143,7 @@ def _kept(got: Output | Failure, latency: float) -> Output | Failure:
         finish_reason=_redacted(got.finish_reason),
         model=_redacted(got.model),
         latency_s=latency,
+        exhausted=nothing_left,
     )
 
 

@@ -9,20 +9,15 @@ filters.
 """
 
 import json
-import math
 import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from tui_eval.model.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.keys import redact
-
-LONGEST_WAIT_S = 120.0
-"""Seconds of `Retry-After` that are honoured at most."""
+from tui_eval.providers.waiting import exhausted, retry_after
 
 _RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_MESSAGE = 300
@@ -95,13 +90,18 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, where: Where
         parts[0] += f": {said}"
     if advice:
         parts.append(advice)
+    nothing_left = exhausted(headers)
+    wait_s = retry_after(headers)
+    if wait_s is None and nothing_left is not None and kind == "rate_limit":
+        wait_s = nothing_left.for_s
     return Failure(
         kind,
         redact(" — ".join(parts)),
         retryable=retryable,
         fatal=fatal,
         status=status,
-        retry_after_s=retry_after(headers) if retryable else None,
+        retry_after_s=wait_s if retryable else None,
+        exhausted=nothing_left,
     )
 
 
@@ -221,38 +221,3 @@ def of_timeout(timeout_s: float, where: Where) -> Failure:
     return Failure(
         "timeout", f"{where.host} gave no whole answer within {timeout_s:g} s", retryable=True
     )
-
-
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Read how many seconds an endpoint asks to wait; None: it does not say, or nonsense.
-
-    `retry-after-ms` (milliseconds) goes before `Retry-After` (seconds, or a date, which is
-    measured against the answer's own `Date` where it has one, so that clocks may differ).
-    More than `LONGEST_WAIT_S` becomes that.
-    """
-    seconds = _number(headers.get("retry-after-ms"))
-    seconds = seconds / 1000 if seconds is not None else _number(headers.get("retry-after"))
-    if seconds is None:
-        then = _date(headers.get("retry-after"))
-        if then is None:
-            return None
-        seconds = (then - (_date(headers.get("date")) or now or datetime.now(UTC))).total_seconds()
-    if seconds < 0:
-        return None
-    return min(seconds, LONGEST_WAIT_S)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _date(text: str | None) -> datetime | None:
-    try:
-        found = parsedate_to_datetime(text or "")
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -128,7 +128,10 @@ def _wire_error(error: aiohttp.ClientError) -> WireError:
     if isinstance(error, aiohttp.ClientPayloadError):
         return WireError("connection", "the answer was cut off on the wire")
     if isinstance(error, aiohttp.ClientResponseError):
-        return WireError("connection", f"the answer cannot be read: {error.message}")
+        said = error.message
+        if "content-encoding" in said:  # it advises to install what would unpack it
+            said = "it is packed in a way that was not asked for"
+        return WireError("connection", f"the answer cannot be read: {said}")
     return WireError("connection", f"the connection broke: {error}")
 
 

@@ -4,12 +4,12 @@ import sqlite3
 from collections.abc import Sequence
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports import judges
+from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results, results
 from tui_eval.reports.statistics import Interval
 
-_DIGITS = 6
-"""Decimal places of rates and seconds."""
 _ERRORS = 100
 """Distinct errors that are named, the most frequent ones."""
 
@@ -63,7 +63,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
                 "passed": tally.passed,
                 "failed": tally.failed,
                 "ungraded": tally.ungraded,
-                "mean": _rounded(tally.mean),
+                "mean": rounded(tally.mean),
             }
             for name, tally in of.scorers.items()
         }
@@ -71,13 +71,13 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     whole["requests"] = {
         "target": counts.attempts,
         "target_retries": counts.retries,
-        "judge": of.judge_calls,
-        "judge_items": of.judge_items,
+        "judge": sum(one.asked.calls for one in of.judges),
+        "judge_items": sum(one.asked.items for one in of.judges),
         "cached_outputs": counts.cached,
         "cached_scores": of.cached_scores,
     }
-    # the judge's money is unknown while there is no judge, and so is a total
-    whole["cost_usd"] = {"target": _money(counts.cost_usd), "judge": None, "total": None}
+    whole["judges"] = judges.judges(of.judges)
+    whole["cost_usd"] = _cost(counts.cost_usd, judges.cost(of.judges))
     whole["gate"] = _gate(of)
     whole["errors"] = [
         {
@@ -95,6 +95,12 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     return whole
 
 
+def _cost(target: float | None, judge: float | None) -> JsonObject:
+    """Give the money of targets and judges apart; a total only where both are known."""
+    total = None if target is None or judge is None else target + judge
+    return {"target": dollars(target), "judge": dollars(judge), "total": dollars(total)}
+
+
 def _target(of: ColumnResults) -> JsonObject:
     return {
         "model": of.column.model,
@@ -103,13 +109,13 @@ def _target(of: ColumnResults) -> JsonObject:
         **_rates(of.rates),
         "cut_short": of.cut_short,
         "filtered": of.filtered,
-        "latency_s": {"p50": _rounded(of.p50_s), "p95": _rounded(of.p95_s)},
+        "latency_s": {"p50": rounded(of.p50_s), "p95": rounded(of.p95_s)},
         "tokens": {
             # no call takes no tokens: a sum of 0 means that nobody counted
             "input": of.counts.input_tokens or None,
             "output": of.counts.output_tokens or None,
         },
-        "cost_usd": _money(of.counts.cost_usd),
+        "cost_usd": dollars(of.counts.cost_usd),
     }
 
 
@@ -127,11 +133,11 @@ def _rates(rates: Rates) -> JsonObject:
             "cancelled": rates.cancelled,
             "ungraded": rates.ungraded,
         },
-        "pass_rate": _rounded(rates.pass_rate),
+        "pass_rate": rounded(rates.pass_rate),
         "pass_rate_ci95": _bounds(rates.interval),
         "pass_rate_if_left_out": _bounds(rates.bounds),
-        "mean_score": _rounded(rates.mean_score),
-        "stderr": _rounded(rates.stderr),
+        "mean_score": rounded(rates.mean_score),
+        "stderr": rounded(rates.stderr),
     }
 
 
@@ -156,13 +162,5 @@ def _gate(of: Results) -> Json:
     return {"holds": not of.missed, "failed": [missed.as_json() for missed in of.missed]}
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
-
-
 def _bounds(interval: Interval | None) -> Json:
-    return None if interval is None else [round(end, _DIGITS) for end in interval]
-
-
-def _money(usd: float | None) -> float | None:
-    return None if usd is None else round(usd, 9)
+    return None if interval is None else [rounded(end) for end in interval]

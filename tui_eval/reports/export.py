@@ -10,6 +10,7 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -106,14 +107,17 @@ def _write(path: Path, pieces: Iterator[str]) -> None:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-            written.chmod(_mode_of_new_files())
+            written.chmod(_mode(path))
             written.replace(path)
         except BaseException:
             written.unlink(missing_ok=True)
             raise
 
 
-def _mode_of_new_files() -> int:
+def _mode(path: Path) -> int:
+    """Give who may do what: as with the file that is there, else as with any new one."""
+    with suppress(FileNotFoundError):
+        return path.stat().st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
@@ -143,7 +147,7 @@ def _cells(run: str, line: TrialLine, scorers: Sequence[str]) -> list[object]:
         line.error_kind,
         line.error_message,
         line.attempts,
-        line.latency_s,
+        jsontext.rounded(line.latency_s),
         line.usage.input,
         line.usage.output,
         line.cost_usd,

@@ -3,6 +3,19 @@
 import json
 import math
 
+_DIGITS = 6
+"""Decimal places of rates and seconds."""
+
+
+def rounded(value: float | None) -> float | None:
+    """Give a rate or seconds with as many places as mean something; None stays."""
+    return None if value is None else round(value, _DIGITS)
+
+
+def dollars(usd: float | None) -> float | None:
+    """Give US dollars with as many places as mean something; None stays: it is unknown."""
+    return None if usd is None else round(usd, 9)
+
 
 def dumps(value: object, indent: int | None = None) -> str:
     """Give a value as JSON.

@@ -14,6 +14,7 @@ from tui_eval.reports.statistics import percentile
 from tui_eval.store import figures, reader
 from tui_eval.store.board import Counts, board
 from tui_eval.store.figures import ErrorRow, ScorerRow
+from tui_eval.store.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.suites.spec import Suite, Thresholds
 
@@ -79,8 +80,8 @@ class Results:
     counts: Counts
     columns: Sequence[ColumnResults]
     errors: Sequence[ErrorRow]
-    judge_calls: int
-    judge_items: int
+    judges: Sequence[JudgeFigures]
+    """What each judge did for each scorer; empty: none was needed."""
     cached_scores: int
     missed: Sequence[Missed] | None
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
@@ -123,6 +124,13 @@ class Results:
         )
 
     @property
+    def rests_on_judges(self) -> bool:
+        """Whether verdicts depend on what judges say."""
+        return bool(self.judges) and any(
+            scorer.kind == "judge" and scorer.required for scorer in self.suite.scorers
+        )
+
+    @property
     def scorers(self) -> dict[str, ScorerTally]:
         """What each scorer said, over all columns, in the order they first graded."""
         names = dict.fromkeys(name for of in self.columns for name in of.scorers)
@@ -162,11 +170,26 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
             counts=whole,
             columns=columns,
             errors=figures.errors(db, run_id),
-            judge_calls=figures.judge_calls(db, run_id),
-            judge_items=figures.judged_items(db, run_id),
+            judges=judge_figures(db, run_id),
             cached_scores=figures.copied_scores(db, run_id),
             missed=missed,
         )
+
+
+def missed_so_far(db: sqlite3.Connection, run_id: int) -> list[Missed] | None:
+    """Give the thresholds that do not hold by what is settled so far; None: there is no gate.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    with figures.moment(db):
+        run = reader.run(db, run_id)
+        suite = Suite.model_validate_json(reader.spec(db, run_id))
+        if suite.gate is None:
+            return None
+        columns = _columns(db, run_id, suite, board(db, run_id)[1])
+        measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
+        return gate.judge(suite.gate, measured, partial=run.partial)
 
 
 def _columns(

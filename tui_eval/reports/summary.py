@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
+from tui_eval.reports import judges
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.tables import Column, Ink, folded, table
@@ -12,6 +14,8 @@ from tui_eval.suites.spec.run import RunSettings
 
 _ERRORS_SHOWN = 5
 _LONGEST_ERROR = 300
+_CAPS = {"max_cost_usd": "--max-cost USD", "max_tokens": "--max-tokens N"}
+"""What a run that paused at a cap has to be told to go on."""
 _ERROR_INDENT = " " * 8
 """As far as the number of an error and its sign reach."""
 _LASTING = ("template", "no_recording")
@@ -29,7 +33,9 @@ def summary(of: Results, *, width: int, ink: Ink, groups: bool = False) -> str:
     """
     lines = [_head(of, width, ink), ""]
     if of.columns:
-        lines += table(_columns(of.columns), width, ink)
+        lines += table(_columns(of.columns, of.rests_on_judges), width, ink)
+    for said in judges.said(of.judges):
+        lines += folded(said, width)
     for column in of.columns:
         for said in (
             *_reduced(of.suite.run, column, len(of.columns) > 1),
@@ -75,7 +81,7 @@ def _trials(of: Results) -> str:
     return f"{of.counts.settled:,} of {many(of.counts.total, 'trial')}"
 
 
-def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
+def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[Column]:
     rates = [of.rates for of in columns]
     simulated = any(of.column.kind == "simulated" for of in columns)
     names = [
@@ -85,7 +91,7 @@ def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
     ]  # fmt: skip
     return [
         Column("target", names, left=True),
-        *_rate_columns(rates),
+        *_rate_columns(rates, judged),
         Column("errors", [_count(of.error) for of in rates]),
         Column("ungraded", [_count(of.ungraded) for of in rates]),
         Column("cut", [_count(of.cut_short) for of in columns]),
@@ -100,9 +106,11 @@ def _columns(columns: Sequence[ColumnResults]) -> list[Column]:
     ]
 
 
-def _rate_columns(rates: Sequence[Rates]) -> list[Column]:
+def _rate_columns(rates: Sequence[Rates], judged: bool = False) -> list[Column]:
+    """Give the columns of pass rates; with `~` where they rest on a judge."""
+    sign = "~" if judged else ""
     return [
-        Column("pass", [percent(of.pass_rate) for of in rates]),
+        Column("pass", [sign + percent(of.pass_rate) for of in rates]),
         Column("95%", [_interval(of) for of in rates]),
         Column("n", [f"{of.n:,}" for of in rates]),
     ]
@@ -243,8 +251,14 @@ def _next(of: Results, width: int) -> list[str]:
     name = of.run.name
     hints = []
     if of.resumable:
-        hints.append((f"tui-eval resume {name}", "finish what is missing"))
-    elif of.finished and any(error.kind not in _LASTING for error in of.errors):
+        cap = _CAPS.get(of.run.stopped_by or "")
+        more = f" {cap}" if cap else ""
+        hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
+    elif not of.finished:
+        hints.append((f"tui-eval watch {name}", "see it go on"))
+    elif of.state is RunState.CANCELLED:
+        hints.append((f"tui-eval retry {name}", "ask what was cancelled after all"))
+    elif any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))
     if of.counts.failed and of.finished:
         hints.append((f"tui-eval show {name} --failed", "see what failed and why"))

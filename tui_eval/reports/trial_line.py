@@ -1,6 +1,7 @@
 """One trial as JSON: a line of an export, and an event each time it settles."""
 
 from tui_eval.model.json import JsonObject
+from tui_eval.reports.jsontext import rounded
 from tui_eval.store.figures import TrialLine
 
 
@@ -30,7 +31,7 @@ def trial_json(run: str, line: TrialLine) -> JsonObject:
             else {"kind": line.error_kind, "message": line.error_message}
         ),
         "attempts": line.attempts,
-        "latency_s": line.latency_s,
+        "latency_s": rounded(line.latency_s),
         "tokens": {"input": line.usage.input, "output": line.usage.output},
         "cost_usd": line.cost_usd,
         "cached": line.cached,

@@ -25,9 +25,11 @@ def clock(duration: float) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Give US dollars, small sums with more places."""
+    """Give US dollars, small sums with more places; none that is not 0 reads like 0."""
     if usd is None:
         return UNKNOWN
+    if 0 < usd < 0.00005:
+        return "<$0.0001"
     return f"${usd:.2f}" if usd == 0 or usd >= 0.1 else f"${usd:.4f}"
 
 

@@ -15,6 +15,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Output
 from tui_eval.store import reader
 from tui_eval.store.board import board
+from tui_eval.store.judge_calls import JudgeCall, calls_about
 from tui_eval.store.rows import (
     ANSWERED_OTHERS,
     ANSWERS_AGAIN,
@@ -265,6 +266,8 @@ class WholeTrial:
     scores: tuple[ScoreRow, ...]
     """Its whole history, oldest first."""
     attempts: tuple[AttemptRow, ...]
+    judging: tuple[JudgeCall, ...] = ()
+    """The judge calls in which it stood, newest first."""
 
 
 def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
@@ -278,6 +281,7 @@ def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
         output=None if trial.output is None else reader.output(db, trial.output),
         scores=tuple(reader.scores(db, trial_id)),
         attempts=tuple(reader.attempts(db, trial_id)),
+        judging=calls_about(db, trial_id),
     )
 
 

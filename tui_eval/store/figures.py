@@ -147,6 +147,14 @@ def cases(db: sqlite3.Connection, run_id: int) -> Iterator[CaseRow]:
         yield CaseRow(seq, 1.0 if weight is None else float(weight), _tags(tags))
 
 
+def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
+    """Give the top-level columns that any case of a run has."""
+    rows = db.execute(
+        "SELECT DISTINCT key FROM cases, json_each(data, '$.fields') WHERE run = ?", (run_id,)
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def scorers(db: sqlite3.Connection, run_id: int) -> list[ScorerRow]:
     """Count the current scores of the trials that are done, in the order scorers first graded."""
     rows = db.execute(
@@ -230,20 +238,6 @@ def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
         "SELECT count(*) FROM trials t JOIN scores s ON s.trial = t.id "
         "WHERE t.run = ? AND s.current = 1 AND s.cached = 1",
         (run_id,),
-    ).fetchone()
-    return int(row[0])
-
-
-def judge_calls(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the requests that were sent to judges."""
-    row = db.execute("SELECT count(*) FROM judge_calls WHERE run = ?", (run_id,)).fetchone()
-    return int(row[0])
-
-
-def judged_items(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the outputs that judges were sent, each as often as it was sent."""
-    row = db.execute(
-        "SELECT ifnull(sum(items), 0) FROM judge_calls WHERE run = ?", (run_id,)
     ).fetchone()
     return int(row[0])
 

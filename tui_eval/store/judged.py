@@ -149,8 +149,9 @@ def add_finding(tx: Tx, finding: NewFinding) -> None:
     """Keep what a judge said of an output."""
     tx.db.execute(
         "INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, "
-        "made, problem, call, position, origin, at) VALUES "
-        "(?1, (SELECT output FROM trials WHERE id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "made, problem, call, position, origin, at) "
+        "VALUES (?1, (SELECT output FROM trials WHERE id = ?1), "
+        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             finding.trial,
             finding.scorer,

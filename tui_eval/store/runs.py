@@ -194,6 +194,12 @@ def end(tx: Tx, run: int) -> None:
         "active_since = NULL, change = ?2 WHERE id = ?3",
         (tx.now, tx.change, run),
     )
+    _lose_judge_calls(tx, run)
+
+
+def _lose_judge_calls(tx: Tx, run: int) -> None:
+    """Say of calls to judges that are still in flight that nobody waits for them any more."""
+    tx.db.execute("UPDATE judge_calls SET state = 'lost' WHERE run = ? AND state = 'sent'", (run,))
 
 
 def recover(tx: Tx, run: int) -> int:
@@ -215,7 +221,7 @@ def recover(tx: Tx, run: int) -> int:
         "AND (SELECT run FROM trials WHERE id = trial) = ?",
         (run,),
     )
-    tx.db.execute("UPDATE judge_calls SET state = 'lost' WHERE run = ? AND state = 'sent'", (run,))
+    _lose_judge_calls(tx, run)
     return tx.db.execute(
         "UPDATE trials SET state = 'queued', since = ?, change = ?, waiting = NULL, "
         "waiting_until = NULL WHERE run = ? AND state = 'running'",

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +13,6 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.signal import Signal
-from textual.widgets import Input
 
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
@@ -33,7 +33,10 @@ from tui_eval.ui.screens.run import RunScreen
 from tui_eval.ui.screens.runs import RunsScreen
 from tui_eval.ui.screens.suites import SuitesScreen
 from tui_eval.ui.themes import OWN_VARIABLES, THEMES
+from tui_eval.ui.turns import Follower, Turns
 
+_LOST_S = 0.2
+"""Seconds after which a follower of a key is given up."""
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
 
@@ -75,6 +78,7 @@ class TuiEvalApp(App[None]):
         )
         self._open_run = open_run
         self._remembered = Remembered(state_file())
+        self._turns = Turns(super().on_event, self._send_after_key)
         self.crash_log: Path | None = None
         """Where the story of a crash was written; None: there was none, or no place for it."""
         self.add_mode("suites", lambda: SuitesScreen(self.bench))
@@ -174,23 +178,40 @@ class TuiEvalApp(App[None]):
         """Show the run that was made."""
         self.open_run(event.run_id)
 
-    def on_key(self, event: events.Key) -> None:
-        """Take a key that nothing on the screen took, before the bindings do.
+    async def on_event(self, event: events.Event) -> None:
+        """Let keys take turns; everything else is dealt with as it comes."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._turns.take(event)
+        else:
+            await super().on_event(event)
 
-        Keys that come in one burst are all given to what had the focus before the first of them
-        was acted on. What reaches this place comes in order, so a letter that follows the key of
-        a field still goes into the field, and does nothing else.
-        """
-        field = self.focused
-        if isinstance(field, Input) and event.is_printable and event.character is not None:
-            event.prevent_default()
-            field.replace(event.character, *field.selection)
-        elif isinstance(self.screen, BaseScreen):
+    def _send_after_key(self, follower: Follower) -> bool:
+        if not (self.focused or self.screen).post_message(follower):
+            return False
+        # a screen that closes may take it along
+        self.set_timer(_LOST_S, partial(self._turns.arrived, follower))
+        return True
+
+    async def on_follower(self, event: Follower) -> None:
+        """Go on to the next key."""
+        await self._turns.arrived(event)
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key that nothing took does nothing."""
+        if isinstance(self.screen, BaseScreen):
             self.screen.answer(event)
 
-    def action_help(self) -> None:
-        """Show all keys of this screen."""
-        self.push_screen(Help(self.screen))
+    @work
+    async def action_help(self) -> None:
+        """Show all keys of this screen, and do what is chosen among them."""
+        screen = self.screen
+        chosen = await self.push_screen_wait(Help(screen, self.bench.glyphs))
+        if chosen is None:
+            return
+        if chosen.enabled:
+            await self.run_action(chosen.binding.action, chosen.node)
+        elif isinstance(screen, BaseScreen):
+            screen.refuse(chosen.binding.action)
 
     # -- looks
 
@@ -200,8 +221,8 @@ class TuiEvalApp(App[None]):
         return shown if shown.isascii() or self.bench.glyphs is not ASCII else binding.key
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Give the names of our own that style sheets use."""
-        return OWN_VARIABLES
+        """Give the names of our own that style sheets use, for themes of others too."""
+        return OWN_VARIABLES[self.current_theme.dark]
 
     def action_wear(self, theme: str) -> None:
         """Change the colours; remembered."""

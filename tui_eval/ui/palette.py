@@ -10,6 +10,8 @@ from textual.content import Content
 from tui_eval.ui.themes import THEMES
 
 _LASTS = "Changes the colours; remembered"
+_TOLD = 0.3
+"""How much a match counts in what is told of an action, beside one in its name."""
 
 
 class Actions(Provider):
@@ -29,14 +31,16 @@ class Actions(Provider):
         """Offer what has the letters asked for."""
         matcher = self.matcher(query)
         for words, active in self._offered():
-            likeness = matcher.match(words)
+            told = active.binding.tooltip
+            # what is told of it counts too, after all that is called so
+            likeness = matcher.match(words) or matcher.match(told) * _TOLD
             if likeness > 0:
                 yield Hit(
                     likeness,
                     matcher.highlight(words),
                     partial(self._do, active),
                     text=words,
-                    help=active.binding.tooltip,
+                    help=told,
                 )
 
     def _offered(self) -> Iterator[tuple[str, ActiveBinding]]:

@@ -76,7 +76,9 @@ LIGHT = Theme(
     variables=_LIGHT,
 )
 THEMES = {theme.name: theme for theme in (DARK, LIGHT)}
+_OWN_NAMES = [name for name in _DARK if name.count("-") < 1 or name == "cursor-blurred"]
 OWN_VARIABLES = {
-    name: value for name, value in _DARK.items() if name.count("-") < 1 or name == "cursor-blurred"
+    theme.dark: {name: theme.variables[name] for name in _OWN_NAMES} for theme in (DARK, LIGHT)
 }
-"""Names of our own that style sheets use, with what they are where a theme lacks them."""
+"""Names of our own that style sheets use, with what they are where a theme lacks them: by whether
+it is a dark one."""

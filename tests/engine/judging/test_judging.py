@@ -339,3 +339,35 @@ async def test_a_judge_that_asks_for_patience_gets_it(bench: Bench) -> None:
         run = await bench.run(judged(server.base_url, server.base_url, 5))
     assert all(trial.score is not None for trial in bench.trials(run))
     assert {state for _, _, state in judge_calls(bench)} == {"failed", "answered"}
+
+
+async def test_a_cap_is_not_held_up_by_a_judge_that_asks_to_wait(bench: Bench) -> None:
+    async with (
+        FakeModel(latency=0.05) as target,
+        FakeModel(script=lambda call: refuse(429, retry_after="60")) as judge,
+    ):
+        made = judged(target.base_url, judge.base_url, 60, run={"max_tokens": 60, "concurrency": 4})
+        run = bench.create(made)
+        await asyncio.wait_for(Engine(bench.path, run).run(), 30)
+        row = bench.row(run)
+        assert (row.state, row.stopped_by) == (RunState.PAUSED, "max_tokens")
+        assert judge.requests
+    assert bench.sql("SELECT count(*) FROM judge_calls WHERE state = 'sent'") == [(0,)]
+
+
+async def test_a_pause_holds_the_judge_too_and_nothing_is_asked_twice(bench: Bench) -> None:
+    async with (
+        FakeModel() as target,
+        FakeModel(answers(by_number), latency=0.05) as judge,
+    ):
+        made = judged(target.base_url, judge.base_url, 40, judge={"concurrency": 1})
+        async with bench.working(made) as (run, _):
+            await until(lambda: judge.requests >= 2)
+            await bench.asked(run, Verb.PAUSE)
+            await until(lambda: judge.in_flight == 0)
+            held = judge.requests
+            await asyncio.sleep(0.3)
+            assert judge.requests == held
+            await bench.asked(run, Verb.CONTINUE)
+        assert judge.requests == 8
+    assert all(trial.score is not None for trial in bench.trials(run))

@@ -207,6 +207,7 @@ class Bench:
                     await self._give_up(batch, bug().message)
                 finally:
                     self._busy -= 1
+                    self._tell()  # others may start now
                 if self._workers < self.limiter.concurrency:
                     self.staff()
                 if self.idle:
@@ -221,18 +222,9 @@ class Bench:
 
     async def _pause(self) -> None:
         """Sleep until there may be something to take."""
-        due = self._batcher.due() if self._open else None
-        timeout = None if due is None else max(0.0, due - time.monotonic())
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout):
-                await self._news.wait()
+        await self._hear_news(self._batcher.due() if self._open else None)
 
     async def _judge_batch(self, batch: Batch) -> None:
-        if not self._closed and (failure := await self._ready(self.spec.name)) is not None:
-            self._close(failure)
-        if self._closed:
-            await self._give_up(batch, self._closed)
-            return
         asked = request(
             [question.asked for question in batch.questions], self.spec.instructions, self._secret
         )
@@ -247,15 +239,19 @@ class Bench:
             return
         finally:
             del self._calls[task]
-        if reply is None:
+        if reply is None and self._closed:
             await self._give_up(batch, self._closed)
+        elif reply is None:
+            self._batcher.ask_again([batch])
         elif isinstance(reply.got, Failure):
             await self._failed(batch, reply.call, reply.got)
         else:
             await self._read(batch, asked, reply, reply.got)
 
     async def _ask(self, batch: Batch, asked: Request) -> _Reply | None:
-        """Ask until there is a reply or patience ends; None: the bench closed meanwhile."""
+        """Ask until there is a reply or patience ends; None: nobody is to be asked any more."""
+        if not self._closed and (failure := await self._ready(self.spec.name)) is not None:
+            self._close(failure)
         attempt = failures = 0
         while await self._turn():
             attempt += 1
@@ -288,20 +284,29 @@ class Bench:
             if pause is None:
                 return _Reply(call, got, seconds)
             self._tell()
-            await asyncio.sleep(pause)
+            await self._rest(time.monotonic() + pause)
         return None
 
     async def _turn(self) -> bool:
-        """Wait until a call may leave; False: none will any more."""
-        while not self._ended and not self._closed:
+        """Wait until a call may leave; False: none may until the bench is opened again."""
+        while self._open and not self._closed:
             now = time.monotonic()
-            if self._open and self.limiter.may_start(now):
+            if self.limiter.may_start(now):
                 return True
-            due = self.limiter.again_at(now) if self._open else None
-            with suppress(TimeoutError):
-                async with asyncio.timeout(None if due is None else max(0.0, due - now)):
-                    await self._news.wait()
+            await self._hear_news(self.limiter.again_at(now))
         return False
+
+    async def _rest(self, until: float) -> None:
+        """Sleep until a moment (monotonic seconds), or until nothing is to leave any more."""
+        while self._open and not self._closed and time.monotonic() < until:
+            await self._hear_news(until)
+
+    async def _hear_news(self, until: float | None) -> None:
+        """Sleep until something changes, or until a moment; None: for as long as it takes."""
+        timeout = None if until is None else max(0.0, until - time.monotonic())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._news.wait()
 
     def _sent(self, batch: Batch, asked: Request, attempt: int) -> SentCall:
         return SentCall(

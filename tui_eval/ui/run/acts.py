@@ -19,6 +19,8 @@ class Standing:
     """How many trials are marked; then actions are about them."""
     listed: int
     """How many trials the list has."""
+    zoomed: bool = False
+    """Whether one trial has the whole screen, and the list is hidden."""
 
 
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
@@ -40,6 +42,8 @@ def why_not(action: str, now: Standing) -> str | None:  # noqa: C901 - one line 
             trial is None
         ):
             return "it is still being read" if now.listed else "there is no trial here"
+        case "mark_all" if now.zoomed:
+            return "the list is hidden: esc shows it"
         case "cancel":
             assert trial is not None
             return None if trial.state in _OPEN else f"it is settled already ({trial.state})"

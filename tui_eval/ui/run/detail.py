@@ -1,5 +1,6 @@
 """The detail of the trial under the cursor, in tabs."""
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,10 +14,12 @@ from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run import pages
+from tui_eval.ui.run.judge_page import judge_page
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
-from tui_eval.ui.widgets.toned import Piece, fit
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+from tui_eval.ui.words import number
 
 
 class Tab(StrEnum):
@@ -26,6 +29,7 @@ class Tab(StrEnum):
     SCORES = "Scores"
     MESSAGES = "Messages"
     ATTEMPTS = "Attempts"
+    JUDGE = "Judge"
     CASE = "Case"
 
 
@@ -67,6 +71,7 @@ class Detail(Vertical):
         self._tabs = Bar(id="tabs")
         self._found: WholeTrial | None = None
         self._asked: Sequence[JsonObject] | str | None = None
+        self._marks = (0, False)
         self.tab = Tab.OUTPUT
 
     @property
@@ -104,6 +109,22 @@ class Detail(Vertical):
             self._asked = asked
             self._show_page(keep_place=True)
 
+    def show_marks(self, count: int, *, this_one: bool) -> None:
+        """Say beside the tabs what is marked.
+
+        Args:
+            count: How many trials are.
+            this_one: Whether the one that is shown is.
+        """
+        if (count, this_one) != self._marks:
+            self._marks = (count, this_one)
+            self._show_tabs()
+
+    def tick(self) -> None:
+        """Let the clocks of an open trial run on."""
+        if self._found is not None and not self._found.trial.state.settled:
+            self._show_page(keep_place=True)
+
     def turn(self, step: int) -> None:
         """Go to the next tab, or with -1 to the one before."""
         self.open_tab(_TABS[(_TABS.index(self.tab) + step) % len(_TABS)])
@@ -127,7 +148,13 @@ class Detail(Vertical):
             tone: Tone = "accent" if tab is self.tab else "plain"
             left.append(Piece(tab, tone, f"screen.open_tab('{tab}')"))
         left.append(Piece(" "))
-        self._tabs.show(left, fill=rule)
+        count, this_one = self._marks
+        right = [Piece(f" {self._glyphs.mark} marked ", "accent")] if this_one else []
+        if count and self.screen.has_class("-zoomed"):
+            right = [*right, Piece(f" {number(count)} marked in the list ", "dim")]
+        room = self.size.width - sum(width_of(piece.text) for piece in left)
+        fits = sum(width_of(piece.text) for piece in right) < room
+        self._tabs.show(left, [*right, Piece(rule, "dim")] if right and fits else [], fill=rule)
 
     def _show_page(self, *, keep_place: bool) -> None:
         self.page.show(list(self._paras()), keep_place=keep_place)
@@ -138,7 +165,7 @@ class Detail(Vertical):
             return pages.nothing_selected()
         match self.tab:
             case Tab.OUTPUT:
-                return pages.output_page(found, self._glyphs)
+                return pages.output_page(found, self._glyphs, time.time())
             case Tab.SCORES:
                 return pages.scores_page(found, self._glyphs)
             case Tab.MESSAGES:
@@ -146,6 +173,8 @@ class Detail(Vertical):
                     self.post_message(self.Wanted(found))
                 return pages.messages_page(found, self._asked)
             case Tab.ATTEMPTS:
-                return pages.attempts_page(found, self._glyphs)
+                return pages.attempts_page(found, self._glyphs, time.time())
+            case Tab.JUDGE:
+                return judge_page(found, self._glyphs)
             case Tab.CASE:
                 return pages.case_page(found)

@@ -1,20 +1,30 @@
 """What the Run screen knows of its run: read when the store changed, no oftener than shown."""
 
 import asyncio
+import json
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tui_eval.engine.purse import Caps
+from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.reports.passing import Passing, passing
 from tui_eval.store import board, browse, figures, reader
 from tui_eval.store.board import Counts
+from tui_eval.store.browse import Lately
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.ui.desk import Desk
 
+if TYPE_CHECKING:
+    from tui_eval.reports.gate import Missed
+
 _SNAPSHOT_S = 0.1
 """At least so long between two looks at what changed."""
+_LATELY_S = 60
 _FIGURES_S = 1.0
 _FIGURES_SHARE = 20
 """Figures that take a second to count are counted every twenty."""
@@ -35,6 +45,9 @@ class Snapshot:
     """How often each case is asked; 0 while nobody knows."""
     limits: dict[str, LimitRow]
     """By endpoint."""
+    refusing: dict[str, float]
+    """Endpoints that are left alone because they refuse everybody, and since when (Unix
+    seconds)."""
     pending: tuple[RequestRow, ...]
     """Requests that are not answered yet, whoever asked."""
     answered: tuple[RequestRow, ...]
@@ -46,6 +59,12 @@ class Snapshot:
     overflow: bool
     """More trials changed than are listed."""
     change: int
+    known_usd: float
+    """What is known to be spent, where `total.cost_usd` is unknown."""
+    caps: Caps = field(default_factory=Caps)
+    """Where the run pauses and asks."""
+    log: Path | None = None
+    """Where its engine writes its log; None while one works on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,19 @@ class Figures:
     """Trials settled in each of equal parts of the run's time; empty while it is live."""
 
 
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether a run reaches what its suite asks, by what is settled."""
+
+    settled: bool
+    """Whether nothing more will happen by itself: then it is the last word."""
+    missed: tuple["Missed", ...]
+    """Thresholds that do not hold; while trials are open without those that cannot be measured
+    yet."""
+    unmeasured: int
+    """Those that cannot be measured yet."""
+
+
 class Feed:
     """Reads a run for a screen, again and again, until the screen's worker is cancelled."""
 
@@ -74,8 +106,8 @@ class Feed:
         self._since = -1
         self._wake = asyncio.Event()
         self._wake_figures = asyncio.Event()
-        self._wake.set()
-        self._wake_figures.set()
+        self._wake_gate = asyncio.Event()
+        self.wake()
         self.awaited: set[int] = set()
         """Requests whose answers the screen waits for."""
 
@@ -83,6 +115,7 @@ class Feed:
         """Say that the store may have changed."""
         self._wake.set()
         self._wake_figures.set()
+        self._wake_gate.set()
 
     async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
         """Give a snapshot at once, then one whenever something changed.
@@ -90,10 +123,16 @@ class Feed:
         Raises:
             UnknownRunError: the run is not there (any more).
         """
+        of_suite = await self._desk.read(suite_caps, self._run_id)
         while True:
             await self._wake.wait()
             self._wake.clear()
             found = await self._desk.read(snapshot, self._run_id, self._since, sorted(self.awaited))
+            found = replace(
+                found,
+                caps=_caps_in_force(of_suite, found.run),
+                log=None if found.run.live else await self._log_file(found.run.name),
+            )
             self._since = found.change
             self.awaited -= {request.id for request in found.answered}
             yield found
@@ -108,6 +147,79 @@ class Feed:
             yield await self._desk.survey(count_figures, self._run_id)
             took = time.monotonic() - began
             await asyncio.sleep(max(_FIGURES_S, took * _FIGURES_SHARE))
+
+    async def gates(self) -> AsyncGenerator[Gate, None]:
+        """Give how the run stands to its gate, where it has one; the rarer the longer it takes."""
+        while True:
+            await self._wake_gate.wait()
+            self._wake_gate.clear()
+            began = time.monotonic()
+            found = await self._desk.survey(judge_gate, self._run_id)
+            if found is None:
+                return
+            yield found
+            took = time.monotonic() - began
+            await asyncio.sleep(max(_FIGURES_S, took * _FIGURES_SHARE))
+
+    async def lately(self) -> Lately:
+        """Give what happened in the last minute."""
+        return await self._desk.survey(browse.lately, self._run_id, time.time(), _LATELY_S)
+
+    async def _log_file(self, run_name: str) -> Path:
+        return await asyncio.to_thread(_log_file, self._desk.path, run_name)
+
+
+def _log_file(store: Path, run_name: str) -> Path:
+    # imported late: it is slow to load, and a run that is worked on needs none of it
+    from tui_eval.engine.launch import log_file
+
+    return log_file(store, run_name)
+
+
+def suite_caps(db: sqlite3.Connection, run_id: int) -> Caps:
+    """Give where the frozen suite of a run says to pause and ask."""
+    return _caps(reader.rules(db, run_id))
+
+
+def _caps(said: JsonObject) -> Caps:
+    cost, tokens, errors = (said.get(name) for name in ("max_cost_usd", "max_tokens", "max_errors"))
+    return Caps(
+        float(cost) if isinstance(cost, int | float) else None,
+        tokens if isinstance(tokens, int) else None,
+        float(errors) if isinstance(errors, int | float) else None,
+    )
+
+
+def _caps_in_force(of_suite: Caps, run: RunRow) -> Caps:
+    """Give the caps of a run: what its launch says outranks its suite."""
+    chosen = _caps(run.settings)
+    return Caps(
+        of_suite.cost_usd if chosen.cost_usd is None else chosen.cost_usd,
+        of_suite.tokens if chosen.tokens is None else chosen.tokens,
+        of_suite.errors if chosen.errors is None else chosen.errors,
+    )
+
+
+def judge_gate(db: sqlite3.Connection, run_id: int) -> Gate | None:
+    """Say how a run stands to its gate; None: it has none, or one of a later version."""
+    # imported late: the suite's format is slow to load, and the first picture needs none of it
+    from pydantic import ValidationError
+
+    from tui_eval.reports.results import missed_so_far
+
+    total = board.board(db, run_id)[0]
+    run = reader.run(db, run_id)
+    if not json.loads(reader.spec(db, run_id)).get("gate"):
+        return None
+    try:
+        missed = missed_so_far(db, run_id)
+    except ValidationError:
+        return None  # a run of a version that knew more: its rules are not ours to guess
+    if missed is None:
+        return None
+    settled = run.staged and total.settled == total.total
+    known = [threshold for threshold in missed if settled or threshold.got is not None]
+    return Gate(settled, tuple(known), len(missed) - len(known))
 
 
 def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
@@ -136,6 +248,7 @@ def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[
         by_column=by_column,
         epochs=browse.epochs(db, run_id),
         limits=reader.limits(db, run_id),
+        refusing=browse.refusing(db, run_id),
         pending=tuple(reader.requests(db, run_id)),
         answered=tuple(
             request for request in requests if request is not None and request.outcome is not None
@@ -144,6 +257,7 @@ def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[
         reasons=reader.reasons(db, [trial.id for trial in changed]),
         overflow=overflow,
         change=change,
+        known_usd=board.spent(db, run_id),
     )
 
 

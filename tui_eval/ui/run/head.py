@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from itertools import islice
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,16 +11,21 @@ from tui_eval.model.states import RunState
 from tui_eval.store.board import Counts
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.run.feed import Figures, Snapshot
+from tui_eval.ui.prose import fold
+from tui_eval.ui.run.feed import Figures, Gate, Snapshot
+from tui_eval.ui.run.gate import gate_line
+from tui_eval.ui.run.money import Spending, so_far, spending, to_come
+from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.pace import Pace, sparkline
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rows import Field, lay_out
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import clock, interval, many, money, number, per_second, percent, seconds
+from tui_eval.ui.words import clock, interval, many, number, per_second, percent, seconds
 
 _SPARK_CELLS = 16
 _MARGIN = "  "
+_NOTICE_LINES = 3
 _FIELDS = (
     Field("target · prompt", 12, share=1),
     Field("pass", 6, right=True),
@@ -33,33 +39,48 @@ _FIELDS = (
 
 
 class RunHead(Vertical):
-    """Title, targets and throughput."""
+    """Title, targets, gate, throughput, and what stands in the way."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(id="head")
         self._glyphs = glyphs
         self._title = Bar(id="title", classes="title")
         self._targets = Lines(id="targets")
+        self._gate = Lines(id="gate")
         self._pace = Bar(id="pace")
+        self._notice = Lines(id="notice")
 
     def compose(self) -> ComposeResult:
         """Lay the lines out."""
         yield self._title
         yield self._targets
+        yield self._gate
         yield self._pace
+        yield self._notice
 
-    def show(self, run: Snapshot, figures: Figures | None, pace: Pace, now: float) -> None:
+    def show(
+        self, run: Snapshot, figures: Figures | None, gate: Gate | None, pace: Pace, now: float
+    ) -> None:
         """Show a run.
 
         Args:
             run: As it stands.
             figures: What has been counted of it; None: nothing yet.
+            gate: How it stands to its gate; None: it has none, or nobody knows yet.
             pace: How fast it goes.
             now: Unix seconds.
         """
-        self._title.show(*_title(run, pace, self._glyphs, now, self._wide))
-        self._pace.show(*_pace(run, figures, pace, self._glyphs))
-        self._targets.show(target_lines(run, figures, self._room, self.app.size.width))
+        width = self.app.size.width
+        spent = spending(run, pace)
+        self._title.show(*_title(run, pace, spent, self._glyphs, now, self._wide))
+        self._targets.show(target_lines(run, figures, self._room, width))
+        columns = len(run.columns)
+        self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if gate else [])
+        self._pace.show(*_pace(run, figures, pace, spent, self._glyphs, width))
+        said = fold(notices(run, now), width - 2 * len(_MARGIN))
+        self._notice.show(
+            [[Piece(_MARGIN), Piece(line, tone)] for line, tone in islice(said, _NOTICE_LINES)]
+        )
 
     @property
     def _room(self) -> int:
@@ -72,14 +93,16 @@ class RunHead(Vertical):
         return self.app.size.width >= 80
 
 
-def state_words(run: Snapshot) -> tuple[str, Tone]:
+def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
     """Say where a run stands."""
     row = run.run
     if row.live:
         words = "staging" if not row.staged and row.state is RunState.RUNNING else str(row.state)
         return words, "accent" if row.state is not RunState.PAUSED else "ungraded"
-    if row.state in (RunState.RUNNING, RunState.PAUSED):
-        return "engine gone", "error"
+    if unstarted(row, now):
+        return "not started", "error"
+    if abandoned(row):
+        return "interrupted", "error"
     if row.state is RunState.PENDING:
         return "starting", "accent"
     return str(row.state), "plain" if row.state is RunState.DONE else "ungraded"
@@ -91,7 +114,7 @@ def _wall(row: RunRow, now: float) -> float:
 
 
 def _title(
-    run: Snapshot, pace: Pace, glyphs: Glyphs, now: float, wide: bool
+    run: Snapshot, pace: Pace, spent: Spending, glyphs: Glyphs, now: float, wide: bool
 ) -> tuple[list[Piece], list[Piece]]:
     row, total = run.run, run.total
     left = [Piece(_MARGIN)]
@@ -102,9 +125,10 @@ def _title(
         left.append(Piece(f" {row.label}", "dim"))
     if row.partial:
         left.append(Piece("  partial", "ungraded"))
-    words, tone = state_words(run)
+    words, tone = state_words(run, now)
+    act = "screen.pause" if row.live else "screen.resume"
     right = [
-        Piece(f"{glyphs.run(row.state, row.live)} {words} ", tone),
+        Piece(f" {glyphs.run(row.state, row.live)} {words} ", tone, act),
         Piece(f"{clock(_wall(row, now))}   "),
         Piece(f"{number(total.settled)}/{number(total.total)} ", "strong"),
     ]
@@ -112,38 +136,55 @@ def _title(
     if row.live and row.state is RunState.RUNNING and open_trials:
         eta = pace.left(open_trials)
         right.append(Piece(f" ~{clock(eta)} " if eta is not None else "", "dim"))
-    if total.attempts and (total.cost_usd is None or total.cost_usd > 0):
-        right.append(Piece(f" {money(total.cost_usd)} "))
+    if (money := so_far(spent)) and total.attempts:
+        at_cap = awaits_cap(row)
+        right.append(Piece(f" {money} ", "ungraded" if at_cap else "plain", "screen.resume"))
     return left, right
 
 
 def _pace(
-    run: Snapshot, figures: Figures | None, pace: Pace, glyphs: Glyphs
+    run: Snapshot,
+    figures: Figures | None,
+    pace: Pace,
+    spent: Spending,
+    glyphs: Glyphs,
+    width: int,
 ) -> tuple[list[Piece], list[Piece]]:
+    """Give the line of the pace; what matters least is left out where there is little room."""
     row, total = run.run, run.total
     if not row.live:
         return _whole_pace(run, figures, glyphs)
-
-    rate = pace.per_second()
-    left = [Piece(_MARGIN), Piece(f"{per_second(rate)} ")]
-    left.append(
-        Piece(sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels), "accent")
-    )
+    spark = sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels)
+    groups = [[Piece(f"{_MARGIN}{per_second(pace.per_second())} "), Piece(spark, "accent")]]
     slots = sum(limit.concurrency for limit in run.limits.values())
-    if row.state is RunState.PAUSED:
-        left.append(Piece("   paused", "ungraded"))
-    elif slots:
+    if slots:
         # who waits for another attempt is running, and holds no slot
         waiting = figures.backing_off if figures is not None else 0
         held = min(max(total.running - waiting, 0), slots)
-        left.append(Piece(f"   {held} of {many(slots, 'slot')}"))
-    if total.scoring:
-        left.append(Piece(f"   {total.scoring} being scored"))
+        groups.append(
+            [
+                Piece(f"{held} of {many(slots, 'slot')}"),
+                Piece(" -", "accent", "screen.limit(-1)"),
+                Piece(" +", "accent", "screen.limit(1)"),
+            ]
+        )
     if figures is not None and figures.backing_off and total.running:
-        left.append(Piece(f"   {figures.backing_off} backing off", "ungraded"))
-    if row.reason and row.state is RunState.PAUSED:
-        left.append(Piece(f"   {row.reason}", "ungraded"))
-    return left, []
+        groups.append([Piece(f"{figures.backing_off} backing off", "ungraded")])
+    if coming := to_come(spent):
+        groups.append([Piece(coming, "dim")])
+    if total.scoring:
+        groups.append([Piece(f"{total.scoring} being scored")])
+    return _as_fits(groups, width), []
+
+
+def _as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
+    """Put groups beside each other as long as they fit, the first ones first."""
+    pieces: list[Piece] = []
+    for group in groups:
+        added = [Piece("   "), *group] if pieces else list(group)
+        if sum(width_of(piece.text) for piece in [*pieces, *added]) < width:
+            pieces += added
+    return pieces
 
 
 def _whole_pace(
@@ -160,10 +201,10 @@ def _whole_pace(
     again = f", {many(total.retries, 'retry', 'retries')}" if total.retries else ""
     cached = f", {number(total.cached)} from the cache" if total.cached else ""
     left.append(Piece(f"{sent}{again}{cached}", "dim"))
-    if row.state in (RunState.RUNNING, RunState.PAUSED):
-        left.append(Piece("   nobody works on it; u resumes it", "error"))
-    elif row.reason and row.state is not RunState.DONE:
-        left.append(Piece(f"   {row.reason}", "ungraded"))
+    if row.state is RunState.INTERRUPTED and row.stopped_by == "person":
+        left.append(Piece(f"   {row.reason or 'stopped'}; u resumes it", "ungraded"))
+    elif row.state is RunState.CANCELLED:
+        left.append(Piece(f"   {row.reason or 'cancelled'}", "ungraded"))
     return left, []
 
 

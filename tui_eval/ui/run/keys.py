@@ -21,11 +21,11 @@ _IN_THE_KEY_LINE = (
 )
 _ELSEWHERE = (
     ("N", "next_unmet(-1)", "previous", "The failure or find hit before"),
-    ("a", "mark_all", "mark shown", "Mark all trials that are listed"),
+    ("a", "mark_all", "mark all shown", "Mark all trials that are listed"),
     ("R", "retry_all", "retry all", "Retry everything errored or ungraded"),
     ("S", "rescore_all", "rescore all", "Score everything again"),
-    ("plus", "limit(1)", "more at once", "One call more at once at the trial's endpoint"),
-    ("minus", "limit(-1)", "fewer at once", "One call fewer at once at the trial's endpoint"),
+    ("plus", "limit(1)", "more concurrency", "One call more at once at the trial's endpoint"),
+    ("minus", "limit(-1)", "less concurrency", "One call fewer at once at the trial's endpoint"),
     ("tab", "switch_focus", "table/detail", "Between the table and the detail"),
     ("right_square_bracket", "turn_tab(1)", "next tab", "The next tab of the detail"),
     ("left_square_bracket", "turn_tab(-1)", "tab before", "The tab before"),

@@ -143,9 +143,19 @@ class Listing(Vertical):
 
     # -- marks
 
-    async def chosen(self) -> list[int]:
-        """Give the ids of the trials that keys act on: the marked ones, else the selected one."""
-        if self.marks.count:
+    @property
+    def selected_is_marked(self) -> bool:
+        """Whether the trial under the cursor is marked."""
+        place = self.trials.place_at(self.table.cursor)
+        return place is not None and place in self.marks
+
+    async def chosen(self, *, alone: bool) -> list[int]:
+        """Give the ids of the trials that keys act on: the marked ones, else the selected one.
+
+        Args:
+            alone: Whether keys act on the selected one whatever is marked.
+        """
+        if self.marks.count and not alone:
             return await self._desk.ponder(browse.ids_at, self._run_id, self.marks.places())
         return [] if self.selected is None else [self.selected.id]
 

@@ -8,11 +8,11 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.browse import WholeTrial
-from tui_eval.store.rows import AttemptRow, ScoreRow
+from tui_eval.store.rows import AttemptRow, ScoreRow, TrialRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import UNKNOWN, clock, many, money, number, score, seconds
+from tui_eval.ui.words import clock, money, number, score, seconds
 
 _VERDICT_TONES: dict[Verdict, Tone] = {
     Verdict.PASS: "pass",
@@ -21,13 +21,13 @@ _VERDICT_TONES: dict[Verdict, Tone] = {
 }
 
 
-def output_page(found: WholeTrial, glyphs: Glyphs) -> Iterator[Para]:
-    """Give what the target said, then what the scorers say of it."""
+def output_page(found: WholeTrial, glyphs: Glyphs, now: float) -> Iterator[Para]:
+    """Give what the target said, then what the scorers say of it; times are as of `now`."""
     trial, output = found.trial, found.output
     if trial.state is TrialState.ERROR:
         yield Para(f"{glyphs.error} {trial.error_kind}: {trial.error_message or ''}", "error")
     elif output is None:
-        yield Para(_no_output(trial.state, trial.waiting), "dim")
+        yield Para(_no_output(trial, now), "ungraded" if trial.waiting else "dim")
     if output is not None:
         yield from _spoken(output)
     partial = next((tried.partial for tried in reversed(found.attempts) if tried.partial), None)
@@ -43,14 +43,29 @@ def output_page(found: WholeTrial, glyphs: Glyphs) -> Iterator[Para]:
         yield Para("  ".join(_output_facts(output, cached=trial.cached)), "dim")
 
 
-def _no_output(state: TrialState, waiting: str | None) -> str:
-    if waiting:
-        return f"No output yet: {waiting}."
+def _no_output(trial: TrialRow, now: float) -> str:
+    """Say why there is no output, and for how long."""
+    if trial.waiting is not None:
+        return f"No output yet: {waiting_words(trial, now)}."
+    since = "" if trial.since is None else f", for {clock(now - trial.since)}"
     return {
-        TrialState.QUEUED: "No output yet: the trial waits for its turn.",
-        TrialState.RUNNING: "No output yet: the call is in flight.",
+        TrialState.QUEUED: f"No output yet: the trial waits for its turn{since}.",
+        TrialState.RUNNING: f"No output yet: the call is in flight{since}.",
         TrialState.CANCELLED: "Cancelled before there was an output; r asks again.",
-    }.get(state, "No output.")
+    }.get(trial.state, "No output.")
+
+
+def waiting_words(trial: TrialRow, now: float) -> str:
+    """Say what a trial waits for between two attempts: why, which try, how long.
+
+    Args:
+        trial: One that waits; its words may be foreign.
+        now: Unix seconds.
+    """
+    left = None if trial.waiting_until is None else trial.waiting_until - now
+    if left is None:
+        return str(trial.waiting)
+    return f"{trial.waiting}, {f'in {clock(left)}' if left >= 1 else 'any moment'}"
 
 
 def _spoken(output: Output) -> Iterator[Para]:
@@ -174,16 +189,24 @@ def _message(message: JsonObject) -> Iterator[Para]:
     yield Para("")
 
 
-def attempts_page(found: WholeTrial, glyphs: Glyphs) -> Iterator[Para]:
-    """Give each attempt as a line of time: queue, wait, call; with its error."""
+def attempts_page(found: WholeTrial, glyphs: Glyphs, now: float) -> Iterator[Para]:
+    """Give each attempt as a line of time: queue, wait, call; with its error.
+
+    Args:
+        found: The trial.
+        glyphs: The shapes.
+        now: Unix seconds.
+    """
     if not found.attempts:
         cached = found.trial.cached
         yield Para("None: the output came from the cache." if cached else "No attempt yet.", "dim")
     for tried in found.attempts:
-        yield from _attempt(tried, glyphs)
+        yield from _attempt(tried, glyphs, now)
+    if found.trial.waiting is not None:
+        yield Para(f"next: {waiting_words(found.trial, now)}", "ungraded", indent=4)
 
 
-def _attempt(tried: AttemptRow, glyphs: Glyphs) -> Iterator[Para]:
+def _attempt(tried: AttemptRow, glyphs: Glyphs, now: float) -> Iterator[Para]:
     shape, tone = {
         "answered": (glyphs.passed, "plain"),
         "failed": (glyphs.error, "error"),
@@ -198,6 +221,8 @@ def _attempt(tried: AttemptRow, glyphs: Glyphs) -> Iterator[Para]:
         )
         if value is not None
     ]
+    if tried.state == "sent":
+        times.append(f"in flight {clock(now - tried.sent_at)}")
     tokens = ""
     if tried.input_tokens is not None or tried.output_tokens is not None:
         tokens = f"   {number(tried.input_tokens)} in, {number(tried.output_tokens)} out"
@@ -250,11 +275,3 @@ def _moment(at: float) -> str:
 def nothing_selected() -> list[Para]:
     """Give what stands there while no trial is selected."""
     return [Para("No trial selected.", "dim")]
-
-
-def summary(found: WholeTrial) -> str:
-    """Give the first words of the detail: case, and what is known of the call."""
-    trial = found.trial
-    tries = f", {many(trial.attempts, 'try', 'tries')}" if trial.attempts > 1 else ""
-    latency = seconds(trial.latency_s) if trial.latency_s is not None else UNKNOWN
-    return f"{latency}{tries}"

@@ -7,6 +7,7 @@ from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.marks import Marks
+from tui_eval.ui.run.pages import waiting_words
 from tui_eval.ui.run.trials import Trials
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
@@ -95,12 +96,11 @@ def why(trial: TrialRow, reason: str | None, now: float) -> str:
         case TrialState.ERROR:
             return f"{trial.error_kind}: {trial.error_message or ''}"
         case TrialState.RUNNING | TrialState.SCORING if trial.waiting is not None:
-            left = trial.waiting_until - now if trial.waiting_until is not None else None
-            wait = f", {clock(left)}" if left is not None and left > 0 else ""
-            return f"{trial.waiting}{wait}"
+            return waiting_words(trial, now)
         case TrialState.RUNNING:
-            since = f"{clock(now - trial.since)} " if trial.since is not None else ""
-            return f"{since}try {trial.attempts}" if trial.attempts > 1 else since
+            since = f" {clock(now - trial.since)}" if trial.since is not None else ""
+            again = f", try {trial.attempts}" if trial.attempts > 1 else ""
+            return f"in flight{since}{again}"
         case TrialState.DONE:
             return reason or ("from the cache" if trial.cached else "")
         case _:

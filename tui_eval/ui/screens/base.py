@@ -21,8 +21,22 @@ class BaseScreen(Screen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Back", show=False, id="back", tooltip="One step back"),
-        Binding("q", "leave", "Back", show=False, id="leave", tooltip="Back; at first: quit"),
+        Binding(
+            "escape",
+            "back",
+            "one step back",
+            show=False,
+            id="back",
+            tooltip="Close what is open, take back what is narrowed or marked, else leave",
+        ),
+        Binding(
+            "q",
+            "leave",
+            "leave this screen",
+            show=False,
+            id="leave",
+            tooltip="To the screen before; from a first screen: quit",
+        ),
     ]
 
     def __init__(self, bench: Bench) -> None:
@@ -78,7 +92,11 @@ class BaseScreen(Screen[None]):
     def on_key_line_refused(self, event: KeyLine.Refused) -> None:
         """Say why what was clicked cannot be done."""
         event.stop()
-        reason = self.why_not(event.action.partition("(")[0])
+        self.refuse(event.action)
+
+    def refuse(self, action: str) -> None:
+        """Say why an action cannot be done now."""
+        reason = self.why_not(action.partition("(")[0])
         if reason is not None:
             self.say(reason)
 

@@ -1,6 +1,7 @@
-"""All keys of the screen beneath, in words."""
+"""All keys of the screen beneath, in words; each can be done from here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -9,40 +10,59 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen
 
 from tui_eval.resources import styles_dir
-from tui_eval.ui.prose import Para
+from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.toned import Piece
 
-_KEY_CELLS = 12
+_KEYS = Field("Keys", 12)
+_WORDS = Field("", 20, share=1)
 _GENERAL = ("everywhere", "table", "page")
 
 
-class Help(ModalScreen[None]):
-    """Every key of a screen with what it does."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One key with what it does; without an action the name of a group, or nothing."""
+
+    keys: str
+    words: str
+    active: ActiveBinding | None = None
+
+
+class Help(ModalScreen[ActiveBinding | None]):
+    """Every key of a screen with what it does; gives the one chosen with `enter`."""
 
     CSS_PATH = styles_dir() / "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter", "close", "Close", id="help.close", tooltip="Close"),
+        Binding("enter", "choose", "Do it", id="help.choose", tooltip="Do what this key does"),
+        Binding("escape,q,question_mark", "close", "Close", id="help.close", tooltip="Close"),
     ]
 
-    def __init__(self, of: Screen[object]) -> None:
+    def __init__(self, of: Screen[object], glyphs: Glyphs) -> None:
         super().__init__()
         self._of = of
+        self._glyphs = glyphs
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
-        with Vertical(classes="box") as box:
-            yield Page()
-        box.border_title = "Keys"
-        box.border_subtitle = "esc closes"
+        with Vertical(classes="box"):
+            yield _Lines(list(self._lines()), self._glyphs)
+            yield Bar(
+                [
+                    Piece("enter", "accent", "screen.choose"),
+                    Piece(" do it   ", "plain", "screen.choose"),
+                    Piece("esc", "accent", "screen.close"),
+                    Piece(" close   ", "plain", "screen.close"),
+                    Piece("greyed: makes no sense just now", "dim"),
+                ]
+            )
 
     def on_mount(self) -> None:
-        """Write the keys down."""
-        page = self.query_one(Page)
-        page.show(list(self._paras()))
-        page.focus()
+        """Stand on the first key."""
+        self.query_one(_Lines).focus()
 
-    def _paras(self) -> Iterable[Para]:
+    def _lines(self) -> Iterator[_Line]:
         groups: dict[str, dict[str, tuple[list[str], ActiveBinding]]] = {}
         for active in self._of.active_bindings.values():
             binding = active.binding
@@ -53,15 +73,44 @@ class Help(ModalScreen[None]):
             keys.append(self.app.get_key_display(binding))
         # what belongs to the screen first, then what is the same everywhere
         for area, actions in sorted(groups.items(), key=lambda group: group[0] in _GENERAL):
-            yield Para(area, "accent")
+            yield _Line(area, "")
             for keys, active in actions.values():
-                label = " ".join(dict.fromkeys(keys)).ljust(_KEY_CELLS)
                 words = active.binding.tooltip or active.binding.description
-                tone: Tone = "plain" if active.enabled else "dim"
-                yield Para(words, tone, indent=1, label=label)
-            yield Para("")
-        yield Para("Greyed: makes no sense just now; its key says why.", "dim")
+                yield _Line(" ".join(dict.fromkeys(keys)), words, active)
+            yield _Line("", "")
+
+    def on_rows_opened(self) -> None:
+        """Do what was clicked twice."""
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Do what the key under the cursor does."""
+        active = self.query_one(_Lines).chosen
+        if active is not None:
+            self.dismiss(active)
 
     def action_close(self) -> None:
         """Close."""
-        self.dismiss()
+        self.dismiss(None)
+
+
+class _Lines(Rows):
+    def __init__(self, lines: Sequence[_Line], glyphs: Glyphs) -> None:
+        super().__init__([_KEYS, _WORDS], glyphs=glyphs)
+        self._lines = lines
+
+    def on_mount(self) -> None:
+        self.resize_to(len(self._lines))
+        self.cursor = 1  # the first line names a group
+
+    @property
+    def chosen(self) -> ActiveBinding | None:
+        """What the key under the cursor does; None: there is no key."""
+        return self._lines[self.cursor].active
+
+    def row(self, index: int) -> Row | None:
+        line = self._lines[index]
+        if line.active is None:
+            return Row((Cell(line.keys, "accent"), Cell("")))
+        tone: Tone = "plain" if line.active.enabled else "dim"
+        return Row((Cell(f" {line.keys}", tone), Cell(line.words, tone)))

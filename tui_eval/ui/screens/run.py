@@ -6,10 +6,11 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
+from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
 from tui_eval.store import browse
@@ -22,22 +23,26 @@ from tui_eval.ui import steering
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.run import errands, filters
 from tui_eval.ui.run.acts import Standing, why_not
+from tui_eval.ui.run.capping import capped, error_args, error_choices
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
 from tui_eval.ui.run.detail import Detail, Tab
 from tui_eval.ui.run.errands import Errand
-from tui_eval.ui.run.feed import Feed, Figures, Snapshot
+from tui_eval.ui.run.feed import Feed, Figures, Gate, Snapshot
 from tui_eval.ui.run.head import RunHead
 from tui_eval.ui.run.keys import KEYS
 from tui_eval.ui.run.listing import Listing
+from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.run.pace import Pace
 from tui_eval.ui.run.requests import messages
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.screens.cap import Cap
 from tui_eval.ui.screens.menu import Choice, Menu
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
-from tui_eval.ui.words import many
+from tui_eval.ui.words import many, number
 
+_ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel"))
 _TICK_S = 1.0
 _LOOK_AGAIN_S = 5.0
 """A run whose engine was killed commits nothing: its lease is looked at without being told to."""
@@ -56,12 +61,16 @@ class RunScreen(BaseScreen):
         self.snapshot: Snapshot | None = None
         """As last read; None: not yet."""
         self.figures: Figures | None = None
+        self.gate: Gate | None = None
+        """None: the run has none, or nobody knows yet."""
         self.head = RunHead(bench.glyphs)
         self.listing = Listing(bench.desk, run_id, bench.glyphs)
         self.detail = Detail(bench.glyphs)
         self._pace = Pace()
         self._detail_wanted = asyncio.Event()
         self._standing: tuple[object, ...] = ()
+        self._asked_at_change: int | None = None
+        """The run's change at which it was asked how it goes on at its cap."""
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -69,7 +78,7 @@ class RunScreen(BaseScreen):
         with Container(id="body"):
             yield self.listing
             yield self.detail
-        yield KeyLine()
+        yield KeyLine(self._key_words)
 
     def on_mount(self) -> None:
         """Begin to follow the run."""
@@ -79,6 +88,7 @@ class RunScreen(BaseScreen):
         self.every(_LOOK_AGAIN_S, self.feed.wake)
         self._follow_run()
         self._count()
+        self._judge()
         self._read_details()
 
     def on_screen_resume(self) -> None:
@@ -108,6 +118,18 @@ class RunScreen(BaseScreen):
             self._show_head()
 
     @work
+    async def _judge(self) -> None:
+        async for gate in self.feed.gates():
+            self.gate = gate
+            self._show_head()
+
+    @work(exclusive=True, group="lately")
+    async def _recall_pace(self) -> None:
+        lately = await self.feed.lately()
+        self._pace.recall(time.monotonic(), lately)
+        self._show_head()
+
+    @work
     async def _read_details(self) -> None:
         while True:
             await self._detail_wanted.wait()
@@ -123,9 +145,12 @@ class RunScreen(BaseScreen):
 
     def _take(self, snapshot: Snapshot) -> None:
         """Show what is new; selection, scroll and focus stay where they are."""
+        was_live = self.snapshot is not None and self.snapshot.run.live
         self.snapshot = snapshot
         if snapshot.run.live:
-            self._pace.see(time.monotonic(), snapshot.total.settled)
+            self._pace.see(time.monotonic(), snapshot.total.settled, snapshot.total.cost_usd)
+            if not was_live:
+                self._recall_pace()
         else:
             self._pace = Pace()  # what comes next begins anew
         self.listing.take(snapshot)
@@ -136,12 +161,21 @@ class RunScreen(BaseScreen):
             self.say(words, "information" if accepted else "warning")
         self._show_head()
         self._show_what_can_be_done()
+        self._ask_at_cap()
 
     def _tick(self) -> None:
         """Let the clocks run on."""
-        if self.snapshot is not None and self.snapshot.run.live:
-            self._show_head()
+        if self.snapshot is None:
+            return
+        if self.snapshot.run.live:
+            self._pace.see(
+                time.monotonic(), self.snapshot.total.settled, self.snapshot.total.cost_usd
+            )
             self.listing.tick()
+            self.detail.tick()
+        if self.snapshot.run.live or not self.snapshot.run.state.settled or self.snapshot.pending:
+            self._show_head()
+        self._ask_at_cap()
 
     # -- showing
 
@@ -152,8 +186,19 @@ class RunScreen(BaseScreen):
 
     def _show_head(self) -> None:
         if self.snapshot is not None:
-            self.head.show(self.snapshot, self.figures, self._pace, time.time())
+            now = time.time()
+            self.head.show(self.snapshot, self.figures, self.gate, self._pace, now)
             self.listing.show_words(self.snapshot, self.figures)
+            self.detail.show_marks(
+                self.listing.marks.count, this_one=self.listing.selected_is_marked
+            )
+
+    def _key_words(self, binding: Binding) -> str:
+        """Give the words of a key: what acts on trials says on how many, where it is not plain."""
+        words, marked = binding.description, self.listing.marks.count
+        if binding.action not in _ABOUT_TRIALS or not marked:
+            return words
+        return f"{words} this one" if self.zoomed else f"{words} {number(marked)}"
 
     def _show_what_can_be_done(self) -> None:
         if self.snapshot is None:
@@ -165,7 +210,8 @@ class RunScreen(BaseScreen):
             run.live,
             run.state,
             trial is not None and (trial.state, trial.output is not None),
-            self.listing.marks.count > 0,
+            self.listing.marks.count,
+            self.zoomed,
             total.settled == total.total,
             total.error + total.ungraded > 0,
             total.failed > 0,
@@ -187,14 +233,20 @@ class RunScreen(BaseScreen):
             self.snapshot.run,
             self.snapshot.total,
             self.selected,
-            self.listing.marks.count,
+            0 if self.zoomed else self.listing.marks.count,
             self.listing.trials.count,
+            self.zoomed,
         )
         return why_not(action, standing)
 
     @property
     def _in_detail(self) -> bool:
-        return self.detail.page.has_focus or self.has_class("-zoomed")
+        return self.detail.page.has_focus or self.zoomed
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether the detail has the whole screen; then keys act on its trial alone."""
+        return self.has_class("-zoomed")
 
     # -- what widgets say
 
@@ -237,7 +289,7 @@ class RunScreen(BaseScreen):
     @work
     async def _ask_about_trials(self, verb: Verb) -> None:
         """Ask something about the marked trials, or the one under the cursor."""
-        trials = await self.listing.chosen()
+        trials = await self.listing.chosen(alone=self.zoomed)
         if trials:
             self._ask(errands.about_trials(verb, trials))
 
@@ -273,8 +325,37 @@ class RunScreen(BaseScreen):
         self._ask(Errand(Verb.CONTINUE if paused else Verb.PAUSE, {}))
 
     def action_resume(self) -> None:
-        """Finish what is missing."""
-        self._ask(Errand(Verb.RESUME, {}))
+        """Finish what is missing; at a cap the person says first how much more it may take."""
+        if self.snapshot is not None and awaits_cap(self.snapshot.run):
+            self._ask_for_cap(self.snapshot, unasked=False)
+        else:
+            self._ask(Errand(Verb.RESUME, {}))
+
+    def _ask_at_cap(self) -> None:
+        """Ask once how a run goes on that has paused at a cap, unless the person is busy."""
+        found = self.snapshot
+        if found is None or not awaits_cap(found.run) or found.run.change == self._asked_at_change:
+            return
+        if self.is_current and not self.has_class("-finding"):
+            self._asked_at_change = found.run.change
+            self._ask_for_cap(found, unasked=True)
+
+    @work(exclusive=True, group="cap")
+    async def _ask_for_cap(self, found: Snapshot, *, unasked: bool) -> None:
+        cap = capped(found)
+        args: JsonObject | None
+        if cap is not None:
+            typed = await self.app.push_screen_wait(Cap(cap.question, unasked=unasked))
+            args = None if typed is None else cap.args(typed)
+        else:
+            errored = f"{many(found.total.error, 'trial has', 'trials have')} errored"
+            menu = Menu(f"paused: {errored}", error_choices(found), self.bench.glyphs)
+            after = await self.app.push_screen_wait(menu)
+            args = None if after in (None, "leave") else error_args(found, after)
+        if args is None:
+            self.say("the run stays paused; u asks again")
+        else:
+            self._ask(Errand(Verb.RESUME, args))
 
     def action_limit(self, by: int) -> None:
         """Change the concurrency of the trial's endpoint."""
@@ -385,12 +466,12 @@ class RunScreen(BaseScreen):
             else:
                 self.listing.narrow("")
             self._close_find(in_detail)
+        elif self.zoomed:
+            self.action_zoom()  # the list is hidden: what it is like stays
         elif self.listing.view.text:
             self.listing.narrow("")
         elif self.listing.marks.count:
             self.listing.unmark()
-        elif self.has_class("-zoomed"):
-            self.action_zoom()
         else:
             await self.action_leave()
 
@@ -398,14 +479,15 @@ class RunScreen(BaseScreen):
 
     def action_zoom(self) -> None:
         """Give the detail the whole screen, or take it back."""
-        zoomed = not self.has_class("-zoomed")
+        zoomed = not self.zoomed
         self.set_class(zoomed, "-zoomed")
         (self.detail.page if zoomed else self.listing.table).focus()
+        self._show_what_can_be_done()
 
     def action_switch_focus(self) -> None:
         """Go between the table and the detail."""
         page = self.detail.page
-        to_table = page.has_focus and not self.has_class("-zoomed")
+        to_table = page.has_focus and not self.zoomed
         (self.listing.table if to_table else page).focus()
 
     def action_turn_tab(self, step: int) -> None:

@@ -1,5 +1,6 @@
 """The last line: the keys that do something now, the others greyed; each can be clicked."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -39,8 +40,16 @@ class KeyLine(Toned):
 
         action: str
 
-    def __init__(self) -> None:
+    def __init__(
+        self, words: Callable[[Binding], str] = lambda binding: binding.description
+    ) -> None:
+        """Make the line.
+
+        Args:
+            words: Gives what stands beside a key just now.
+        """
         super().__init__()
+        self._words = words
         self._keys: tuple[_Key, ...] = ()
 
     @property
@@ -77,7 +86,7 @@ class KeyLine(Toned):
                 active.enabled or active.binding.group is not WHILE_POSSIBLE
             ):
                 shown.setdefault(active.binding.action, active)
-        words = [(active, active.binding.description) for active in shown.values()]
+        words = [(active, self._words(active.binding)) for active in shown.values()]
         last = [(more, "more")] if more is not None else []
         kept, start = [], len(_MARGIN)
         room = self.size.width - sum(self._cells(active, text) + 2 for active, text in last)

@@ -77,6 +77,21 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if not keep_place:
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
 
+    def reveal(self, para: int) -> None:
+        """Scroll as little as it takes to see a paragraph; of a long one its beginning."""
+        if not self.size.width:
+            self.call_after_refresh(self.reveal, para)  # nothing is folded yet
+            return
+        width = self._fold_width
+        start = sum(1 for _ in fold(self._paras[:para], width))
+        end = sum(1 for _ in fold(self._paras[: para + 1], width))
+        top, height = int(self.scroll_offset.y), self.size.height
+        if start < top or end - start > height:
+            top = start
+        elif end > top + height:
+            top = end - height
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
     def seek(self, text: str) -> int:
         """Mark the lines that hold a text, whatever its case, and give how many there are."""
         self._sought = text.casefold()
@@ -121,11 +136,14 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         return [*segments, Segment(line[start:], style)]
 
     def _fold(self) -> None:
-        # one column stays free beside the scroll bar
-        self._lines = list(fold(self._paras, self.size.width - 1)) if self.size.width else []
+        self._lines = list(fold(self._paras, self._fold_width)) if self.size.width else []
         self._find()
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
+
+    @property
+    def _fold_width(self) -> int:
+        return self.size.width - 1  # one column stays free beside the scroll bar
 
     def _find(self) -> None:
         self._hits = (

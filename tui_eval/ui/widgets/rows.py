@@ -15,14 +15,17 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_eval.ui.glyphs import UNICODE, Glyphs
+from tui_eval.ui.prose import Para, fold
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.widgets.toned import Toned, fit
+from tui_eval.ui.widgets.toned import Toned, fit, width_of
 
 _STRIPS = 500
 """Drawn rows that are kept at most."""
 _GAP = "  "
 _MARGIN = 2
 """Cells at the left edge: the cursor's and the mark's."""
+_LEAST_NOTE = 5
+"""Cells below which a cut note says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Field:
     """Numbers are set to the right."""
     drop: int = 0
     """The highest goes first where there is too little room; 0: it stays."""
+    keep: int = 0
+    """Cells at the end of its text that stay where it is cut, see `fit`."""
 
 
 class Cell(NamedTuple):
@@ -45,6 +50,9 @@ class Cell(NamedTuple):
 
     text: str
     tone: Tone = "plain"
+    note: str = ""
+    """Stands after the text where there is room; may be foreign."""
+    note_tone: Tone = "dim"
 
 
 class Row(NamedTuple):
@@ -62,7 +70,6 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *Toned.COMPONENT_CLASSES,
         "rows--head",
         "rows--cursor",
         "rows--cursor-blurred",
@@ -164,6 +171,8 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_fields(self, fields: Sequence[Field]) -> None:
         """Show other fields."""
+        if tuple(fields) == self._fields:
+            return
         self._fields = tuple(fields)
         self._measure()
         self.redraw()
@@ -220,9 +229,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             return self._head()
         index = int(self.scroll_offset.y) + y - 1
         if index >= self._count:
-            text = f"  {self._empty}" if self._count == 0 and y == 2 else ""
-            style = self.rich_style + self.tone_style("dim")
-            return Strip([Segment(fit(text, width), style)], width)
+            return self._nothing(y - 2) if self._count == 0 else Strip.blank(width, self.rich_style)
         strip = self._strips.get(index)
         if strip is None:
             row = self.row(index)
@@ -234,6 +241,13 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
                 self._strips.clear()
             self._strips[index] = strip
         return strip
+
+    def _nothing(self, y: int) -> Strip:
+        """Draw a line of what stands in place of rows."""
+        lines = list(fold([Para(self._empty, "dim", indent=_MARGIN)], self.size.width - 1))
+        text, tone = lines[y] if 0 <= y < len(lines) else ("", "plain")
+        style = self.rich_style + self.tone_style(tone)
+        return Strip([Segment(fit(text, self.size.width), style)], self.size.width)
 
     def _ask_for_rows(self) -> None:
         if not self._missing:
@@ -263,9 +277,21 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             Segment(mark, base + self.tone_style("accent")),
         ]
         for (field, width), cell in zip(self._laid_out(), self._kept(row.cells), strict=True):
-            text = fit(cell.text, width, right=field.right, ellipsis=self._glyphs.cut)
-            drawn.append(Segment(text + _GAP, base + self.tone_style(cell.tone)))
+            drawn += self._cell(cell, field, width, base)
+            drawn.append(Segment(_GAP, base))
         return Strip(drawn).adjust_cell_length(self.size.width, base)
+
+    def _cell(self, cell: Cell, field: Field, width: int, base: Style) -> list[Segment]:
+        cut = self._glyphs.cut
+        style = base + self.tone_style(cell.tone)
+        room = width - width_of(cell.text) - 1 if cell.note else 0
+        if room < min(_LEAST_NOTE, width_of(cell.note)) or field.right:
+            text = fit(cell.text, width, right=field.right, ellipsis=cut, keep=field.keep)
+            return [Segment(text, style)]
+        return [
+            Segment(fit(cell.text, width - room, ellipsis=cut), style),
+            Segment(fit(cell.note, room, ellipsis=cut), base + self.tone_style(cell.note_tone)),
+        ]
 
     def _row_style(self, index: int, row: Row | None) -> Style:
         if index == self.cursor:

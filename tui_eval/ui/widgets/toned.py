@@ -1,7 +1,7 @@
 """Drawing toned text: the last stop of foreign text before the screen."""
 
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -10,7 +10,8 @@ from textual.widget import Widget
 
 from tui_eval.model.visible import visible_line
 from tui_eval.ui.prose import steady
-from tui_eval.ui.tones import COMPONENTS, Tone
+from tui_eval.ui.tints import tone_styles
+from tui_eval.ui.tones import Tone
 
 _LONGEST = 2000
 """Characters of one piece that are looked at: more fits on no screen."""
@@ -29,13 +30,10 @@ class Toned(Widget):
     """A widget that draws pieces of text; no other code of the app makes segments."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
 
     def tone_style(self, tone: Tone) -> Style:
         """Give what the theme adds for a tone."""
-        if tone == "plain":
-            return Style.null()
-        return self.get_component_rich_style(f"tone--{tone}", partial=True)
+        return tone_styles(self.app.theme, self.app.current_theme.dark)[tone]
 
     def segments(self, pieces: Iterable[Piece], base: Style) -> list[Segment]:
         """Draw pieces one after the other over a base style."""
@@ -48,16 +46,35 @@ class Toned(Widget):
         return drawn
 
 
-def fit(text: str, width: int, *, right: bool = False, ellipsis: str = "…") -> str:
-    """Make foreign text visible and exactly `width` cells wide, cut with an ellipsis."""
+def fit(text: str, width: int, *, right: bool = False, ellipsis: str = "…", keep: int = 0) -> str:
+    """Make foreign text visible and exactly `width` cells wide, cut with an ellipsis.
+
+    Args:
+        text: The text.
+        width: Cells there are.
+        right: Whether it is set to the right.
+        ellipsis: What stands where something was cut; one cell.
+        keep: Cells at the end of the text that stay where it is cut, unless they are more than half
+            of the width: what tells one long name from the next.
+    """
     if width <= 0:
         return ""
     # a character may become several, but never fewer cells than it takes to fill the width
-    shown = steady(visible_line(text, max(width * 4, 16)))
+    longest = max(width * 4, 16) if not keep else _LONGEST
+    shown = steady(visible_line(text, longest))
     cells = len(shown) if shown.isascii() else cell_len(shown)
     if cells > width:
-        return set_cell_size(shown, width - 1) + ellipsis
+        last = _last_cells(shown, keep) if 0 < 2 * keep <= width else ""
+        return set_cell_size(shown, width - 1 - cell_len(last)) + ellipsis + last
     return " " * (width - cells) + shown if right else shown + " " * (width - cells)
+
+
+def _last_cells(shown: str, cells: int) -> str:
+    """Give as much of a text's end as has room in so many cells."""
+    start = len(shown)
+    while start and cell_len(shown[start - 1 :]) <= cells:
+        start -= 1
+    return shown[start:]
 
 
 def width_of(text: str) -> int:

@@ -1,0 +1,142 @@
+"""A store with a run that has been, made by SQL: a million trials in half a minute."""
+
+import sqlite3
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks import suites
+from tui_eval.engine.launch import create
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.model.states import RunState
+from tui_eval.store import reader, runs
+from tui_eval.store.connection import open_writable, put_away
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import transact
+
+_NUMBERS = (
+    "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers "
+    "WHERE n + 1 < :total) "
+)
+_FATE = "CASE WHEN n % 100 < 80 THEN 'pass' WHEN n % 100 < 95 THEN 'fail' ELSE 'ungraded' END"
+_LATENCY = "0.2 + (n * 7919 % 1000) / 500.0"
+_AT = ":now - (:total - n) * 0.001"  # a thousand a second
+_ERRORED = "n % 100 >= 100 - :errored"
+_DONE = f"n < :settled AND NOT {_ERRORED}"
+
+_CASES = f"""{_NUMBERS}
+INSERT INTO cases (run, seq, id, data)
+SELECT :run, n, 'c' || n, json_object('fields', json_object('id', 'c' || n, 'q', 'question ' || n))
+FROM numbers"""
+_OUTPUTS = f"""{_NUMBERS}
+INSERT INTO outputs (id, generation_key, text, finish_reason, model, input_tokens, output_tokens,
+    cost_usd, latency_s, digest, at)
+SELECT :first + n, randomblob(32), 'question ' || n, iif(n % 100 < 95, 'stop', 'length'),
+    'fake-model', 3, 3, 0.0, {_LATENCY}, randomblob(32), {_AT}
+FROM numbers WHERE {_DONE}"""
+_TRIALS = f"""{_NUMBERS}
+INSERT INTO trials (id, run, place, seq, col, epoch, state, verdict, score, generation_key, output,
+    attempts, error_kind, error_message, latency_s, input_tokens, output_tokens, since, change)
+SELECT :first + n, :run, n, n, 0, 0, 'done', {_FATE},
+    CASE WHEN n % 100 < 80 THEN 1.0 WHEN n % 100 < 95 THEN 0.0 END,
+    (SELECT generation_key FROM outputs WHERE id = :first + n), :first + n,
+    1, NULL, NULL, {_LATENCY}, 3, 3, {_AT}, :change + n / 4
+FROM numbers WHERE {_DONE}
+UNION ALL
+SELECT :first + n, :run, n, n, 0, 0, 'error', NULL, NULL, randomblob(32), NULL,
+    1, 'status', 'HTTP 500: it broke', NULL, 0, 0, {_AT}, :change + n / 4
+FROM numbers WHERE n < :settled AND {_ERRORED}
+UNION ALL
+SELECT :first + n, :run, n, n, 0, 0, 'queued', NULL, NULL, randomblob(32), NULL,
+    0, NULL, NULL, NULL, 0, 0, {_AT}, :change + n / 4
+FROM numbers WHERE n >= :settled"""
+_ATTEMPTS = f"""{_NUMBERS}
+INSERT INTO attempts (trial, number, state, sent_at, queue_s, call_s, error_kind, error_message,
+    status, output, input_tokens, output_tokens, cost_usd)
+SELECT :first + n, 1, iif({_ERRORED}, 'failed', 'answered'), {_AT}, 0.1, {_LATENCY},
+    iif({_ERRORED}, 'status', NULL), iif({_ERRORED}, 'HTTP 500: it broke', NULL),
+    iif({_ERRORED}, 500, 200), iif({_ERRORED}, NULL, :first + n), 3, 3, 0.0
+FROM numbers WHERE n < :settled"""
+_SCORES = f"""{_NUMBERS}
+INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, weight, required,
+    at)
+SELECT :first + n, :first + n, 'exact', {_FATE},
+    CASE WHEN n % 100 < 80 THEN 1.0 WHEN n % 100 < 95 THEN 0.0 END, NULL,
+    iif(n % 100 < 80, 'as expected', 'expected another'), 'code', 1.0, 1, {_AT}
+FROM numbers WHERE {_DONE}"""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A store with one run in it."""
+
+    store: Path
+    run: int
+    name: str
+    """The run's."""
+    took_s: float
+
+
+def fill(
+    folder: Path,
+    base_url: str,
+    trials: int,
+    *,
+    queued: int = 0,
+    errored: int = 3,
+    in_flight: int = 50,
+) -> Filled:
+    """Make a store whose one run has been settled, but for the last trials of it.
+
+    Of a hundred settled trials 80 pass, 15 fail, 3 are in error and 2 are ungraded.
+
+    Args:
+        folder: Where; the suite and its dataset are written there too.
+        base_url: The server the run asked.
+        trials: How many trials the run has.
+        queued: How many of these wait, the last ones; with any the run is interrupted, not done.
+        errored: How many of a hundred are in error, at most 5; the others of 5 are ungraded.
+        in_flight: How many calls there may be at once.
+    """
+    began = time.monotonic()
+    store = folder / "store.sqlite3"
+    suite = suites.echo(folder, base_url, trials, in_flight)
+    run = create(store, suite, Settings())
+    db = open_writable(store)
+    try:
+        db.execute("PRAGMA synchronous = OFF")
+        columns = Session(suite, Settings()).column_rows()
+        transact(db, lambda tx: runs.add_columns(tx, run, columns))
+        transact(db, partial(_fill, run=run, trials=trials, queued=queued, errored=errored))
+        name = reader.run(db, run).name
+        put_away(db)
+    finally:
+        db.close()
+    return Filled(store, run, name, time.monotonic() - began)
+
+
+def _fill(tx: Tx, run: int, trials: int, queued: int, errored: int) -> None:
+    values = {
+        "run": run,
+        "total": trials,
+        "settled": trials - queued,
+        "errored": errored,
+        "first": _first_free(tx.db),
+        "now": tx.now,
+        "change": tx.change,
+    }
+    for statement in (_CASES, _OUTPUTS, _TRIALS, _ATTEMPTS, _SCORES):
+        tx.db.execute(statement, values)
+    tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'change'", (trials // 4 + 1,))
+    runs.staged(tx, run)
+    runs.move(tx, run, RunState.RUNNING)
+    runs.begin(tx, run)
+    tx.db.execute("UPDATE runs SET active_since = ? WHERE id = ?", (tx.now - trials * 0.001, run))
+    runs.end(tx, run)
+    runs.move(tx, run, RunState.INTERRUPTED if queued else RunState.DONE)
+
+
+def _first_free(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT ifnull(max(id), 0) + 1 FROM trials").fetchone()[0])

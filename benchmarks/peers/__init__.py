@@ -1,0 +1,1 @@
+"""tui-eval beside other tools that do the same work."""

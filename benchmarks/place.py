@@ -1,0 +1,79 @@
+"""A folder with a store in it, a run, an engine that works on it, and the app open on it."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks import processes, suites
+from benchmarks.terminal import Terminal
+from tui_eval.engine.asking import ask
+from tui_eval.engine.launch import create, spawn
+from tui_eval.engine.settings import Settings
+from tui_eval.store import board, reader
+from tui_eval.store.board import Counts
+from tui_eval.store.connection import open_readable
+from tui_eval.store.requests import Verb
+from tui_eval.store.rows import RunRow
+
+
+class Place:
+    """A folder with a store in it, a run, its engine and the app on it."""
+
+    def __init__(self, folder: Path, size: tuple[int, int] = (80, 24)) -> None:
+        self.folder = folder
+        self.store = folder / "store.sqlite3"
+        self.size = size
+        self.run = 0
+        self.engine: subprocess.Popen[bytes] | None = None
+        """The process that works on the run; None: none was started."""
+
+    def start(self, base_url: str, cases: int, in_flight: int) -> str:
+        """Make a run of so many cases and start its engine; give its name."""
+        suite = suites.echo(self.folder, base_url, cases, in_flight)
+        self.run = create(self.store, suite, Settings())
+        name = self.row().name
+        self.engine = spawn(self.store, name)
+        return name
+
+    @contextmanager
+    def app(self, name: str, *, drawn: bool = True) -> Iterator[Terminal]:
+        """Give the app, open on a run."""
+        command = processes.program("watch", name, "--store", str(self.store))
+        around = processes.surroundings(self.folder / "home", processes.OWN)
+        terminal = Terminal(command, around, self.size, drawn=drawn)
+        try:
+            yield terminal
+        finally:
+            terminal.close()
+
+    def row(self) -> RunRow:
+        """Give the run as it stands."""
+        db = open_readable(self.store)
+        try:
+            return reader.run(db, self.run)
+        finally:
+            db.close()
+
+    def wait(self, seconds: float, terminal: Terminal | None = None) -> RunRow:
+        """Wait until nobody works on the run any more."""
+        deadline = time.monotonic() + seconds
+        while not (row := self.row()).state.settled or row.live:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"run {row.name} is {row.state} after {seconds:g} s")
+            terminal.rest(0.2) if terminal is not None else time.sleep(0.2)
+        return row
+
+    def counts(self) -> Counts:
+        """Give how many of the run's trials stand where."""
+        db = open_readable(self.store)
+        try:
+            return board.board(db, self.run)[0]
+        finally:
+            db.close()
+
+    def stop(self) -> None:
+        """Cancel what is left of the run."""
+        ask(self.store, self.run, Verb.CANCEL_RUN)
+        self.wait(60)

@@ -1,0 +1,113 @@
+"""The app in a pseudo-terminal, and what it shows."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import psutil
+import pyte
+from ptyprocess import PtyProcess
+
+_TABLE_CURSOR = "▸"
+
+
+class Terminal:
+    """A program in a terminal of its own.
+
+    Args:
+        arguments: Its command line.
+        environment: All it finds around it.
+        size: Columns and rows.
+        drawn: Whether what it writes is drawn; else it is only counted, which takes no time.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        size: tuple[int, int] = (80, 24),
+        *,
+        drawn: bool = True,
+    ) -> None:
+        columns, rows = size
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self.screen)
+        self._drawn = drawn
+        self.written = 0
+        """Bytes that came so far."""
+        self.began = time.monotonic()
+        self.process = PtyProcess.spawn(
+            list(arguments),
+            dimensions=(rows, columns),
+            env={**environment, "TERM": "xterm-256color"},
+        )
+        self.usage = psutil.Process(self.process.pid)
+
+    def read(self, seconds: float) -> bool:
+        """Take in what arrives within a time; False where nothing does, or it has ended."""
+        ready, _, _ = select.select([self.process.fd], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            came = os.read(self.process.fd, 1 << 16)
+        except OSError:  # the other end has gone
+            time.sleep(seconds)
+            return False
+        self.written += len(came)
+        if self._drawn:
+            self._stream.feed(came)
+        return True
+
+    def until(self, shown: Callable[["Terminal"], object], seconds: float = 60.0) -> float:
+        """Wait until it shows something; give the seconds since it was started.
+
+        Raises:
+            TimeoutError: it does not; with what it shows instead.
+        """
+        deadline = time.monotonic() + seconds
+        while not shown(self):
+            if time.monotonic() > deadline:
+                raise TimeoutError("\n".join(self.screen.display))
+            self.read(0.1)
+        return time.monotonic() - self.began
+
+    def rest(self, seconds: float) -> None:
+        """Read for a while."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            self.read(left)
+
+    def press(self, keys: bytes) -> None:
+        """Press keys."""
+        self.process.write(keys)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is on the screen."""
+        return self.screen.display
+
+    def place(self) -> int | None:
+        """Give the line of the terminal the table's cursor is on."""
+        for number, line in enumerate(self.lines):
+            if _TABLE_CURSOR in line[:3]:
+                return number
+        return None
+
+    def cpu_s(self) -> float:
+        """Give the seconds of CPU the program has taken."""
+        times = self.usage.cpu_times()
+        return times.user + times.system
+
+    def close(self) -> None:
+        """End the program, and the terminal."""
+        if self.process.isalive():
+            self.process.kill(signal.SIGKILL)
+            self.process.wait()
+        self.process.close()
+
+
+def anything(terminal: Terminal) -> bool:
+    """Whether there is any letter on the screen: the first picture has been painted."""
+    return any(line.strip() for line in terminal.lines)

@@ -1,0 +1,127 @@
+"""Each benchmark is run with tiny numbers: that it works, never how long it takes."""
+
+import importlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import benchmarks
+from benchmarks import __main__ as listing
+from benchmarks import engine, memory, profile, resume, screen, start, store, transport
+
+Figures = dict[str, list[dict[str, Any]]]
+Measured = Callable[..., Figures]
+
+pytestmark = pytest.mark.timeout(300)  # processes are started, and the machine may be busy
+
+FOLDER = Path(benchmarks.__file__).parent
+PAGE = FOLDER.parent / "docs" / "benchmarks.md"
+
+
+def column(rows: list[dict[str, Any]], key: str) -> list[Any]:
+    return [row[key] for row in rows]
+
+
+def test_all_that_can_be_run_are_listed() -> None:
+    commands = {
+        file.stem
+        for file in FOLDER.glob("*.py")
+        if "__main__" in file.read_text("utf-8") and file.stem != "__main__"
+    } | {file.parent.name for file in FOLDER.glob("*/__main__.py")}
+    assert commands == set(listing.NAMES)
+
+
+def test_the_list_says_what_each_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    listing.main()
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert len(lines) == len(listing.NAMES)
+    assert all(re.fullmatch(r"  \w+ +\w.*\.", line) for line in lines)
+
+
+@pytest.mark.parametrize("name", listing.NAMES)
+def test_each_has_a_help_and_a_section(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = importlib.import_module(
+        "benchmarks.peers.comparison" if name == "peers" else f"benchmarks.{name}"
+    )
+    with pytest.raises(SystemExit) as ended:
+        found.main(["--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    page = PAGE.read_text("utf-8")
+    assert f"\n## {name}\n" in page
+    assert f"python -m benchmarks.{name}" in page
+    for option in re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE):
+        assert f"`{option}`" in page, option
+
+
+def test_engine(measured: Measured) -> None:
+    found = measured(engine.main, "--cases", "20", "--in-flight", "5", "--rounds", "1")
+    assert column(found["costs"], "what") == ["floor", "run", "second run"]
+    assert found["costs"][0]["cpu_ratio"] == 1.0
+    assert found["disk"][0]["commit_ms"] > 0
+
+
+def test_transport(measured: Measured) -> None:
+    (rows,) = measured(
+        transport.main, "--calls", "20", "--rounds", "1", "--in-flight", "2,5"
+    ).values()
+    assert column(rows, "in_flight") == [2] * 3 + [5] * 3
+    assert all(row["cpu_ms"] > 0 for row in rows)
+
+
+def test_resume(measured: Measured) -> None:
+    tiny = ("--cases", "20", "--done", "120", "--rounds", "1", "--in-flight", "5")
+    found = measured(resume.main, *tiny)
+    assert column(found["again"], "requests") == [20, 0]
+    assert column(found["resume"], "requests") == [10]
+    assert all(row["first_request_s"] > 0 for row in found["resume"])
+
+
+def test_start(measured: Measured) -> None:
+    (rows,) = measured(start.main, "--trials", "300", "--rounds", "1").values()
+    assert rows[0]["start"] == "python -c pass"
+    assert len(rows) == 9
+    paints = [row["median_s"] for row in rows if row["start"].startswith("app")]
+    assert all(first <= whole for first, whole in zip(paints[::2], paints[1::2], strict=True))
+
+
+def test_store(measured: Measured) -> None:
+    (rows,) = measured(store.main, "--trials", "500", "--rounds", "1").values()
+    assert "last page" in column(rows, "question")
+    assert [row["ratio"] for row in rows if row["question"].startswith("floor")] == [1.0]
+
+
+def test_memory(measured: Measured) -> None:
+    found = measured(memory.main, "--sizes", "10", "--in-flight", "5")
+    (peaks,) = found["peaks"]
+    assert peaks["cases"] == 10
+    assert peaks["engine_mb"] > 10
+    assert peaks["app_mb"] > 10
+
+
+def test_what_a_case_adds_to_the_memory() -> None:
+    least = {"cases": 1000, "engine_mb": 70.0, "app_mb": 60.0, "both_mb": 130.0}
+    most = {"cases": 2024, "engine_mb": 71.0, "app_mb": 60.5, "both_mb": 131.5}
+    assert memory.growth(least, most) == {"engine_kb": 1.0, "app_kb": 0.5, "both_kb": 1.5}
+
+
+def test_screen(measured: Measured) -> None:
+    tiny = ("--in-flight", "10", "--seconds", "1", "--cases", "30", "--rounds", "1")
+    found = measured(screen.main, *tiny)
+    assert column(found["keys"], "while") == ["live", "idle"]
+    assert all(row["keys"] >= 10 and row["p50_ms"] <= row["max_ms"] for row in found["keys"])
+    assert found["watching"][0]["app_cpu"] > 0
+    assert column(found["open"], "app") == ["without", "with"]
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_profile(measured: Measured, second: bool) -> None:
+    found = measured(
+        profile.main, "--cases", "60", "--in-flight", "5", *(["--second"] if second else [])
+    )
+    for name in ("threads", "packages", "ours", "functions"):
+        assert 0 < sum(column(found[name], "share")) <= 1.0001, name
+    assert "tui_eval.store" in column(found["packages"], "of")

@@ -1,0 +1,145 @@
+"""What the benchmarks are made of."""
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks import filled, processes
+from benchmarks.processes import TimedOutError
+from benchmarks.profile import Sampler
+from benchmarks.report import Figure, Report, Row
+from benchmarks.server import heard, serving
+from tui_eval.reports.document import document
+from tui_eval.store import board, browse, reader
+from tui_eval.store.browse import View, Which
+from tui_eval.store.connection import open_readable
+
+BURN = "sum(i * i for i in range({}))"
+
+
+def around(folder: Path) -> dict[str, str]:
+    return processes.surroundings(folder)
+
+
+def test_a_table_has_words_to_the_left_and_numbers_to_the_right(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    figures = (Figure("name", ""), Figure("s", "wall s", ".2f"))
+    rows: list[Row] = [
+        {"name": "a", "s": 1.234},
+        {"name": "long", "s": None},
+        {"name": "c", "s": 10},
+    ]
+    with Report("made up", argparse.Namespace(json=False)) as report:
+        report.table("t", "A title", figures, rows)
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("A title")
+    assert lines[at + 1 : at + 5] == [
+        "        wall s",
+        "  a       1.23",
+        "  long",
+        "  c      10.00",
+    ]
+
+
+def test_a_document_has_the_settings_and_all_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    args = argparse.Namespace(json=True, folder=Path("x"), cases=3)
+    with Report("made up", args) as report:
+        report.say("nothing of this")
+        report.table("t", "A title", (Figure("a", "a"),), [{"a": 1, "not shown": 2}])
+    told = json.loads(capsys.readouterr().out)
+    assert told["benchmark"] == "made up"
+    assert told["settings"] == {"folder": "x", "cases": 3}
+    assert told["figures"] == {"t": [{"a": 1, "not shown": 2}]}
+    assert told["conditions"]["cores"] == os.cpu_count()
+
+
+def test_the_cost_of_a_command_counts_what_it_started(tmp_path: Path) -> None:
+    inner = BURN.format(3_000_000)
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    little, much = (
+        processes.run([sys.executable, "-c", code], folder=tmp_path, environment=around(tmp_path))
+        for code in ("pass", outer)
+    )
+    assert much.cpu_s > little.cpu_s
+    assert (little.exit_code, much.exit_code) == (0, 0)
+
+
+def test_a_command_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, subprocess, sys, time; "
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        "pathlib.Path('pid').write_text(str(p.pid)); time.sleep(60)"
+    )
+    with pytest.raises(TimedOutError):
+        processes.run(
+            [sys.executable, "-c", code],
+            folder=tmp_path,
+            environment=around(tmp_path),
+            timeout_s=3.0,
+        )
+    child = int((tmp_path / "pid").read_text())
+    for _ in range(100):
+        if not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie":
+            return
+        time.sleep(0.05)
+    pytest.fail("its child lives")
+
+
+def test_a_measured_program_finds_no_key_and_no_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    found = around(tmp_path)
+    assert "secret" not in found.values()
+    assert found["https_proxy"] == "http://127.0.0.1:9"
+
+
+def test_a_filled_store_is_what_a_run_would_have_left(tmp_path: Path) -> None:
+    made = filled.fill(tmp_path, "http://127.0.0.1:9/v1", 1000, queued=100)
+    db = open_readable(made.store)
+    counts = board.board(db, made.run)[0]
+    assert (counts.total, counts.queued, counts.done, counts.error) == (1000, 100, 873, 27)
+    assert (counts.passed, counts.failed, counts.ungraded) == (720, 135, 18)
+    assert len(browse.places(db, made.run, View(which=Which.FAILED))) == 135
+    assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    trial = reader.trials_from(db, made.run, 10, 1)[0]
+    whole = browse.whole(db, made.run, trial.id)
+    assert whole is not None
+    assert whole.output is not None
+    assert whole.output.text == "question 10"
+    assert [score.verdict for score in whole.scores] == ["pass"]
+    assert document(db, made.run)["state"] == "interrupted"
+    db.close()
+
+
+def test_a_server_says_what_it_has_heard() -> None:
+    with serving() as base_url:
+        assert heard(base_url).requests == 0
+        assert heard(base_url).first_at is None
+
+
+def spin(until: threading.Event) -> None:
+    while not until.is_set():
+        sum(range(2000))
+
+
+def test_cpu_goes_to_the_function_that_used_it() -> None:
+    over = threading.Event()
+    busy = threading.Thread(target=spin, args=(over,), name="busy")
+    with Sampler() as sampler:
+        busy.start()
+        time.sleep(0.5)  # this thread waits: that is no CPU
+        over.set()
+        busy.join()
+    total = sum(sampler.stacks.values())
+    by_function = sampler.by(lambda _, stack: {sampler.named(code) for code in stack})
+    assert by_function[f"{__name__}.spin"] > 0.8 * total
+    assert sampler.by(lambda thread, _: {thread})["busy"] > 0.8 * total

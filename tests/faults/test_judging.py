@@ -1,0 +1,80 @@
+"""kill -9 with judges at work: no grade is lost, none is asked for twice, none is invented."""
+
+import random
+from collections import Counter
+from functools import partial
+
+from tests.engine.harness import Bench, suite
+from tests.faults.guards import failing, guarded
+from tests.faults.processes import assert_whole, resume, until
+from tests.servers.fake_judge import answers, asked, by_number
+from tests.servers.fake_model import FakeModel
+
+KILLS = 3
+N = 60
+AT_ONCE = 2
+BATCH = 5
+
+
+def asked_items(judge: FakeModel) -> Counter[tuple[str, str]]:
+    """Count how often each output was sent to be graded by each rubric."""
+    requests = (asked(call.body) for call in judge.calls)
+    return Counter(
+        (item["rubric"], item["output"])
+        for request in requests
+        if request
+        for item in request["items"]
+    )
+
+
+def found(bench: Bench) -> set[tuple[str, str]]:
+    """Give what judges are known to have said, by rubric and output."""
+    rows = bench.sql(
+        "SELECT f.scorer, o.text FROM findings f JOIN outputs o ON o.id = f.output "
+        "WHERE f.problem IS NULL AND f.superseded = 0"
+    )
+    return {(f"Is it {scorer}?", text) for scorer, text in rows}
+
+
+@guarded("findings that count", slow=True)
+async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
+    bench: Bench, seed: int, guard: str | None
+) -> None:
+    draw = random.Random(seed)
+    async with FakeModel() as target, FakeModel(answers(by_number), latency=0.1) as judge:
+        scorers = [
+            {"kind": "judge", "name": name, "rubric": f"Is it {name}?", "scale": [0, 9]}
+            for name in ("right", "short")
+        ]
+        made = suite(
+            target.base_url,
+            N,
+            scorers=[{**scorer, "judge": ["j"]} for scorer in scorers],
+            judges=[
+                {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
+                | {"concurrency": AT_ONCE, "batch_size": BATCH}
+            ],
+        )
+        run = bench.create(made)
+        with failing(guard):
+            for _ in range(KILLS):
+                goal = judge.requests + draw.randrange(3, 7)
+                command = await resume(bench, run, guard=guard)
+                await until(partial(lambda least: judge.requests >= least, goal))
+                await command.killed()
+                kept = found(bench)
+                await until(lambda: judge.in_flight == 0)
+                before = asked_items(judge)
+                last = await resume(bench, run, guard=guard)
+                await until(partial(lambda least: judge.requests >= least, judge.requests + 1))
+                await last.killed()
+                await until(lambda: judge.in_flight == 0)
+                now = asked_items(judge)
+                assert not {item for item in kept if now[item] > before[item]}, "asked twice"
+            end = await resume(bench, run, "--json", guard=guard)
+            assert await end.ended() == 0
+            assert target.requests == N
+            assert sum(asked_items(judge).values()) <= 2 * N + 2 * KILLS * AT_ONCE * BATCH
+            for trial in bench.trials(run):
+                assert trial.score == int(trial.case_id[-1]) / 9
+            assert_whole(bench, run, scorers=2)

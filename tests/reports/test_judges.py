@@ -1,0 +1,51 @@
+"""What judges did, as JSON and in words."""
+
+from tui_eval.reports.judges import cost, judges, said
+from tui_eval.store.judge_figures import Asked, JudgeFigures
+
+GRADING = Asked(calls=20, items=98, asked_again=2, input_tokens=900, output_tokens=90, cost_usd=0.5)
+ONE = JudgeFigures("polite", "strict", "gpt-5", grading=GRADING, findings=98, ungraded=1, cached=3)
+OTHER = JudgeFigures("right", "strict", "gpt-5", grading=Asked(calls=1, items=2), flaky=1)
+MADE_UP = JudgeFigures("polite", "a", None, simulated=True, grading=Asked(calls=1, items=1))
+
+
+def test_a_judge_is_told_once_with_all_its_scorers() -> None:
+    found = judges([ONE, OTHER, MADE_UP])
+    assert list(found) == ["a", "strict"]
+    assert found["strict"] == {
+        "model": "gpt-5",
+        "simulated": False,
+        "calls": 21,
+        "items": 100,
+        "asked_again": 2,
+        "failed": 0,
+        "tokens": {"input": 900, "output": 90},
+        "cost_usd": 0.5,
+        "scorers": {
+            "polite": {"findings": 98, "ungraded": 1, "cached": 3, "flaky": 0},
+            "right": {"findings": 0, "ungraded": 0, "cached": 0, "flaky": 1},
+        },
+    }
+
+
+def test_money_is_unknown_where_any_is_and_where_nobody_was_asked() -> None:
+    assert cost([ONE, OTHER]) == 0.5
+    assert cost([ONE, JudgeFigures("x", "y", grading=Asked(calls=1, cost_usd=None))]) is None
+    assert cost([]) is None
+    assert cost([JudgeFigures("x", "y", cached=3)]) is None
+
+
+def test_a_line_says_what_each_judge_did() -> None:
+    assert list(said([ONE, OTHER, MADE_UP])) == [
+        "~ judge a (simulated): 1 call for 1 output, $0.00",
+        (
+            "~ judge strict (gpt-5): 21 calls for 100 outputs, 2 asked again, 1 ungraded, 1 flaky, "
+            "3 from the cache, $0.50"
+        ),
+    ]
+
+
+def test_foreign_names_are_made_visible() -> None:
+    hostile = JudgeFigures("s", "\x1b[2J", "m\x1b]0;x\x07", grading=Asked(calls=1, items=1))
+    (line,) = said([hostile])
+    assert "\x1b" not in line

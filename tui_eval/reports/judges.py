@@ -1,0 +1,73 @@
+"""What a run's judges did, as JSON and in words."""
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import groupby
+
+from tui_eval.model.json import JsonObject
+from tui_eval.model.visible import visible_line
+from tui_eval.reports.jsontext import dollars
+from tui_eval.reports.wording import many, money
+from tui_eval.store.judge_figures import Asked, JudgeFigures
+
+
+def judges(of: Sequence[JudgeFigures]) -> JsonObject:
+    """Give the judges by name: what each was asked, what it took, and what came of it."""
+    return {
+        judge: {
+            "model": group[0].model,
+            "simulated": group[0].simulated,
+            "calls": asked.calls,
+            "items": asked.items,
+            "asked_again": asked.asked_again,
+            "failed": asked.failed,
+            "tokens": {"input": asked.input_tokens or None, "output": asked.output_tokens or None},
+            "cost_usd": dollars(asked.cost_usd),
+            "scorers": {
+                one.scorer: {
+                    "findings": one.findings,
+                    "ungraded": one.ungraded,
+                    "cached": one.cached,
+                    "flaky": one.flaky,
+                }
+                for one in group
+            },
+        }
+        for judge, group, asked in _by_judge(of)
+    }
+
+
+def cost(of: Sequence[JudgeFigures]) -> float | None:
+    """Give what the judges cost together in US dollars; None: unknown, or nobody was asked."""
+    asked = reduce(Asked.__add__, (one.asked for one in of), Asked())
+    return asked.cost_usd if asked.calls else None
+
+
+def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
+    """Say of each judge in a line what it did."""
+    for judge, group, asked in _by_judge(of):
+        model = group[0].model
+        named = visible_line(judge, 60)
+        if group[0].simulated:
+            named += " (simulated)"
+        elif model is not None and model != judge:
+            named += f" ({visible_line(model, 60)})"
+        parts = [f"{many(asked.calls, 'call')} for {many(asked.items, 'output')}"]
+        counted = (
+            (asked.asked_again, "asked again"),
+            (asked.failed, "failed"),
+            (sum(one.ungraded for one in group), "ungraded"),
+            (sum(one.flaky for one in group), "flaky"),
+            (sum(one.cached for one in group), "from the cache"),
+        )
+        parts += [f"{n:,} {what}" for n, what in counted if n]
+        if asked.calls:
+            parts.append(money(asked.cost_usd))
+        yield f"~ judge {named}: {', '.join(parts)}"
+
+
+def _by_judge(of: Sequence[JudgeFigures]) -> Iterator[tuple[str, list[JudgeFigures], Asked]]:
+    in_order = sorted(of, key=lambda one: (one.judge, one.scorer))
+    for judge, figures in groupby(in_order, key=lambda one: one.judge):
+        group = list(figures)
+        yield judge, group, reduce(Asked.__add__, (one.asked for one in group), Asked())

@@ -1,0 +1,71 @@
+"""The gate in the head: whether it holds, and what does not."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.feed import Gate
+from tui_eval.ui.widgets.toned import Piece, width_of
+
+if TYPE_CHECKING:
+    from tui_eval.reports.gate import Missed
+
+_UNITS = {"max_p95_latency_s": "s"}
+
+
+def gate_line(gate: Gate, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
+    """Say whether a gate holds, with as much of what does not as there is room for.
+
+    Args:
+        gate: How the run stands to it.
+        columns: How many targets the run has: one alone needs no name.
+        width: Cells there are.
+        glyphs: The shapes.
+    """
+    left = [Piece("  gate ", "dim")]
+    if not gate.missed:
+        if gate.unmeasured:
+            return [*left, Piece(f"{glyphs.waiting} nothing to measure yet", "dim")]
+        words = "holds" if gate.settled else "holds so far"
+        return [*left, Piece(f"{glyphs.passed} {words}", "pass")]
+    words = "does not hold" if gate.settled else "does not hold so far"
+    left.append(Piece(f"{glyphs.failed} {words}  ", "fail"))
+    room = width - sum(width_of(piece.text) for piece in left)
+    shown = _as_many_as_fit([missed_words(one, columns > 1) for one in gate.missed], room, glyphs)
+    return [*left, Piece(shown)]
+
+
+def missed_words(missed: "Missed", named: bool) -> str:
+    """Give a threshold that does not hold in a few words; may hold foreign names.
+
+    Args:
+        missed: The threshold.
+        named: Whether to name the target.
+    """
+    most = missed.threshold.startswith("max_")
+    measure = missed.threshold.removeprefix("max_").removesuffix("_s").replace("_", " ")
+    parts = [missed.column] if named else []
+    if missed.group is not None:
+        parts.append(missed.group)
+    got, limit = _figure(missed.threshold, missed.got), _figure(missed.threshold, missed.limit)
+    return f"{' '.join([*parts, measure])} {got} {'>' if most else '<'} {limit}"
+
+
+def _figure(threshold: str, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    if threshold.endswith("_rate"):
+        return f"{value * 100:.4g}%"
+    if threshold.endswith("_usd"):
+        return f"${value:.4g}"
+    return f"{value:.4g}{_UNITS.get(threshold, '')}"
+
+
+def _as_many_as_fit(parts: Sequence[str], room: int, glyphs: Glyphs) -> str:
+    between = f" {glyphs.dot} "
+    for n in range(len(parts), 0, -1):
+        more = f"{between}+{len(parts) - n} more" if n < len(parts) else ""
+        shown = between.join(parts[:n]) + more
+        if width_of(shown) <= room:
+            return shown
+    return f"{len(parts)} thresholds" if len(parts) > 1 else parts[0]

@@ -1,0 +1,90 @@
+"""The Judge tab: what judges were asked about a trial, and what they said."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from tui_eval.model.json import Json
+from tui_eval.store.browse import WholeTrial
+from tui_eval.store.judge_calls import JudgeCall
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.prose import LONGEST, Para
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.words import money, number, seconds
+
+
+def judge_page(found: WholeTrial, glyphs: Glyphs) -> Iterator[Para]:
+    """Give each judge call about the trial, the newest first: batch, reply, request."""
+    if not found.judging:
+        judged = any(entry.source == "judge" for entry in found.scores)
+        yield Para(
+            "Graded from the cache: the same question had been answered before."
+            if judged
+            else "No judge was asked about this trial.",
+            "dim",
+        )
+    for call in found.judging:
+        yield from _call(call, found.trial.id, glyphs)
+        yield Para("")
+
+
+def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:
+    shape = {"answered": glyphs.passed, "failed": glyphs.error, "sent": glyphs.working}
+    yield Para(
+        f"{call.scorer} by {call.judge}  {', '.join(_facts(call))}",
+        "error" if call.state == "failed" else "accent",
+        label=shape.get(call.state, glyphs.cancelled),
+    )
+    if call.error is not None:
+        yield Para(call.error, "error", indent=2)
+    yield Para(f"batch of {len(call.items)}", "dim", indent=2)
+    for item in call.items:
+        name = item.case_id or "gold"
+        column = f" · {item.column}" if item.column else ""
+        problem = f": {item.problem}" if item.problem else ""
+        here = item.trial == trial
+        tone: Tone = "ungraded" if item.problem else ("strong" if here else "dim")
+        sign = glyphs.cursor if here else " "
+        yield Para(f"{name}{column}{problem}", tone, indent=2, label=f"{sign} {item.position + 1}")
+    if call.reply is not None:
+        yield Para("Reply", "accent", indent=2)
+        yield Para(_laid_out(call.reply), indent=4)
+    messages = call.request.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict):
+            yield Para(f"Request, {message.get('role')}", "accent", indent=2)
+            yield Para(_laid_out(str(message.get("content", ""))), "dim", indent=4)
+
+
+def _facts(call: JudgeCall) -> Iterator[str]:
+    if call.purpose != "grade":
+        yield call.purpose
+    if call.round != "first":
+        yield f"asked again ({call.round})"
+    if call.attempt > 1:
+        yield f"try {call.attempt}"
+    at = datetime.fromtimestamp(call.sent_at, UTC).astimezone()
+    yield f"{call.state} {at:%H:%M:%S}"
+    if call.call_s is not None:
+        yield seconds(call.call_s)
+    if call.input_tokens is not None or call.output_tokens is not None:
+        yield f"{number(call.input_tokens)} tokens in, {number(call.output_tokens)} out"
+    if call.cost_usd is None or call.cost_usd > 0:
+        yield money(call.cost_usd)
+    if call.finish_reason not in (None, "stop"):
+        yield f"finish {call.finish_reason}"
+    if call.model and call.model != call.judge:
+        yield call.model
+
+
+def _laid_out(text: str) -> str:
+    """Lay the JSON of a text out in lines; what is none stays as it came."""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start or len(text) > LONGEST:
+        return text
+    try:
+        found: Json = json.loads(text[start : end + 1])
+    except (ValueError, RecursionError):
+        return text
+    laid = json.dumps(found, ensure_ascii=False, indent=2)
+    return f"{text[:start]}{laid}{text[end + 1 :]}"

@@ -1,0 +1,104 @@
+"""What a run costs: so far, in a minute, in the end; and where it is to stop."""
+
+from dataclasses import dataclass
+
+from tui_eval.ui.run.feed import Snapshot
+from tui_eval.ui.run.pace import Pace
+from tui_eval.ui.words import money
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """A run's money; what is unknown is None, never a nought."""
+
+    usd: float | None
+    """So far."""
+    known_usd: float
+    """Of that, what is known."""
+    cap_usd: float | None
+    """None: no cap."""
+    per_minute: float | None
+    """By the last minute; None: nothing goes on, or it is too early to say."""
+    expected: float | None
+    """When all is done, if the rest costs as much as what was asked so far."""
+    tokens: int
+    """Read and produced."""
+    cap_tokens: int | None
+
+    @property
+    def worth_showing(self) -> bool:
+        """Whether there is anything to say of money."""
+        return self.cap_usd is not None or self.usd is None or self.usd > 0
+
+
+def spending(run: Snapshot, pace: Pace) -> Spending:
+    """Say what a run costs."""
+    total = run.total
+    going_on = run.run.live and total.settled < total.total
+    return Spending(
+        usd=total.cost_usd,
+        known_usd=run.known_usd,
+        cap_usd=run.caps.cost_usd,
+        per_minute=pace.usd_per_minute() if going_on and total.cost_usd is not None else None,
+        expected=expected_usd(run),
+        tokens=total.input_tokens + total.output_tokens,
+        cap_tokens=run.caps.tokens,
+    )
+
+
+def expected_usd(run: Snapshot) -> float | None:
+    """Give what a run will have cost when all is done; None: who knows.
+
+    Each target's open trials are taken to cost what its asked ones did on average.
+    """
+    if not run.run.staged or run.total.cost_usd is None:
+        return None
+    expected = 0.0
+    for counts in run.by_column.values():
+        cost, waiting = counts.cost_usd or 0.0, counts.total - counts.settled
+        asked = counts.settled - counts.cached
+        if waiting and asked <= 0:
+            return None
+        expected += cost + (waiting * cost / asked if waiting else 0.0)
+    return expected
+
+
+def cap(usd: float) -> str:
+    """Give a cap as people write it: `2`, `0.5`."""
+    return f"{usd:.2f}".rstrip("0").rstrip(".") if usd >= 0.01 else f"{usd:g}"
+
+
+def so_far(spent: Spending) -> str:
+    """Give the money of the first line: `$0.83`, `$0.83/2`, `41k/50k tok`; or nothing.
+
+    Where some of it is unknown, `$0.83+?`; where all is, `$?`.
+    """
+    parts = []
+    if spent.worth_showing:
+        known = spent.usd is not None or not spent.known_usd
+        sum_ = money(spent.usd) if known else f"{money(spent.known_usd)}+?"
+        limit = f"/{cap(spent.cap_usd)}" if spent.cap_usd is not None else ""
+        parts.append(f"{sum_}{limit}")
+    if spent.cap_tokens is not None:
+        parts.append(f"{short(spent.tokens)}/{short(spent.cap_tokens)} tok")
+    return "  ".join(parts)
+
+
+def to_come(spent: Spending) -> str:
+    """Give the money of the pace's line: `$0.12/min, ~$1.17 in all`; or nothing."""
+    if not spent.worth_showing or spent.usd is None:
+        return ""
+    parts = []
+    if spent.per_minute:
+        parts.append(f"{money(spent.per_minute)}/min")
+    if spent.expected is not None and spent.expected > spent.usd:
+        parts.append(f"~{money(spent.expected)} in all")
+    return ", ".join(parts)
+
+
+def short(count: int) -> str:
+    """Give a count in few cells: `950`, `12.3k`, `4.1M`."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.1f}{unit}" if count < 100 * size else f"{count // size}{unit}"
+    return str(count)

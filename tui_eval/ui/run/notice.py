@@ -1,0 +1,101 @@
+"""What a person must know of a run beside its figures: that nobody works on it, that it waits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tui_eval.model.states import RunState
+from tui_eval.store.lease import BEAT_S
+from tui_eval.store.rows import RequestRow, RunRow
+from tui_eval.ui.prose import Para
+from tui_eval.ui.run.feed import Snapshot
+from tui_eval.ui.words import clock
+
+STARTING_S = 5.0
+"""Seconds an engine may take to begin before something is said."""
+_SILENT_S = 3 * BEAT_S
+"""Seconds without a heartbeat after which a living engine counts as stuck."""
+AT_CAP = frozenset({"max_cost_usd", "max_tokens", "max_errors"})
+"""Words of `stopped_by` where a run waits for a person to move its cap."""
+
+
+def awaits_cap(run: RunRow) -> bool:
+    """Whether a run has paused at a cap, and a person is to say how it goes on."""
+    return run.state is RunState.PAUSED and not run.live and run.stopped_by in AT_CAP
+
+
+def abandoned(run: RunRow) -> bool:
+    """Whether an engine has gone without a word, with the run on its hands."""
+    if run.live or run.state not in (RunState.RUNNING, RunState.PAUSED):
+        return False
+    return run.state is RunState.RUNNING or run.lease.pid is not None
+
+
+def unstarted(run: RunRow, now: float) -> bool:
+    """Whether no engine has taken a new run for longer than that can take."""
+    return run.state is RunState.PENDING and not run.live and now - run.created_at > STARTING_S
+
+
+def notices(run: Snapshot, now: float) -> Iterator[Para]:
+    """Say what stands in the way of a run, and what to do; nothing while all is well.
+
+    Args:
+        run: As it stands.
+        now: Unix seconds.
+    """
+    row = run.run
+    if row.live:
+        yield from _of_a_live_one(run, now)
+    elif unstarted(row, now):
+        waited = clock(now - row.created_at)
+        yield Para(
+            f"No engine has begun this run for {waited}.{_log(run.log)} u starts one", "error"
+        )
+    elif abandoned(row):
+        yield Para(f"Its engine has gone without a word.{_log(run.log)} u resumes the run", "error")
+    elif awaits_cap(row):
+        yield Para(f"Paused: {row.reason or row.stopped_by}; u asks how to go on", "ungraded")
+    elif row.state is RunState.PAUSED:
+        yield Para(f"Paused: {row.reason or 'no engine works on it'}; u resumes it", "error")
+    elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":
+        yield Para(f"Interrupted: {row.reason or 'nobody knows why'}; u resumes it", "error")
+    elif unheard := _unheard(run, now):
+        waited = clock(now - unheard.asked_at)
+        yield Para(
+            f"{unheard.verb} was asked {waited} ago and no engine has come.{_log(run.log)} "
+            "Ask again to start one",
+            "error",
+        )
+
+
+def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
+    row = run.run
+    silent = 0.0 if row.lease.beat is None else now - row.lease.beat
+    if silent > _SILENT_S:
+        yield Para(
+            f"Its engine lives but has written nothing for {clock(silent)}: the disk may be full, "
+            "or another program holds the store",
+            "error",
+        )
+    for endpoint, since in run.refusing.items():
+        names = [column.name for column in run.columns if column.endpoint == endpoint]
+        yield Para(
+            f"The endpoint of {', '.join(names)} has refused everything for {clock(now - since)}: "
+            "it is paused, one probe at a time",
+            "ungraded",
+        )
+    if row.state is RunState.PAUSED:
+        yield Para("Paused by a person: what is in flight ends; p goes on", "ungraded")
+
+
+def _unheard(run: Snapshot, now: float) -> RequestRow | None:
+    """Give a request that no engine has come to answer."""
+    waiting = (request for request in run.pending if now - request.asked_at > STARTING_S)
+    return next(waiting, None)
+
+
+def _log(file: Path | None) -> str:
+    if file is None:
+        return ""
+    home = Path.home()
+    shown = f"~/{file.relative_to(home)}" if file.is_relative_to(home) else str(file)
+    return f" Its log: {shown}."

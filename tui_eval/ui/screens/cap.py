@@ -1,0 +1,106 @@
+"""A run has paused at its cap: how much more may it take?"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui_eval.resources import styles_dir
+from tui_eval.ui.prose import Para, fold
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.toned import Piece
+
+_WIDTH = 56
+DEAF_S = 0.7
+"""Seconds in which a question that came by itself takes no answer: the key was meant for what
+stood there before, and this one costs money."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the person."""
+
+    title: str
+    told: str
+    """How it stands."""
+    label: str
+    """Before the field."""
+    suggested: str
+    problem: Callable[[str], str | None]
+    """Says what is wrong with what was typed; None: nothing."""
+
+
+class Cap(ModalScreen[str | None]):
+    """Gives the cap that was typed; None: the run stays paused."""
+
+    CSS_PATH = styles_dir() / "cap.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go_on", "Go on", id="cap.yes", tooltip="Go on with this cap"),
+        Binding("escape", "close", "Leave", id="cap.no", tooltip="Leave the run paused"),
+    ]
+
+    def __init__(self, question: Question, *, unasked: bool) -> None:
+        """Prepare the question.
+
+        Args:
+            question: What is asked.
+            unasked: Whether it comes by itself, and not because a person pressed a key for it.
+        """
+        super().__init__()
+        self.question = question
+        self._deaf_until = time.monotonic() + DEAF_S if unasked else 0.0
+        self._problem = Bar(id="problem")
+
+    def compose(self) -> ComposeResult:
+        """Lay the box out."""
+        width = min(_WIDTH, max(self.app.size.width - 8, 20))
+        asked = self.question
+        with Vertical(classes="box"):
+            for text, tone in fold([Para(asked.title, "strong"), Para(asked.told)], width):
+                yield Bar([Piece(text, tone)])
+            yield Bar()
+            with Horizontal(classes="field"):
+                yield Bar([Piece(asked.label)], classes="label")
+                yield Input(asked.suggested, id="cap", compact=True)
+            yield self._problem
+            yield Bar(
+                [
+                    Piece("enter", "accent", "screen.go_on"),
+                    Piece(" go on   ", "plain", "screen.go_on"),
+                    Piece("esc", "accent", "screen.close"),
+                    Piece(" leave it paused", "plain", "screen.close"),
+                ]
+            )
+
+    def on_mount(self) -> None:
+        """Stand in the field."""
+        self.query_one(".label").styles.width = len(self.question.label) + 1
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def _look(self) -> None:
+        problem = self.question.problem(self.query_one(Input).value)
+        self._problem.show([Piece(problem or "", "error")])
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_go_on()
+
+    def action_go_on(self) -> None:
+        """Go on with what was typed, if it makes sense."""
+        if time.monotonic() < self._deaf_until:
+            return
+        typed = self.query_one(Input).value
+        if self.question.problem(typed) is None:
+            self.dismiss(typed)
+
+    def action_close(self) -> None:
+        """Leave the run paused."""
+        self.dismiss(None)

@@ -1,0 +1,74 @@
+"""Keys take turns: one is dealt with wholly before the next one is looked at."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from textual import events
+from textual.message import Message
+
+ROUNDS = 2
+"""How often the way of a key is walked after it: once for the key, once for what it set off."""
+
+
+class Follower(Message):
+    """Follows a key from what has the focus up to the app; as it arrives, so has the key."""
+
+    def __init__(self, round_: int = 1) -> None:
+        super().__init__()
+        self.round = round_
+
+
+class Turns:
+    """Keys that came in one burst, as from a paste or a slow line, waiting for their turns.
+
+    Textual gives every key at once to what has the focus as it comes, and acts on bindings as the
+    key has climbed up to the app: of a burst, keys would go to what had the focus before, and what
+    a field takes for itself would overtake what is bound.
+    """
+
+    def __init__(
+        self,
+        give: Callable[[events.Key], Awaitable[None]],
+        send: Callable[[Follower], bool],
+    ) -> None:
+        """Make an empty queue.
+
+        Args:
+            give: Gives a key to what has the focus.
+            send: Sends a follower to what has the focus; False where it cannot arrive.
+        """
+        self._give = give
+        self._send = send
+        self._waiting: deque[events.Key] = deque()
+        self._following: Follower | None = None
+
+    @property
+    def following(self) -> Follower | None:
+        """What is on its way behind a key; None: no key is being dealt with."""
+        return self._following
+
+    async def take(self, key: events.Key) -> None:
+        """Take a key that was pressed."""
+        self._waiting.append(key)
+        await self._go_on()
+
+    async def arrived(self, follower: Follower) -> None:
+        """Go on, as a follower has come to the app, or is given up."""
+        if follower is not self._following:
+            return  # given up already
+        self._following = None
+        if follower.round < ROUNDS and self._follow(follower.round + 1):
+            return
+        await self._go_on()
+
+    async def _go_on(self) -> None:
+        while self._waiting and self._following is None:
+            key = self._waiting.popleft()
+            await self._give(key)
+            self._follow(1)
+
+    def _follow(self, round_: int) -> bool:
+        self._following = Follower(round_)
+        if not self._send(self._following):
+            self._following = None
+        return self._following is not None
