@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.reports.statistics import Sample, percentile, reduce_passes, wilson
+from tui_eval.reports.statistics import Sample, percentile, reduce_passes
+from tui_eval.scoring.intervals import wilson
 from tui_eval.suites.spec.run import Reduce, parse_reduce
 
 # k, n, low, high as scipy 1.17 computes them (binomtest(k, n).proportion_ci(method="wilson"))

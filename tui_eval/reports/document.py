@@ -8,7 +8,7 @@ from tui_eval.reports import judges
 from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results, results
-from tui_eval.reports.statistics import Interval
+from tui_eval.scoring.intervals import Interval
 
 _ERRORS = 100
 """Distinct errors that are named, the most frequent ones."""

@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from tui_eval.model.json import JsonObject
-from tui_eval.reports.statistics import wilson
+from tui_eval.scoring.intervals import wilson
 from tui_eval.store import browse, reader
 from tui_eval.store.board import Counts, board
 

@@ -8,7 +8,8 @@ from itertools import groupby
 from operator import attrgetter
 
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.reports.statistics import Interval, Sample, reduce_passes
+from tui_eval.reports.statistics import Sample, reduce_passes
+from tui_eval.scoring.intervals import Interval
 from tui_eval.store import figures
 from tui_eval.store.figures import CaseRow, GradeRow
 from tui_eval.suites.spec.run import Reduce, RunSettings

@@ -7,15 +7,12 @@ value (`reduce_passes`), because its repeats are not independent of each other.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb, sqrt
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from tui_eval.scoring.intervals import Z95, Interval, wilson
 
 if TYPE_CHECKING:
     from tui_eval.suites.spec.run import Reduce
-
-Z95 = 1.959963984540054
-"""The standard normal quantile of 0.975."""
-
-Interval: TypeAlias = tuple[float, float]
 
 
 def reduce_passes(passed: int, n: int, how: "Reduce") -> float | None:
@@ -52,25 +49,6 @@ def reduce_passes(passed: int, n: int, how: "Reduce") -> float | None:
             return 1.0 - comb(n - passed, k) / comb(n, k)
         case "pass^":
             return comb(passed, k) / comb(n, k)
-
-
-def wilson(p: float, n: float, z: float = Z95) -> Interval:
-    """Give the score interval of a proportion.
-
-    Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22;
-    without continuity correction.
-
-    Args:
-        p: The proportion seen, 0..1.
-        n: How many independent cases it is over, above 0; a fraction for weighted cases.
-        z: The normal quantile.
-    """
-    centre = p + z * z / (2 * n)
-    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    low, high = (centre - half) / scale, (centre + half) / scale
-    # at the ends the exact bound is 0 or 1, which rounding may miss
-    return (0.0 if p == 0 else max(low, 0.0), 1.0 if p == 1 else min(high, 1.0))
 
 
 @dataclass(slots=True)
