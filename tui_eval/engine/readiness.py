@@ -1,4 +1,4 @@
-"""Whether targets could be asked just now, where a run is to be taken up again.
+"""Whether targets and judges could be asked just now, where a run is to be taken up again.
 
 Looked at before anything moves: a retry without the key it needs would put aside an output and get
 an error for it.
@@ -26,10 +26,15 @@ def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list
     Returns:
         Keys that are not set and models that are not there; empty: nothing, or nobody needs any.
     """
-    if not _asks_targets(db, run_id, verbs):
+    targets, judges = _asks_targets(db, run_id, verbs), _asks_judges(db, run_id, verbs)
+    if not targets and not judges:
         return []
     suite = Suite.model_validate_json(reader.spec(db, run_id))
-    return Session(suite, Settings.from_json(reader.run(db, run_id).settings)).problems()
+    session = Session(suite, Settings.from_json(reader.run(db, run_id).settings))
+    return [
+        *(session.target_problems() if targets else []),
+        *(session.judge_problems() if judges else []),
+    ]
 
 
 def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
@@ -38,3 +43,10 @@ def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -
     counts, _ = board(db, run_id)
     unfinished = not reader.run(db, run_id).staged or counts.queued or counts.running
     return Verb.RESUME in verbs and bool(unfinished or counts.error)
+
+
+def _asks_judges(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
+    if Verb.RESCORE in verbs or _asks_targets(db, run_id, verbs):
+        return True
+    counts, _ = board(db, run_id)
+    return Verb.RESUME in verbs and bool(counts.scoring or counts.ungraded)

@@ -14,8 +14,9 @@ from tui_eval.model.score import Score
 from tui_eval.providers.prices import price_of
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.dataset import cases
+from tui_eval.suites.judging import asked_judges
 from tui_eval.suites.prompts import Renderer
-from tui_eval.suites.spec import ModelTarget, Suite
+from tui_eval.suites.spec import JudgeSpec, ModelJudge, ModelTarget, Suite, TargetSpec
 from tui_eval.targets import Connections, build, build_judges, problems
 
 
@@ -41,11 +42,20 @@ class Session:
 
     def problems(self) -> list[str]:
         """Say what must be put right first: keys not set, models not there, caps without prices."""
-        return [
-            *problems({column.target: self.targets[column.target] for column in self.columns}),
-            *self._unpriced(),
-            *self._unreducible(),
-        ]
+        return [*self.target_problems(), *self.judge_problems(), *self._unreducible()]
+
+    def target_problems(self) -> list[str]:
+        """Say what must be put right before targets can be asked."""
+        asked = {column.target: self.targets[column.target] for column in self.columns}
+        specs = [spec for spec in self.suite.targets if spec.name in asked]
+        return [*problems(asked), *self._unpriced("target", specs)]
+
+    def judge_problems(self) -> list[str]:
+        """Say what must be put right before judges can be asked; those nobody names are not."""
+        names = asked_judges(self.suite)
+        asked = {name: judge for name, judge in self.judges.items() if name in names}
+        specs = [spec for spec in self.suite.judges if spec.name in asked]
+        return [*problems(asked), *self._unpriced("judge", specs)]
 
     def _unreducible(self) -> list[str]:
         epochs = self.settings.epochs or self.suite.run.epochs
@@ -54,17 +64,15 @@ class Session:
             return []
         return [f"reduce = {self.suite.run.reduce!r} needs at least {k} epochs, not {epochs}"]
 
-    def _unpriced(self) -> list[str]:
+    def _unpriced(self, what: str, specs: Sequence[TargetSpec | JudgeSpec]) -> list[str]:
         if self.caps().cost_usd is None:
             return []
-        asked = {column.target for column in self.columns}
         return [
-            f"target {spec.name!r}: max_cost_usd needs a known price, and there is none for model "
-            f"{spec.model!r}: give the target prices = {{ input = …, output = … }} in US dollars "
+            f"{what} {spec.name!r}: max_cost_usd needs a known price, and there is none for model "
+            f"{spec.model!r}: give the {what} prices = {{ input = …, output = … }} in US dollars "
             "for a million tokens, or drop the cap"
-            for spec in self.suite.targets
-            if isinstance(spec, ModelTarget)
-            and spec.name in asked
+            for spec in specs
+            if isinstance(spec, ModelTarget | ModelJudge)
             and spec.prices is None
             and price_of(spec.provider, spec.base_url, spec.model, Usage(0, 0)) is None
         ]

@@ -6,6 +6,8 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.errors import did_you_mean
 from tui_eval.suites.places import tables
+from tui_eval.suites.scorers import JudgeScorer
+from tui_eval.suites.spec import Suite
 from tui_eval.suites.spec.judge import UNNAMED
 from tui_eval.suites.toml_lines import Path
 
@@ -67,3 +69,13 @@ def name_judge(scorer: JsonObject, judges: Sequence[str]) -> None:
     """Put the judge of a scorer that names none, so that it is known wherever it is used."""
     if scorer.get("kind") == JUDGE and scorer.get("judge") is None:
         scorer["judge"] = list[Json](judges_of(scorer, judges))
+
+
+def asked_judges(suite: Suite) -> frozenset[str]:
+    """Give the names of the judges that a loaded suite's scorers ask.
+
+    Where none of them asks any, judges are there for scorers that cases bring along: all of them.
+    """
+    scorers = [scorer for scorer in suite.scorers if isinstance(scorer, JudgeScorer)]
+    named = [name for scorer in scorers for name in scorer.judge or ()]
+    return frozenset(named) if scorers else frozenset(judge.name for judge in suite.judges)

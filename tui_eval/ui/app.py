@@ -23,6 +23,7 @@ from tui_eval.store.requests import Verb
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.crash import write_log
 from tui_eval.ui.desk import Desk
+from tui_eval.ui.farewell import farewell
 from tui_eval.ui.glyphs import ASCII, glyphs_for
 from tui_eval.ui.palette import Actions, Themes
 from tui_eval.ui.remembered import Remembered, state_file
@@ -32,9 +33,12 @@ from tui_eval.ui.screens.leaving import Leaving
 from tui_eval.ui.screens.run import RunScreen
 from tui_eval.ui.screens.runs import RunsScreen
 from tui_eval.ui.screens.suites import SuitesScreen
+from tui_eval.ui.steering import ask_all
 from tui_eval.ui.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.turns import Follower, Turns
 
+_INSTEAD = {"run.copy": "copies", "run.stop-run": "stops the run"}
+"""What somebody may have meant by ctrl+c beside quitting, by the binding's id."""
 _LOST_S = 0.2
 """Seconds after which a follower of a key is given up."""
 _REFUSED = 2
@@ -63,7 +67,15 @@ class TuiEvalApp(App[None]):
         Binding("1", "suites", "Suites", show=False, id="suites", tooltip="The suites there are"),
         Binding("2", "runs", "Runs", show=False, id="runs", tooltip="All runs, live ones on top"),
         Binding("question_mark", "help", "Keys", key_display="?", id="help", tooltip="All keys"),
-        Binding("ctrl+q", "quit", "Quit", show=False, id="quit", tooltip="Leave the app"),
+        Binding("ctrl+q", "quit", "quit", show=False, id="quit", tooltip="Leave the app"),
+        Binding(
+            "ctrl+z",
+            "suspend_process",
+            "suspend",
+            show=False,
+            id="suspend",
+            tooltip="To the shell; fg comes back",
+        ),
     ]
 
     def __init__(
@@ -138,16 +150,34 @@ class TuiEvalApp(App[None]):
         """Leave the app; asks what becomes of live runs."""
         if any(isinstance(screen, Leaving) for screen in self.screen_stack):
             return
-        live = [run for run in await self.bench.desk.read(reader.runs, limit=50) if run.live]
-        if live:
-            choice = await self.push_screen_wait(Leaving(live, self.bench.glyphs))
-            if choice is None:
-                return
-            if choice == "stop":
-                from tui_eval.ui.steering import ask_all
+        desk = self.bench.desk
+        live = [run for run in await desk.read(reader.runs, limit=50) if run.live]
+        if not live:
+            self.exit()
+            return
+        choice = await self.push_screen_wait(Leaving(live, self.bench.glyphs))
+        if choice is None:
+            return
+        if choice == "stop":
+            await ask_all(desk, [run.id for run in live], Verb.STOP)
+        said = farewell(live, desk.path, stopped=choice == "stop")
+        self.exit(message=Text(visible(said)))
 
-                await ask_all(self.bench.desk, [run.id for run in live], Verb.STOP)
-        self.exit()
+    def action_help_quit(self) -> None:
+        """Say what to press instead of ctrl+c."""
+        said = "ctrl+q quits"
+        for active in self.screen.active_bindings.values():
+            if active.binding.id in _INSTEAD and active.enabled:
+                key = self.get_key_display(active.binding)
+                said += f", {key} {_INSTEAD[active.binding.id]}"
+        self.clear_notifications()
+        self.notify(said, markup=False, timeout=4)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide what this terminal cannot do."""
+        if action == "suspend_process" and not (self._driver and self._driver.can_suspend):
+            return False
+        return super().check_action(action, parameters)
 
     # -- going about
 

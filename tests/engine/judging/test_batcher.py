@@ -62,6 +62,18 @@ def test_scorers_do_not_mix() -> None:
         assert len({one.scorer for one in batch.questions}) == 1
 
 
+def test_scorers_take_turns() -> None:
+    waiting = batcher(size=2)
+    for at in range(6):
+        for name in "ab":
+            waiting.add(question(scorer=name), float(at))
+    taken = []
+    while (batch := waiting.take(9.0, more_to_come=True)) is not None:
+        taken.append(batch.questions[0].scorer)
+    assert {*taken[:2]} == {"a", "b"}
+    assert sorted(taken) == [*"aaabbb"]
+
+
 def test_the_token_budget_fills_a_batch_too() -> None:
     waiting = batcher(budget=1000)
     fill(waiting, [question(tokens=240) for _ in range(5)])

@@ -341,6 +341,22 @@ async def test_a_judge_that_asks_for_patience_gets_it(bench: Bench) -> None:
     assert {state for _, _, state in judge_calls(bench)} == {"failed", "answered"}
 
 
+async def test_answers_that_come_together_lose_no_score(bench: Bench) -> None:
+    scorers = [{**RUBRIC, "name": f"s{i}", "rubric": f"Is it {i}?"} for i in range(4)]
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(
+            server.base_url,
+            server.base_url,
+            60,
+            scorers=scorers,
+            judge={"concurrency": 16, "batch_size": 3},
+        )
+        run = await bench.run(made)
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+    per_trial = bench.sql("SELECT count(*) FROM scores WHERE current = 1 GROUP BY trial")
+    assert per_trial == [(4,)] * 60
+
+
 async def test_a_cap_is_not_held_up_by_a_judge_that_asks_to_wait(bench: Bench) -> None:
     async with (
         FakeModel(latency=0.05) as target,

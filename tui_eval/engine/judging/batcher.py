@@ -71,7 +71,8 @@ class Batcher:
             live = self._ready.popleft().live
             if live is not None:
                 return live
-        for kind in list(self._waiting):
+        by_age = sorted(self._waiting, key=lambda kind: next(iter(self._waiting[kind].values())))
+        for kind in by_age:  # the scorer whose output waits longest goes first
             group = self._waiting[kind]
             chosen, full = self._choose(group)
             if chosen and (

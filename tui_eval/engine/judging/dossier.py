@@ -25,8 +25,6 @@ class Dossier:
         """
         self.hand = hand
         self.output = output
-        self.broken = False
-        """Whether a bug has ended it."""
         self._scores = list(scores)
         self._open: dict[str, tuple[Check, list[Question]]] = {}
 

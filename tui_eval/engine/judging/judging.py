@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
@@ -11,7 +12,7 @@ from tui_eval.engine.judging.question import Question
 from tui_eval.engine.marking import Ask
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
-from tui_eval.model.score import Score
+from tui_eval.model.score import Score, Tally
 from tui_eval.scoring.judge.item import split
 from tui_eval.scoring.judge.reading import Finding
 from tui_eval.scoring.judge.request import question_key
@@ -259,7 +260,7 @@ class Judging:
         """Commit a fact, the findings, the scores they make and the trials they settle."""
         live = [question for question in closed if not question.holder.withdrawn]
         touched = dict.fromkeys(q.holder for q in live if isinstance(q.holder, Dossier))
-        news = [(dossier, _closed_checks(dossier)) for dossier in touched]
+        news = [_News.of(dossier) for dossier in touched]
         if fact is None and not live:
             return
 
@@ -269,13 +270,13 @@ class Judging:
             for question in live:
                 if not question.own and not question.holder.withdrawn:
                     judged.add_finding(tx, question.fact())
-            for dossier, scores in news:
-                _write_scores(tx, dossier, scores)
+            for one in news:
+                one.write(tx)
 
         await self._writer.write(unit)
-        for dossier, _ in news:
-            if dossier.whole or dossier.broken:
-                self._let_go(dossier)
+        for one in news:
+            if one.last:
+                self._let_go(one.dossier)
         self._tell_if_idle()
 
     def _let_go(self, dossier: Dossier) -> None:
@@ -297,24 +298,43 @@ class Judging:
             self._on_idle()
 
 
-def _closed_checks(dossier: Dossier) -> list[Score] | Failure:
-    try:
-        return dossier.close_checks()
-    except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-        dossier.broken = True
-        return bug()
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What answers make of a trial, as it stood when they came.
 
+    Others may come before it is written down, so nothing is asked of the dossier then.
+    """
 
-def _write_scores(tx: Tx, dossier: Dossier, scores: list[Score] | Failure) -> None:
-    """Add scores to a trial, and settle it with the last of them."""
-    trial = dossier.hand.work.trial
-    if dossier.withdrawn or not scores:
-        return
-    if isinstance(scores, Failure):
-        record.fail_trial(tx, trial, scores)
-        return
-    if dossier.whole:
-        if record.settle(tx, trial, dossier.tally()):
-            record.add_scores(tx, trial, scores, fresh=False)
-    elif record.await_judge(tx, trial, WAITS):
-        record.add_scores(tx, trial, scores, fresh=False)
+    dossier: Dossier
+    scores: list[Score]
+    end: Tally | Failure | None
+    """How the trial ends with these scores; None: more are to come."""
+
+    @classmethod
+    def of(cls, dossier: Dossier) -> "_News":
+        """Close the checks of a trial that are answered."""
+        try:
+            scores = dossier.close_checks()
+            return cls(dossier, scores, dossier.tally() if dossier.whole else None)
+        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+            return cls(dossier, [], bug())
+
+    @property
+    def last(self) -> bool:
+        """Whether the trial is done with."""
+        return self.end is not None
+
+    def write(self, tx: Tx) -> None:
+        """Add the scores to the trial, and settle it with the last of them."""
+        trial = self.dossier.hand.work.trial
+        if self.dossier.withdrawn:
+            return
+        if isinstance(self.end, Failure):
+            record.fail_trial(tx, trial, self.end)
+            return
+        if self.end is not None:
+            stands = record.settle(tx, trial, self.end)
+        else:
+            stands = bool(self.scores) and record.await_judge(tx, trial, WAITS)
+        if stands:
+            record.add_scores(tx, trial, self.scores, fresh=False)

@@ -80,18 +80,13 @@ class Outlook:
 
 def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings) -> Outlook:
     """Count what a launch would find; reads all of the suite's data."""
+    from tui_eval.engine import launch
     from tui_eval.engine.account import account
     from tui_eval.suites.errors import SuiteError
-    from tui_eval.targets import build, problems
 
     suite = entry.suite
     assert suite is not None, "only a valid suite is launched"
-    chosen = {
-        name: target
-        for name, target in build(suite).items()
-        if not settings.targets or name in settings.targets
-    }
-    missing = problems(chosen)
+    missing = launch.problems(suite, settings)
     if missing:
         return Outlook(None, "; ".join(missing), ())
     try:

@@ -120,9 +120,10 @@ def trust(entry: Entry) -> None:
 
 
 def _unready(suite: "Suite") -> list[str]:
-    from tui_eval.targets import build, problems
+    from tui_eval.engine import launch
+    from tui_eval.engine.settings import Settings
 
-    return problems(build(suite))
+    return launch.problems(suite, Settings())
 
 
 def _count(suite: "Suite") -> int | None:
