@@ -119,6 +119,8 @@ class Desk:
         settings = self._session.use_judges()
         await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
         self._manning.seat(self._crew.judging)
+        await self._crew.judging.prepare()
+        self._crew.open_pools()
 
     async def _pause(self, request: RequestRow) -> None:
         if self.paused:
