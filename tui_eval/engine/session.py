@@ -8,7 +8,7 @@ from tui_eval.engine.plan import Wanted, chosen, wanted
 from tui_eval.engine.purse import Caps
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Score
 from tui_eval.providers.prices import price_of
@@ -137,21 +137,9 @@ class Session:
         )
         return self.settings.as_json()
 
-    def use_scorers(self, specs: list[Json], judges: list[Json] | None) -> str:
-        """Score with other scorers from now on; give the frozen suite that has them, as JSON.
-
-        Args:
-            specs: The scorers, as the frozen suite has them.
-            judges: The judges likewise; None: those there are.
-        """
-        kept = self.suite.model_dump(mode="json")
-        changed = {**kept, "scorers": specs, "judges": kept["judges"] if judges is None else judges}
-        self.suite = Suite.model_validate(changed)
-        return self.suite.model_dump_json()
-
-    def use_judges(self) -> dict[str, object]:
-        """Let judges grade from now on, as the suite has them; give the new settings."""
-        self.settings = replace(self.settings, no_judge=False)
-        self.judges = build_judges(self.suite, self._connections)
-        self._marking = Marking(self.suite, self._renderer)
-        return self.settings.as_json()
+    def score_with(self, suite: Suite, settings: Settings) -> None:
+        """Score with the scorers and judges of another suite from now on."""
+        self.suite = suite
+        self.settings = settings
+        self.judges = build_judges(suite, self._connections)
+        self._marking = Marking(suite, self._renderer)
