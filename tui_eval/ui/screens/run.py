@@ -21,7 +21,7 @@ from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui import steering
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.run import errands, filters
+from tui_eval.ui.run import errands, filters, rescoring
 from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.capping import capped, error_args, error_choices
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
@@ -34,6 +34,7 @@ from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.run.pace import Pace
 from tui_eval.ui.run.requests import messages
+from tui_eval.ui.run.rescoring import Rescoring
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.cap import Cap
@@ -310,9 +311,23 @@ class RunScreen(BaseScreen):
         total = self._total
         self._ask(errands.retry_all(total.error, total.ungraded))
 
-    def action_rescore_all(self) -> None:
-        """Score everything again."""
-        self._ask(errands.rescore_all(self._total.done))
+    @work
+    async def action_rescore_all(self) -> None:
+        """Choose what is scored again, and with what."""
+        if self.snapshot is None:
+            return
+        store = self.bench.desk.path
+        found = await self.bench.desk.ponder(rescoring.scored, store, self.run_id)
+        if found.problem is not None:
+            self.say(f"the suite's file cannot be used: {found.problem}", "warning")
+        marked = await self.listing.chosen(alone=False) if self.listing.marks.count else []
+        lines = rescoring.choices(found, self._total, marked)
+        chosen: Rescoring | None = lines[0].value
+        if len(lines) > 1:
+            menu = Menu("score again", lines, self.bench.glyphs)
+            chosen = await self.app.push_screen_wait(menu)
+        if chosen is not None:
+            self._ask(rescoring.errand(found, chosen))
 
     def action_stop_run(self) -> None:
         """Stop the run."""
