@@ -45,6 +45,8 @@ from tui_eval.ui.words import many, number
 
 _ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel"))
 _TICK_S = 1.0
+_UNSEEN_S = 3.0
+"""Seconds after which the pace is asked of the store: the screen was covered, or suspended."""
 _LOOK_AGAIN_S = 5.0
 """A run whose engine was killed commits nothing: its lease is looked at without being told to."""
 
@@ -68,6 +70,8 @@ class RunScreen(BaseScreen):
         self.listing = Listing(bench.desk, run_id, bench.glyphs)
         self.detail = Detail(bench.glyphs)
         self._pace = Pace()
+        self._pace_seen_at: float | None = None
+        """When it was looked at last, monotonic; None: never, or no engine works on the run."""
         self._detail_wanted = asyncio.Event()
         self._standing: tuple[object, ...] = ()
         self._asked_at_change: int | None = None
@@ -146,14 +150,8 @@ class RunScreen(BaseScreen):
 
     def _take(self, snapshot: Snapshot) -> None:
         """Show what is new; selection, scroll and focus stay where they are."""
-        was_live = self.snapshot is not None and self.snapshot.run.live
         self.snapshot = snapshot
-        if snapshot.run.live:
-            self._pace.see(time.monotonic(), snapshot.total.settled, snapshot.total.cost_usd)
-            if not was_live:
-                self._recall_pace()
-        else:
-            self._pace = Pace()  # what comes next begins anew
+        self._see_pace()
         self.listing.take(snapshot)
         if snapshot.changed or snapshot.overflow:
             self._detail_wanted.set()
@@ -164,14 +162,24 @@ class RunScreen(BaseScreen):
         self._show_what_can_be_done()
         self._ask_at_cap()
 
+    def _see_pace(self) -> None:
+        """Look at how fast the run goes; what nobody looked at is asked of the store."""
+        assert self.snapshot is not None, "there is a run to look at"
+        now, before = time.monotonic(), self._pace_seen_at
+        if not self.snapshot.run.live:
+            self._pace, self._pace_seen_at = Pace(), None  # what comes next begins anew
+            return
+        self._pace.see(now, self.snapshot.total.settled, self.snapshot.total.cost_usd)
+        self._pace_seen_at = now
+        if before is None or now - before > _UNSEEN_S:
+            self._recall_pace()
+
     def _tick(self) -> None:
         """Let the clocks run on."""
         if self.snapshot is None:
             return
         if self.snapshot.run.live:
-            self._pace.see(
-                time.monotonic(), self.snapshot.total.settled, self.snapshot.total.cost_usd
-            )
+            self._see_pace()
             self.listing.tick()
             self.detail.tick()
         if self.snapshot.run.live or not self.snapshot.run.state.settled or self.snapshot.pending:
