@@ -12,6 +12,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Score
 from tui_eval.providers.prices import price_of
+from tui_eval.scoring.check import Check
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.judging import asked_judges
@@ -119,6 +120,10 @@ class Session:
     def problem(self, column: Column, case: Case) -> Failure | None:
         """Say what is wrong with a case's scorers before anything is asked of a target."""
         return self._marking.problem(column, case)
+
+    def checks(self, column: Column, case: Case, output: Output) -> list[Check] | Failure:
+        """Give what an output is scored by; a failure where a scorer cannot be rendered."""
+        return self._marking.checks(column, case, output)
 
     def marks(
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
