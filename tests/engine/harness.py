@@ -104,6 +104,15 @@ class Bench:
         finally:
             db.close()
 
+    def write(self, statement: str, *args: object) -> None:
+        """Change the store behind everybody's back."""
+        db = sqlite3.connect(self.path)
+        try:
+            with db:
+                db.execute(statement, args)
+        finally:
+            db.close()
+
     def sql(self, statement: str, *args: object) -> list[tuple[Any, ...]]:
         db = sqlite3.connect(self.path)
         try:

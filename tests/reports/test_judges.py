@@ -1,6 +1,16 @@
 """What judges did, as JSON and in words."""
 
+from pathlib import Path
+
+from tests.engine.harness import Bench, suite
+from tests.engine.judging.test_judging import judged
+from tests.servers.fake_judge import answers, by_number
+from tests.servers.fake_model import FakeModel, refuse
 from tui_eval.reports.judges import cost, judges, said
+from tui_eval.reports.results import results
+from tui_eval.reports.summary import summary
+from tui_eval.reports.tables import Ink
+from tui_eval.store.connection import open_readable
 from tui_eval.store.judge_figures import Asked, JudgeFigures
 
 GRADING = Asked(calls=20, items=98, asked_again=2, input_tokens=900, output_tokens=90, cost_usd=0.5)
@@ -49,3 +59,32 @@ def test_foreign_names_are_made_visible() -> None:
     hostile = JudgeFigures("s", "\x1b[2J", "m\x1b]0;x\x07", grading=Asked(calls=1, items=1))
     (line,) = said([hostile])
     assert "\x1b" not in line
+
+
+async def test_a_summary_says_why_grades_are_missing_and_how_to_ask_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "store.sqlite3")
+    async with FakeModel() as target, FakeModel(script=lambda call: refuse(500)) as judge:
+        run = await bench.run(judged(target.base_url, judge.base_url, 5, judge={"retries": 0}))
+    db = open_readable(bench.path)
+    try:
+        text = summary(results(db, run), width=100, ink=Ink())
+    finally:
+        db.close()
+    name = bench.row(run).name
+    assert "5 ungraded" in text
+    assert "5 × good: the judge could not be asked" in text
+    assert f"tui-eval rescore {name} --ungraded" in text
+    assert "~ judge j (fake-judge): 1 call for 5 outputs, 1 failed" in text
+
+
+async def test_rates_that_rest_on_a_judge_carry_a_sign(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "store.sqlite3")
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        plain = await bench.run(suite(server.base_url, 10))
+    db = open_readable(bench.path)
+    try:
+        assert "~50.0%" in summary(results(db, run), width=100, ink=Ink())
+        assert "~" not in summary(results(db, plain), width=100, ink=Ink())
+    finally:
+        db.close()

@@ -342,7 +342,7 @@ async def test_a_retry_starts_an_engine_where_there_is_none(store: Path) -> None
         await until_shown(pilot, "○ done", "on its way again: 1 trial")
         await pilot.press("S")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
-        assert "Score 3 trials again?" in text(pilot.app)  # type: ignore[arg-type]
+        assert "Score everything again: 3 trials?" in text(pilot.app)  # type: ignore[arg-type]
         await pilot.press("enter")
         await until(pilot, lambda: sql(store, "SELECT count(*) FROM scores") == [(7,)])
 

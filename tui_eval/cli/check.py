@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tui_eval.engine.account import Account
     from tui_eval.model.json import Json, JsonObject
     from tui_eval.reports.forecast import ColumnForecast
+    from tui_eval.reports.judge_forecast import JudgeForecast
     from tui_eval.suites.check import Survey
     from tui_eval.suites.spec import Suite
 
@@ -23,21 +24,27 @@ if TYPE_CHECKING:
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE…",
                 type=click.Path(path_type=Path))  # fmt: skip
 @set_option
+@click.option("--show-judge", is_flag=True, help="Print the request to judges for a case.")
+@click.option("--case", "case_id", metavar="ID", help="With --show-judge: for this case.")
 @trust_option
 @json_option
 @store_option
 def check(
     suites: tuple[Path, ...],
     sets: tuple[tuple[str, str], ...],
+    show_judge: bool,
+    case_id: str | None,
     trust: bool,
     as_json: bool,
     store: Path | None,
 ) -> int:
     """Validate suites and say what would run; nobody is asked.
 
-    Says cases × targets × epochs, calls, tokens and cost expected, and how much the store already
-    has. A folder stands for the suites in it.
+    Says cases × targets × epochs, calls, tokens and cost expected, what judges would be asked, and
+    how much the store already has. A folder stands for the suites in it.
     """
+    if case_id is not None and not show_judge:
+        raise click.UsageError("--case goes with --show-judge")
     from tui_eval.cli.errors import explain
     from tui_eval.reports import jsontext
     from tui_eval.suites.errors import NeedsTrust, SuiteError
@@ -70,9 +77,22 @@ def check(
         documents.append(found.as_json())
         if not as_json:
             streams.say(found.text())
+        if show_judge:
+            documents[-1]["judge_requests"] = _shown(found.suite, file, case_id, silent=as_json)
     if as_json:
         streams.say(jsontext.dumps(documents, indent=2))
     return code
+
+
+def _shown(suite: "Suite", store: Path, case: str | None, *, silent: bool) -> "list[Json]":
+    """Show the requests to judges for a case; give them for the document."""
+    from tui_eval.cli import judging
+    from tui_eval.model.visible import visible_line
+
+    asked = judging.requests(suite, store, case)
+    for line in [] if silent else (line for one in asked for line in judging.request_lines(one)):
+        streams.say(visible_line(line))
+    return [judging.request_as_json(one) for one in asked]
 
 
 def _suites_of(path: Path) -> list[Path]:
@@ -101,12 +121,15 @@ class _Found:
     account: "Account | None"
     """None: a target that is not ready decides what the store has of it."""
     forecasts: "list[ColumnForecast]"
+    judges: "list[JudgeForecast]"
     problems: list[str]
     """Why it could not be started just now."""
     wishes: list[str]
     """What it wants and is not trusted with."""
 
     def as_json(self) -> "JsonObject":
+        from tui_eval.cli import judging
+
         survey = self.survey
         return {
             "file": str(self.path),
@@ -126,6 +149,7 @@ class _Found:
                 }
                 for one in self.forecasts
             },
+            "judges": judging.as_json(self.judges),
             "troubles": [str(trouble) for trouble in survey.troubles],
             "warnings": list(survey.warnings),
             "not_ready": list(self.problems),
@@ -154,6 +178,7 @@ class _Found:
         return "\n".join(visible_line(line) for line in self._lines())
 
     def _lines(self) -> "Iterator[str]":
+        from tui_eval.cli import judging
         from tui_eval.reports.wording import many
 
         survey = self.survey
@@ -165,6 +190,8 @@ class _Found:
         yield from self._calls()
         for one in self.forecasts:
             yield f"  {one.column}: {_expected(one)}"
+        for line in judging.lines(self.suite, self.judges) if self.account is not None else ():
+            yield f"  {line}"
         for trouble in survey.troubles:
             yield f"  error in some cases: {trouble}"
         for wish in self.wishes:
@@ -216,6 +243,7 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
     from tui_eval.engine.settings import Settings
     from tui_eval.providers.errors import UnavailableError
     from tui_eval.reports.forecast import forecast
+    from tui_eval.reports.judge_forecast import judge_forecast
     from tui_eval.store.connection import open_readable
     from tui_eval.suites.check import survey
     from tui_eval.suites.errors import NeedsTrust
@@ -234,10 +262,11 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
         share = counted.calls / counted.trials if counted.trials else 0.0
         each = counted.cases * counted.epochs
         expected = forecast(db, suite, seen.columns, seen.input_tokens, each, share)
+        judged = judge_forecast(db, suite, Settings()) if suite.judges else []
     except UnavailableError as error:
         # a model's file is part of what its outputs are known by, and it is not there
-        return _Found(path, suite, seen, None, [], not_ready or [str(error)], wishes)
+        return _Found(path, suite, seen, None, [], [], not_ready or [str(error)], wishes)
     finally:
         if db is not None:
             db.close()
-    return _Found(path, suite, seen, counted, expected, not_ready, wishes)
+    return _Found(path, suite, seen, counted, expected, judged, not_ready, wishes)

@@ -1,10 +1,11 @@
 """Where requests are answered while the engine works."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tui_eval.engine import steering
+from tui_eval.engine import edited, steering
 from tui_eval.engine.crew import Crew
 from tui_eval.engine.manning import Manning
 from tui_eval.engine.steering import Answer
@@ -109,18 +110,25 @@ class Desk:
         """Take the scorers and judges of an edited suite, where the request names them.
 
         A run that was started without its judges has them from now on.
+
+        Raises:
+            ValueError: they are none, or nobody has trusted the run with what they want.
         """
-        specs, judges = args.get("scorer_specs"), args.get("judge_specs")
-        if isinstance(specs, list):
-            spec = self._session.use_scorers(specs, judges if isinstance(judges, list) else None)
-            await self._writer.write(partial(runs.set_spec, run=self._run, spec=spec))
-        elif not self._session.settings.no_judge:
+        session = self._session
+        if "scorer_specs" not in args and not session.settings.no_judge:
             return
-        settings = self._session.use_judges()
-        await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))
+        changed = edited.edited(session.suite, args)
+        settings = await asyncio.to_thread(edited.allowed, changed, session.settings, args)
+        session.score_with(changed, settings)
         self._manning.seat(self._crew.judging)
         await self._crew.judging.prepare()
         self._crew.open_pools()
+
+        def keep(tx: Tx) -> None:
+            runs.set_spec(tx, self._run, changed.model_dump_json())
+            runs.set_settings(tx, self._run, settings.as_json())
+
+        await self._writer.write(keep)
 
     async def _pause(self, request: RequestRow) -> None:
         if self.paused:

@@ -73,6 +73,13 @@ class Marking:
         """Say what is wrong with a case's scorers before anything is asked of a target."""
         return self._scorers.problem(self._subject(column, case, None))
 
+    def checks(self, column: Column, case: Case, output: Output) -> list[Check] | Failure:
+        """Give what an output is scored by; a failure where a scorer cannot be rendered."""
+        checks = self._scorers.checks(self._subject(column, case, output))
+        if isinstance(checks, Failure) or not self._no_judge:
+            return checks
+        return [check for check in checks if check.kind != "judge"]
+
     def marks(
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
     ) -> Marks | Failure:
@@ -88,7 +95,7 @@ class Marking:
             One score or question for each applicable scorer without a score; a failure where a
             scorer cannot be rendered for the case.
         """
-        checks = self._scorers.checks(self._subject(column, case, output))
+        checks = self.checks(column, case, output)
         if isinstance(checks, Failure):
             return checks
         have = {score.scorer for score in kept}
@@ -96,7 +103,7 @@ class Marking:
         scores: list[Score] = []
         asks: list[Ask] = []
         for check in checks:
-            if check.name in have or (self._no_judge and check.kind == "judge"):
+            if check.name in have:
                 continue
             found = _decide(check, output) if no_answer is None else no_answer
             if isinstance(found, Item):

@@ -8,10 +8,11 @@ from tui_eval.engine.plan import Wanted, chosen, wanted
 from tui_eval.engine.purse import Caps
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Score
 from tui_eval.providers.prices import price_of
+from tui_eval.scoring.check import Check
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.judging import asked_judges
@@ -120,6 +121,10 @@ class Session:
         """Say what is wrong with a case's scorers before anything is asked of a target."""
         return self._marking.problem(column, case)
 
+    def checks(self, column: Column, case: Case, output: Output) -> list[Check] | Failure:
+        """Give what an output is scored by; a failure where a scorer cannot be rendered."""
+        return self._marking.checks(column, case, output)
+
     def marks(
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
     ) -> Marks | Failure:
@@ -141,21 +146,9 @@ class Session:
         )
         return self.settings.as_json()
 
-    def use_scorers(self, specs: list[Json], judges: list[Json] | None) -> str:
-        """Score with other scorers from now on; give the frozen suite that has them, as JSON.
-
-        Args:
-            specs: The scorers, as the frozen suite has them.
-            judges: The judges likewise; None: those there are.
-        """
-        kept = self.suite.model_dump(mode="json")
-        changed = {**kept, "scorers": specs, "judges": kept["judges"] if judges is None else judges}
-        self.suite = Suite.model_validate(changed)
-        return self.suite.model_dump_json()
-
-    def use_judges(self) -> dict[str, object]:
-        """Let judges grade from now on, as the suite has them; give the new settings."""
-        self.settings = replace(self.settings, no_judge=False)
-        self.judges = build_judges(self.suite, self._connections)
-        self._marking = Marking(self.suite, self._renderer)
-        return self.settings.as_json()
+    def score_with(self, suite: Suite, settings: Settings) -> None:
+        """Score with the scorers and judges of another suite from now on."""
+        self.suite = suite
+        self.settings = settings
+        self.judges = build_judges(suite, self._connections)
+        self._marking = Marking(suite, self._renderer)

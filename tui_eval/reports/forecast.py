@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tui_eval.model.case import Column
 from tui_eval.providers.prices import Prices, is_free, known_prices
 from tui_eval.store import figures
-from tui_eval.suites.spec import ModelTarget, Suite
+from tui_eval.suites.spec import Connected, ModelTarget, Suite
 
 _OUTPUT_LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 
@@ -55,15 +55,16 @@ def forecast(
             found.append(ColumnForecast(column.name, 0, 0, False, 0.0, True))
             continue
         seen = figures.mean_output_tokens(db, suite.name, column.name) if db is not None else None
-        limit = _limit(spec)
+        limit = output_limit(spec)
         each = seen if seen is not None else limit
         produced = None if each is None else round(each * trials * share)
-        cost = _cost(spec, sent, produced)
+        cost = cost_of(spec, sent, produced)
         found.append(ColumnForecast(column.name, sent, produced, seen is None, cost))
     return found
 
 
-def _limit(spec: ModelTarget) -> float | None:
+def output_limit(spec: Connected) -> float | None:
+    """Give the tokens an answer may have by the parameters; None: as many as it takes."""
     for name in _OUTPUT_LIMITS:
         limit = spec.params.get(name)
         if isinstance(limit, int | float):
@@ -71,7 +72,8 @@ def _limit(spec: ModelTarget) -> float | None:
     return None
 
 
-def _cost(spec: ModelTarget, sent: int, produced: int | None) -> float | None:
+def cost_of(spec: Connected, sent: int | None, produced: int | None) -> float | None:
+    """Give the US dollars of so many tokens; None where these or the price are unknown."""
     if spec.prices is not None:
         prices: Prices | None = Prices.flat(
             spec.prices.input, spec.prices.output, spec.prices.cached_input
@@ -80,7 +82,7 @@ def _cost(spec: ModelTarget, sent: int, produced: int | None) -> float | None:
         return 0.0
     else:
         prices = known_prices(spec.provider, spec.base_url, spec.model)
-    if prices is None or produced is None:
+    if prices is None or sent is None or produced is None:
         return None
     # what a single call's length would change is small beside what is guessed here
     return (sent * prices.input.base + produced * prices.output.base) / 1e6

@@ -13,7 +13,7 @@ from tui_eval.reports.rates import Rates, rates
 from tui_eval.reports.statistics import percentile
 from tui_eval.store import figures, reader
 from tui_eval.store.board import Counts, board
-from tui_eval.store.figures import ErrorRow, ScorerRow
+from tui_eval.store.figures import ErrorRow, ScorerRow, UngradedRow
 from tui_eval.store.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.suites.spec import Suite, Thresholds
@@ -80,6 +80,8 @@ class Results:
     counts: Counts
     columns: Sequence[ColumnResults]
     errors: Sequence[ErrorRow]
+    ungraded: Sequence[UngradedRow]
+    """Why grades are missing."""
     judges: Sequence[JudgeFigures]
     """What each judge did for each scorer; empty: none was needed."""
     cached_scores: int
@@ -170,6 +172,7 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
             counts=whole,
             columns=columns,
             errors=figures.errors(db, run_id),
+            ungraded=figures.ungraded(db, run_id),
             judges=judge_figures(db, run_id),
             cached_scores=figures.copied_scores(db, run_id),
             missed=missed,

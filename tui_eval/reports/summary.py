@@ -48,6 +48,7 @@ def summary(of: Results, *, width: int, ink: Ink, groups: bool = False) -> str:
         lines += _scorers(of, width, ink)
         lines += _tags(of, width, ink)
     lines += _errors(of, width, ink)
+    lines += _ungraded(of, width, ink)
     lines += _gate(of, width, ink)
     lines += _next(of, width)
     return "\n".join(lines)
@@ -224,6 +225,20 @@ def _errors(of: Results, width: int, ink: Ink) -> list[str]:
     return lines
 
 
+def _ungraded(of: Results, width: int, ink: Ink) -> list[str]:
+    """Say why grades are missing."""
+    if not of.ungraded:
+        return []
+    lines = ["", ink.bold(f"{of.counts.ungraded:,} ungraded")]
+    for row in of.ungraded[:_ERRORS_SHOWN]:
+        line = f"{row.n:>5,} × {visible_line(row.scorer)}: "
+        line += visible_line(row.reason, _LONGEST_ERROR)
+        lines += folded(line, width, _ERROR_INDENT)
+    if more := of.ungraded[_ERRORS_SHOWN:]:
+        lines.append(f"{sum(row.n for row in more):>5,} × {many(len(more), 'other reason')}")
+    return lines
+
+
 def _whose(of: Results, error: ErrorRow) -> str:
     """Say which targets have an error, where the run has several; and how often, where several."""
     if len(of.columns) < 2:
@@ -260,6 +275,9 @@ def _next(of: Results, width: int) -> list[str]:
         hints.append((f"tui-eval retry {name}", "ask what was cancelled after all"))
     elif any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))
+    if of.finished and any(row.source == "judge" for row in of.ungraded):
+        command = f"tui-eval rescore {name} --ungraded"
+        hints.append((command, "ask judges for what they did not grade"))
     if of.counts.failed and of.finished:
         hints.append((f"tui-eval show {name} --failed", "see what failed and why"))
     if not hints:

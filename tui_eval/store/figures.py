@@ -64,6 +64,17 @@ class ScorerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class UngradedRow:
+    """Why a scorer gave no grade, and for how many trials."""
+
+    scorer: str
+    reason: str
+    source: str
+    """`code` or `judge`."""
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorRow:
     """One distinct error and how many trials ended with it."""
 
@@ -230,6 +241,18 @@ def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
         found.setdefault((kind, unpack_text(message)), {})[col] = n
     rows = [ErrorRow(kind, message, by_column) for (kind, message), by_column in found.items()]
     return sorted(rows, key=lambda row: -row.n)
+
+
+def ungraded(db: sqlite3.Connection, run_id: int) -> list[UngradedRow]:
+    """Give why scores that count are missing, by scorer and reason, the most frequent first."""
+    rows = db.execute(
+        "SELECT s.scorer, s.reason, s.source, count(*) FROM trials t "
+        "JOIN scores s ON s.trial = t.id WHERE t.run = ? AND t.verdict = 'ungraded' "
+        "AND s.current = 1 AND s.verdict = 'ungraded' GROUP BY 1, 2, 3 "
+        "ORDER BY count(*) DESC, min(t.place)",
+        (run_id,),
+    )
+    return [UngradedRow(row[0], unpack_text(row[1]), row[2], row[3]) for row in rows]
 
 
 def copied_scores(db: sqlite3.Connection, run_id: int) -> int:

@@ -101,12 +101,9 @@ def _items(db: sqlite3.Connection, call: int) -> tuple[Mate, ...]:
     return tuple(Mate(row[0], row[1], unpack(row[2]), row[3], unpack(row[4])) for row in rows)
 
 
-def at_work(db: sqlite3.Connection, run: int) -> tuple[int, int]:
-    """Give how many calls to judges are in flight, and how many trials wait for judges."""
-    sent = db.execute(
+def calls_in_flight(db: sqlite3.Connection, run: int) -> int:
+    """Give how many calls to judges are in flight."""
+    (n,) = db.execute(
         "SELECT count(*) FROM judge_calls WHERE run = ? AND state = 'sent'", (run,)
     ).fetchone()
-    waiting = db.execute(
-        "SELECT ifnull(sum(n), 0) FROM tallies WHERE run = ? AND state = 'scoring'", (run,)
-    ).fetchone()
-    return int(sent[0]), int(waiting[0])
+    return int(n)

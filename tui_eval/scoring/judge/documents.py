@@ -16,6 +16,7 @@ so that a mistake costs what it stands in and not what stands beside it:
 - A closing bracket of the wrong kind closes what it would close, if that is open, and what stands
   open within; it is passed over where what comes next shows that it is one too many.
 - What is still open when the text ends is `cut`.
+- What stands more than `DEPTH` deep is passed over, and breaks what it stands in.
 
 Raw control characters in strings are let pass, and so are NaN and Infinity: as numbers that are
 not finite. Numbers are doubles, as everywhere in JSON.
@@ -30,6 +31,10 @@ from typing import Final, Literal, TypeAlias
 Flaw: TypeAlias = Literal["cut", "broken", "doubtful", "twice"]
 """`twice`: a key stands in an object more than once. The others: see above."""
 Flaws: TypeAlias = frozenset[Flaw]
+
+
+DEPTH: Final = 200
+"""How deep objects and arrays are followed into each other."""
 
 
 class Unread(Enum):
@@ -107,6 +112,11 @@ _WORDS: Final[dict[str, bool | float | None]] = {
     "Infinity": float("inf"),
     "-Infinity": float("-inf"),
 }
+_NONE: Final[Flaws] = frozenset()
+_BROKEN: Final[Flaws] = frozenset({"broken"})
+_CUT: Final[Flaws] = frozenset({"cut"})
+_DOUBTFUL: Final[Flaws] = frozenset({"doubtful"})
+_TWICE: Final[Flaws] = frozenset({"twice"})
 _OPENED_BY: Final = {"}": "{", "]": "["}
 
 
@@ -115,28 +125,28 @@ class _Open:
     """An object or array that is not closed yet."""
 
     bracket: str
-    flaws: set[Flaw]
-    within: set[Flaw] = field(default_factory=set)
+    flaws: Flaws
+    within: Flaws = _NONE
     """What is wrong with what it holds."""
     expects: Literal["first", "key", "colon", "value", "comma"] = "first"
     key: str = ""
     """Of an object that expects a colon or a value."""
-    pairs: list[tuple[str, Value]] = field(default_factory=list)
-    items: list[Value] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    """Of an object: one for each value."""
+    values: list[Value] = field(default_factory=list)
 
     def put(self, value: Value) -> None:
         """Take a value where one is expected."""
         if self.bracket == "{":
-            self.pairs.append((self.key, value))
-        else:
-            self.items.append(value)
+            self.keys.append(self.key)
+        self.values.append(value)
         if isinstance(value, Object | Array):
             self.within |= value.within
         self.expects = "comma"
 
     def breaks(self) -> None:
         """Take something that is no JSON; a key that waits for its value gets none."""
-        self.flaws.add("broken")
+        self.flaws |= _BROKEN
         self.drop_key(Unread.BROKEN)
 
     def drop_key(self, why: Unread) -> None:
@@ -147,12 +157,11 @@ class _Open:
     def closed(self) -> Object | Array:
         """Give the object or array as far as it came."""
         if self.bracket == "[":
-            flaws = frozenset(self.flaws)
-            return Array(tuple(self.items), flaws, flaws | self.within)
-        if len({name for name, _ in self.pairs}) < len(self.pairs):
-            self.flaws.add("twice")
-        flaws = frozenset(self.flaws)
-        return Object(tuple(self.pairs), flaws, flaws | self.within)
+            return Array(tuple(self.values), self.flaws, self.flaws | self.within)
+        if len(set(self.keys)) < len(self.keys):
+            self.flaws |= _TWICE
+        pairs = tuple(zip(self.keys, self.values, strict=True))
+        return Object(pairs, self.flaws, self.flaws | self.within)
 
 
 class _Scan:
@@ -166,13 +175,15 @@ class _Scan:
         """How many of each kind are open."""
         self._objects = 0
         """How many objects the document at hand has had so far."""
+        self._beyond = 0
+        """How many brackets are open beyond `DEPTH`."""
 
     def found(self) -> list[Object | Array]:
         at = 0
         while at < len(self._text):
             at = self._token(at) if self._open else self._prose(at)
         while self._open:
-            self._open[-1].flaws.add("cut")
+            self._open[-1].flaws |= _CUT
             self._open[-1].drop_key(Unread.CUT)
             self._pop()
         return self._found
@@ -182,13 +193,16 @@ class _Scan:
         if start is None:
             return len(self._text)
         self._objects = 0
-        self._push(start.group(), set())
+        self._push(start.group(), _NONE)
         return start.end()
 
     def _token(self, at: int) -> int:
         token = _TOKEN.match(self._text, at)
         assert token is not None
-        match token.lastgroup:
+        kind = token.lastgroup
+        if self._beyond and kind != "mark":
+            return token.end()
+        match kind:
             case "mark":
                 return self._mark(token.group(), at)
             case "string":
@@ -205,6 +219,9 @@ class _Scan:
 
     def _mark(self, mark: str, at: int) -> int:
         top = self._open[-1]
+        if self._beyond:
+            self._beyond += (mark in "{[") - (mark in "}]")
+            return at + 1
         if mark in "{[":
             return self._opening(mark, at)
         if mark in "}]":
@@ -237,7 +254,11 @@ class _Scan:
                 self._objects = 0
             else:
                 self._open[-1].breaks()
-        self._push(mark, {"doubtful"} if doubtful else set())
+        if len(self._open) < DEPTH:
+            self._push(mark, _DOUBTFUL if doubtful else _NONE)
+        else:
+            self._noise()
+            self._beyond = 1 if self._open else 0
         return at + 1
 
     def _closing(self, mark: str, at: int) -> None:
@@ -291,7 +312,7 @@ class _Scan:
         if top.bracket == "{":
             top.expects = "comma"
 
-    def _push(self, bracket: str, flaws: set[Flaw]) -> None:
+    def _push(self, bracket: str, flaws: Flaws) -> None:
         self._open.append(_Open(bracket, flaws))
         self._depth[bracket] += 1
         self._objects += bracket == "{"

@@ -368,8 +368,8 @@ def _remarks(sources: Iterable[_Source]) -> dict[str, str]:
     for source in sources:
         for grade in source.grades:
             for id_ in grade.all("id"):
-                if isinstance(id_, str):
-                    remarks.setdefault(id_, _reason(grade))
+                if isinstance(id_, str) and id_ not in remarks:
+                    remarks[id_] = _reason(grade)
     return remarks
 
 

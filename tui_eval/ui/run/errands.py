@@ -86,17 +86,6 @@ def retry_all(errors: int, ungraded: int) -> Errand:
     )
 
 
-def rescore_all(done: int) -> Errand:
-    """Give the errand to score everything again that has an output."""
-    return Errand(
-        Verb.RESCORE,
-        {"which": "all"},
-        f"Score {many(done, 'trial')} again?",
-        "score",
-        "With the run's own scorers; nobody is asked for an output.",
-    )
-
-
 def stop(open_trials: int) -> Errand:
     """Give the errand to stop the run."""
     return Errand(

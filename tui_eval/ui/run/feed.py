@@ -16,6 +16,7 @@ from tui_eval.reports.passing import Passing, passing
 from tui_eval.store import board, browse, figures, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
+from tui_eval.store.judge_calls import calls_in_flight
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.ui.desk import Desk
 
@@ -61,6 +62,8 @@ class Snapshot:
     change: int
     known_usd: float
     """What is known to be spent, where `total.cost_usd` is unknown."""
+    judging: int = 0
+    """Calls to judges in flight."""
     caps: Caps = field(default_factory=Caps)
     """Where the run pauses and asks."""
     log: Path | None = None
@@ -258,6 +261,7 @@ def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[
         overflow=overflow,
         change=change,
         known_usd=board.spent(db, run_id),
+        judging=calls_in_flight(db, run_id),
     )
 
 

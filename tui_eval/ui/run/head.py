@@ -156,7 +156,8 @@ def _pace(
         return _whole_pace(run, figures, glyphs)
     spark = sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels)
     groups = [[Piece(f"{_MARGIN}{per_second(pace.per_second())} "), Piece(spark, "accent")]]
-    slots = sum(limit.concurrency for limit in run.limits.values())
+    endpoints = {column.endpoint for column in run.columns}  # judges have limits of their own
+    slots = sum(limit.concurrency for name, limit in run.limits.items() if name in endpoints)
     if slots:
         # who waits for another attempt is running, and holds no slot
         waiting = figures.backing_off if figures is not None else 0
@@ -172,8 +173,11 @@ def _pace(
         groups.append([Piece(f"{figures.backing_off} backing off", "ungraded")])
     if coming := to_come(spent):
         groups.append([Piece(coming, "dim")])
-    if total.scoring:
-        groups.append([Piece(f"{total.scoring} being scored")])
+    if total.scoring and run.judging:
+        words = f"judge {many(run.judging, 'call')}, {number(total.scoring)} waiting"
+        groups.append([Piece(words)])
+    elif total.scoring:
+        groups.append([Piece(f"{number(total.scoring)} being scored")])
     return _as_fits(groups, width), []
 
 

@@ -21,7 +21,7 @@ from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui import steering
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.run import errands, filters
+from tui_eval.ui.run import errands, filters, rescoring
 from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.capping import capped, error_args, error_choices
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
@@ -34,6 +34,7 @@ from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.run.pace import Pace
 from tui_eval.ui.run.requests import messages
+from tui_eval.ui.run.rescoring import Rescoring
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.cap import Cap
@@ -44,6 +45,8 @@ from tui_eval.ui.words import many, number
 
 _ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel"))
 _TICK_S = 1.0
+_UNSEEN_S = 3.0
+"""Seconds after which the pace is asked of the store: the screen was covered, or suspended."""
 _LOOK_AGAIN_S = 5.0
 """A run whose engine was killed commits nothing: its lease is looked at without being told to."""
 
@@ -67,6 +70,8 @@ class RunScreen(BaseScreen):
         self.listing = Listing(bench.desk, run_id, bench.glyphs)
         self.detail = Detail(bench.glyphs)
         self._pace = Pace()
+        self._pace_seen_at: float | None = None
+        """When it was looked at last, monotonic; None: never, or no engine works on the run."""
         self._detail_wanted = asyncio.Event()
         self._standing: tuple[object, ...] = ()
         self._asked_at_change: int | None = None
@@ -145,14 +150,8 @@ class RunScreen(BaseScreen):
 
     def _take(self, snapshot: Snapshot) -> None:
         """Show what is new; selection, scroll and focus stay where they are."""
-        was_live = self.snapshot is not None and self.snapshot.run.live
         self.snapshot = snapshot
-        if snapshot.run.live:
-            self._pace.see(time.monotonic(), snapshot.total.settled, snapshot.total.cost_usd)
-            if not was_live:
-                self._recall_pace()
-        else:
-            self._pace = Pace()  # what comes next begins anew
+        self._see_pace()
         self.listing.take(snapshot)
         if snapshot.changed or snapshot.overflow:
             self._detail_wanted.set()
@@ -163,14 +162,24 @@ class RunScreen(BaseScreen):
         self._show_what_can_be_done()
         self._ask_at_cap()
 
+    def _see_pace(self) -> None:
+        """Look at how fast the run goes; what nobody looked at is asked of the store."""
+        assert self.snapshot is not None, "there is a run to look at"
+        now, before = time.monotonic(), self._pace_seen_at
+        if not self.snapshot.run.live:
+            self._pace, self._pace_seen_at = Pace(), None  # what comes next begins anew
+            return
+        self._pace.see(now, self.snapshot.total.settled, self.snapshot.total.cost_usd)
+        self._pace_seen_at = now
+        if before is None or now - before > _UNSEEN_S:
+            self._recall_pace()
+
     def _tick(self) -> None:
         """Let the clocks run on."""
         if self.snapshot is None:
             return
         if self.snapshot.run.live:
-            self._pace.see(
-                time.monotonic(), self.snapshot.total.settled, self.snapshot.total.cost_usd
-            )
+            self._see_pace()
             self.listing.tick()
             self.detail.tick()
         if self.snapshot.run.live or not self.snapshot.run.state.settled or self.snapshot.pending:
@@ -310,9 +319,23 @@ class RunScreen(BaseScreen):
         total = self._total
         self._ask(errands.retry_all(total.error, total.ungraded))
 
-    def action_rescore_all(self) -> None:
-        """Score everything again."""
-        self._ask(errands.rescore_all(self._total.done))
+    @work
+    async def action_rescore_all(self) -> None:
+        """Choose what is scored again, and with what."""
+        if self.snapshot is None:
+            return
+        store = self.bench.desk.path
+        found = await self.bench.desk.ponder(rescoring.scored, store, self.run_id)
+        if found.problem is not None:
+            self.say(f"the suite's file cannot be used: {found.problem}", "warning")
+        marked = await self.listing.chosen(alone=False) if self.listing.marks.count else []
+        lines = rescoring.choices(found, self._total, marked)
+        chosen: Rescoring | None = lines[0].value
+        if len(lines) > 1:
+            menu = Menu("score again", lines, self.bench.glyphs)
+            chosen = await self.app.push_screen_wait(menu)
+        if chosen is not None:
+            self._ask(rescoring.errand(found, chosen))
 
     def action_stop_run(self) -> None:
         """Stop the run."""

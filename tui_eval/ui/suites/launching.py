@@ -80,13 +80,14 @@ class Outlook:
 
 def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings) -> Outlook:
     """Count what a launch would find; reads all of the suite's data."""
-    from tui_eval.engine import launch
     from tui_eval.engine.account import account
+    from tui_eval.engine.session import Session
     from tui_eval.suites.errors import SuiteError
 
     suite = entry.suite
     assert suite is not None, "only a valid suite is launched"
-    missing = launch.problems(suite, settings)
+    session = Session(suite, settings)
+    missing = session.problems()
     if missing:
         return Outlook(None, "; ".join(missing), ())
     try:
@@ -95,7 +96,7 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings) -> Outlook
         return Outlook(None, str(error), ())
     if not found.trials:
         return Outlook(None, "no case is like that", ())
-    endpoints = {target.endpoint for target in chosen.values() if target.kind == "model"}
+    endpoints = {row.endpoint for row in session.column_rows() if row.kind == "model"}
     return Outlook(found, None, tuple(_company(db, endpoints)))
 
 

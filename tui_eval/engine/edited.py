@@ -1,0 +1,88 @@
+"""Scoring a run with the scorers and judges of an edited suite; everything else stays frozen."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+from tui_eval.engine.permission import permitted, refusal
+from tui_eval.engine.settings import Settings
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.store import figures, reader
+from tui_eval.store.connection import open_readable
+from tui_eval.store.rows import RunRow
+from tui_eval.suites.check import unknown_names
+from tui_eval.suites.errors import NeedsTrust, SuiteError
+from tui_eval.suites.loading import look
+from tui_eval.suites.spec import Suite
+from tui_eval.suites.trust import wishes
+
+
+def rescoring(store: Path, run: RunRow, file: Path, *, trusted: bool = False) -> JsonObject:
+    """Give what a request to score a run again says of an edited suite.
+
+    Args:
+        store: The store's file.
+        run: The run.
+        file: The edited suite; its targets, prompts and data do not matter.
+        trusted: Whether a person says that its judges may get their keys wherever they are.
+
+    Returns:
+        `scorer_specs` and `judge_specs`, and `permit`, the mark that the run may do what they want.
+
+    Raises:
+        NeedsTrust: it reads files outside its folder, or its judges would get keys elsewhere.
+        SuiteError: it has mistakes, or its scorers need what no case of the run has.
+        StoreError: the store cannot be used.
+    """
+    found = look(file, trusted=trusted)
+    if found.suite is None:
+        raise NeedsTrust(str(file), found.refused)
+    db = open_readable(store)
+    try:
+        frozen = Suite.model_validate_json(reader.spec(db, run.id))
+        _need_columns(db, run, found.suite)
+    finally:
+        db.close()
+    judged = found.suite.model_dump(mode="json")
+    args: JsonObject = {"scorer_specs": judged["scorers"], "judge_specs": judged["judges"]}
+    changed = edited(frozen, args)
+    before = {wish.exactly for wish in wishes(frozen)}
+    new = {wish.exactly for wish in wishes(changed)} - before
+    if refused := [ask for ask in found.refused if ask.wish.exactly in new]:
+        raise NeedsTrust(str(file), refused)
+    if new:
+        args["permit"] = permitted(changed, Settings.from_json(run.settings)).permit
+    return args
+
+
+def _need_columns(db: sqlite3.Connection, run: RunRow, suite: Suite) -> None:
+    mistakes = unknown_names(suite, figures.case_columns(db, run.id))
+    if wrong := [mistake for mistake in mistakes if mistake.field.startswith("scorers[")]:
+        raise SuiteError(wrong)
+
+
+def edited(frozen: Suite, args: JsonObject) -> Suite:
+    """Give a run's frozen suite with the scorers and judges that a request names.
+
+    Raises:
+        ValueError: they are none.
+    """
+    kept: dict[str, Json] = frozen.model_dump(mode="json")
+    for field, named in (("scorers", "scorer_specs"), ("judges", "judge_specs")):
+        if isinstance(args.get(named), list):
+            kept[field] = args[named]
+    return Suite.model_validate(kept)
+
+
+def allowed(changed: Suite, settings: Settings, args: JsonObject) -> Settings:
+    """Give a run's settings as they are with an edited suite.
+
+    Raises:
+        ValueError: its judges want what nobody here has trusted it with.
+    """
+    permit = args.get("permit")
+    marked = replace(settings, no_judge=False, permit=str(permit) if permit else settings.permit)
+    why_not = refusal(changed, marked, staged=True)
+    if why_not is not None:
+        raise ValueError(why_not)
+    return marked
