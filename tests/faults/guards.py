@@ -12,7 +12,7 @@ import pytest
 
 from tui_eval.engine import engine, hand, keys, plan, pool, steering
 from tui_eval.model import visible
-from tui_eval.providers import patience
+from tui_eval.providers import patience, waiting
 from tui_eval.reports import export
 from tui_eval.store import judged, lease, record, runs, schema, writer
 from tui_eval.targets import model
@@ -103,7 +103,7 @@ def _retry_after_ignored(patch: Patch) -> None:
 
 
 def _retry_after_unbounded(patch: Patch) -> None:
-    patch(patience, "LONGEST_WAIT_S", 1e9)
+    patch(waiting, "LONGEST_WAIT_S", 1e9)
 
 
 def _all_is_graded(patch: Patch) -> None:
