@@ -9,6 +9,8 @@ from tests.faults.guards import failing, guarded
 from tests.faults.processes import assert_whole, resume, until
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import FakeModel
+from tui_eval.model.states import RunState
+from tui_eval.store.judge_figures import judge_figures
 
 KILLS = 3
 N = 60
@@ -78,3 +80,49 @@ async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
             for trial in bench.trials(run):
                 assert trial.score == int(trial.case_id[-1]) / 9
             assert_whole(bench, run, scorers=2)
+
+
+async def test_kills_while_gold_and_audit_go_on_ask_only_for_what_was_in_flight(
+    bench: Bench,
+) -> None:
+    draw = random.Random(11)
+    kills = 0
+    async with FakeModel() as target, FakeModel(answers(by_number), latency=0.1) as judge:
+        made = suite(
+            target.base_url,
+            20,
+            scorers=[
+                {"kind": "judge", "name": "right", "rubric": "r", "scale": [0, 9], "judge": ["j"]}
+            ],
+            judges=[
+                {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
+                | {"concurrency": AT_ONCE, "batch_size": BATCH, "audit": 0.1}
+                | {"gold": [{"input": "x", "output": f"g{i}", "grade": 5} for i in range(30)]}
+            ],
+        )
+        run = bench.create(made)
+        while bench.row(run).state is not RunState.DONE and kills < 20:
+            goal = judge.requests + draw.randrange(4, 10)
+            command = await resume(bench, run)
+            await until(partial(_asked_or_over, judge, goal, bench, run))
+            await command.killed()
+            await until(lambda: judge.in_flight == 0)
+            kills += 1
+        assert kills >= 4
+        assert target.requests == 20
+        items = sum(len(request["items"]) for call in judge.calls if (request := asked(call.body)))
+        calls = bench.sql("SELECT items FROM judge_calls WHERE state = 'lost'")
+        assert items <= 30 + 20 + 2 * 20 + sum(row[0] for row in calls)
+    (figures,) = bench._read(judge_figures, run)
+    assert figures.audit is not None
+    assert figures.gold is not None
+    assert (figures.audit.n, figures.gold.n) == (20, 30)
+    doubled = bench.sql(
+        "SELECT score_key FROM findings WHERE problem IS NULL AND superseded = 0 "
+        "GROUP BY score_key, purpose HAVING count(*) > 1"
+    )
+    assert len(doubled) == 0
+
+
+def _asked_or_over(judge: FakeModel, goal: int, bench: Bench, run: int) -> bool:
+    return judge.requests >= goal or bench.row(run).state is RunState.DONE
