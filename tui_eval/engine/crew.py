@@ -26,6 +26,7 @@ class Crew:
         self.pools = pools
         self.judging = judging
         self._hands = hands
+        self._dispatching = False
 
     @property
     def idle(self) -> bool:
@@ -51,9 +52,14 @@ class Crew:
 
     def set_open(self, dispatching: bool) -> None:
         """Begin new calls, or begin none until told otherwise; those in flight go on."""
-        for pool in self.pools.values():
-            pool.set_open(dispatching)
+        self._dispatching = dispatching
+        self.open_pools()
         self.judging.set_open(dispatching)
+
+    def open_pools(self) -> None:
+        """Let targets be asked, unless nothing is to begin or gold is to be graded first."""
+        for pool in self.pools.values():
+            pool.set_open(self._dispatching and not self.judging.gold_first)
 
     def look_again(self) -> None:
         """Look for open trials from the beginning: a request has opened some."""

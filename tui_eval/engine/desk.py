@@ -121,6 +121,8 @@ class Desk:
         settings = await asyncio.to_thread(edited.allowed, changed, session.settings, args)
         session.score_with(changed, settings)
         self._manning.seat(self._crew.judging)
+        await self._crew.judging.prepare()
+        self._crew.open_pools()
 
         def keep(tx: Tx) -> None:
             runs.set_spec(tx, self._run, changed.model_dump_json())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tui_eval.engine.crew import Crew
 from tui_eval.engine.desk import Desk
+from tui_eval.engine.judging.bench import Fact
 from tui_eval.engine.manning import Manning
 from tui_eval.engine.permission import refusal
 from tui_eval.engine.plan import latest
@@ -73,6 +74,8 @@ class Engine:
         self._leave_as: RunState | None = None
         """The state to leave behind once what is in flight has ended; None: work."""
         self._halted: Failure | None = None
+        self._with_halt: Fact | None = None
+        """What is written down as the run pauses."""
         self._at_cap = False
         self._aborted = False
         self._turn = asyncio.Event()
@@ -221,12 +224,21 @@ class Engine:
         async with AsyncExitStack() as opened:
             purse = Purse(self._halt_at_cap)
             manning = Manning(
-                session, self._run, reading, writer, opened, purse, self._halt, self._wake
+                session,
+                self._run,
+                reading,
+                writer,
+                opened,
+                purse,
+                self._halt,
+                self._halt_with,
+                self._wake,
             )
             crew = self._crew = manning.crew()
             desk = Desk(manning, crew, self._stop, lambda: self._stopping)
             await desk.answer_pending()  # a retry may be why this engine was started
-            if await writer.write(self._finish):
+            await crew.judging.prepare()
+            if await writer.write(partial(self._finish, owes=crew.judging.owes)):
                 return
             purse.open(
                 session.caps(),
@@ -264,7 +276,8 @@ class Engine:
                 await writer.write(partial(self._give_back, trials=crew.give_up()))
                 return
             if self._halted is not None and not crew.busy:
-                if self._at_cap and await writer.write(self._finish):
+                finish = partial(self._finish, owes=crew.judging.owes)
+                if self._at_cap and await writer.write(finish):
                     return  # it was reached by the last trial of all
                 await writer.write(partial(self._give_back, trials=crew.give_up()))
                 return
@@ -287,8 +300,15 @@ class Engine:
                 crew.drop_calls()
             await asyncio.sleep(_LOOK_S)
 
-    def _finish(self, tx: Tx) -> bool:
-        """Let go if no trial is open and nothing is asked; the look and the act are one."""
+    def _finish(self, tx: Tx, *, owes: bool = False) -> bool:
+        """Let go if no trial is open and nothing is asked; the look and the act are one.
+
+        Args:
+            tx: The transaction.
+            owes: Whether an audit is not complete: a run that goes on waits for it.
+        """
+        if owes and reader.run(tx.db, self._run).state is not RunState.CANCELLED:
+            return False
         if open_count(tx.db, self._run) or reader.requests(tx.db, self._run):
             return False
         if reader.run(tx.db, self._run).state is not RunState.CANCELLED:
@@ -302,6 +322,8 @@ class Engine:
         for request in reader.requests(tx.db, self._run):
             requests.answer(tx, request.id, Outcome.CLOSED, "the run has just stopped; ask again")
         if self._halted is not None and self._leave_as is None:
+            if self._with_halt is not None:
+                self._with_halt(tx)
             self._let_go(tx, RunState.PAUSED, self._halted.message, self._halted.kind)
         else:
             self._let_go(tx, self._leave_as or RunState.INTERRUPTED, "stopped", "person")
@@ -345,6 +367,12 @@ class Engine:
         if self._crew is not None:
             self._crew.set_open(False)
         self._wake()
+
+    def _halt_with(self, failure: Failure, fact: Fact) -> None:
+        """Stop because a judge is not to be trusted; what it was measured at is written then."""
+        if self._halted is None:
+            self._with_halt = fact
+        self._halt(failure)
 
     def _halt_at_cap(self, failure: Failure) -> None:
         """Stop because a cap is reached; where nothing is left to do, that stops nothing."""

@@ -9,9 +9,12 @@ from tui_eval.engine.doors import Doors
 from tui_eval.engine.feed import Feed
 from tui_eval.engine.hand import Hand
 from tui_eval.engine.journey import Journey
-from tui_eval.engine.judging.bench import Bench
+from tui_eval.engine.judging.audit import Auditing
+from tui_eval.engine.judging.bench import Bench, Fact
+from tui_eval.engine.judging.gold import GoldRound
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limiter import LimitChange, Limiter
+from tui_eval.engine.marking import Marks
 from tui_eval.engine.pool import Pool
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.session import Session
@@ -20,6 +23,7 @@ from tui_eval.model.output import Failure
 from tui_eval.providers.patience import Patience
 from tui_eval.store import runs
 from tui_eval.store.connection import Connection
+from tui_eval.store.trust import Judged
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 from tui_eval.suites.spec import ModelTarget
@@ -40,6 +44,8 @@ class Manning:
     purse: Purse
     on_fatal: Callable[[Failure], None]
     """Told of a failure that every trial of an endpoint would meet."""
+    on_low: Callable[[Failure, Fact], None]
+    """Told that a judge agrees too little with gold, and what to write down as the run pauses."""
     on_idle: Callable[[], None]
     """Told when a pool or the judges have nothing left to do."""
 
@@ -53,6 +59,9 @@ class Manning:
             for pool in pools.values():
                 pool.look_again()
 
+        def open_pools() -> None:
+            crew.open_pools()
+
         judging = Judging(
             self.reading,
             self.writer,
@@ -61,6 +70,7 @@ class Manning:
             pools_idle=lambda: all(pool.idle for pool in pools.values()),
             on_idle=self.on_idle,
             on_room=look_again,
+            on_gold=open_pools,
         )
         self.seat(judging)
 
@@ -80,17 +90,41 @@ class Manning:
                 judging,
                 pool_idle,
             )
-        return Crew(pools, judging, hands)
+        crew = Crew(pools, judging, hands)
+        return crew
 
     def seat(self, judging: Judging) -> None:
         """Give the judging its judges; those it has make room once they have no work left."""
         judges = self.session.judges
         doors = Doors(judges)
         self.opened.push_async_callback(doors.close)
-        judging.seat(
-            {name: self._bench(name, doors, judging) for name in judges},
-            {name: judge.identity() for name, judge in judges.items()},
+        benches = {name: self._bench(name, doors, judging) for name in judges}
+        identities = {name: judge.identity() for name, judge in judges.items()}
+        suite = self.session.suite
+        gold = GoldRound(
+            self.run,
+            self.session.gold(),
+            benches,
+            identities,
+            self.reading,
+            self.writer,
+            reuse=suite.run.cache and not self.session.settings.fresh,
+            on_low=self.on_low,
         )
+        auditing = Auditing(
+            self.run,
+            suite,
+            self._marks,
+            benches,
+            identities,
+            self.reading,
+            self.writer,
+            self.on_idle,
+        )
+        judging.seat(benches, identities, gold, auditing)
+
+    def _marks(self, of: Judged) -> Marks | Failure:
+        return self.session.marks(self.session.columns[of.col], of.case, of.output, kept=())
 
     def _bench(self, name: str, doors: Doors, judging: Judging) -> Bench:
         judge = self.session.judges[name]

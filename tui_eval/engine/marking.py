@@ -12,6 +12,7 @@ from tui_eval.scoring.grading import grade
 from tui_eval.scoring.judge.item import Item, item
 from tui_eval.scoring.scorers import Scorers
 from tui_eval.scoring.standing import override
+from tui_eval.suites.gold import Gold, gold
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import Suite
 
@@ -22,6 +23,25 @@ class Ask:
 
     check: Check
     item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAsk:
+    """What one judge is asked about an output that a person has graded."""
+
+    judge: str
+    gold: Gold
+    output: Output
+    asked: "GoldCheck | Failure"
+    """A failure where the scorer cannot be rendered for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCheck:
+    """A check with what is asked, or with the grade where a rule decides."""
+
+    check: Check
+    item: Item | Grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +111,19 @@ class Marking:
             else:
                 scores.append(Score(check.name, found, check.weight, check.required))
         return Marks(tuple(scores), tuple(asks))
+
+    def gold(self, judge: str) -> list[GoldAsk]:
+        """Give what a judge is asked about its gold, in the order of the rows."""
+        return [self._gold_ask(judge, row) for row in gold(self._suite, judge)]
+
+    def _gold_ask(self, judge: str, row: Gold) -> GoldAsk:
+        output = Output(row.output, finish_reason="stop")
+        prompt = row.input if isinstance(row.input, str) else None
+        subject = Subject(row.case, prompt, (), output)
+        check = self._scorers.check(row.scorer, subject, row.input)
+        if isinstance(check, Failure):
+            return GoldAsk(judge, row, output, check)
+        return GoldAsk(judge, row, output, GoldCheck(check, item(check, output)))
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         messages = self._renderer.messages(column, case)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tui_eval.engine.marking import Marking, Marks
+from tui_eval.engine.marking import GoldAsk, Marking, Marks
 from tui_eval.engine.plan import Wanted, chosen, wanted
 from tui_eval.engine.purse import Caps
 from tui_eval.engine.settings import Settings
@@ -130,6 +130,10 @@ class Session:
     ) -> Marks | Failure:
         """Give the scores that are still missing, and what judges are to say (see `Marking`)."""
         return self._marking.marks(column, case, output, kept)
+
+    def gold(self) -> list[GoldAsk]:
+        """Give what judges are asked about the outputs that a person has graded."""
+        return [ask for judge in self.judges for ask in self._marking.gold(judge)]
 
     def raise_caps(self, args: JsonObject) -> dict[str, object]:
         """Take the caps a person names (`max_cost_usd`, …); give the new settings."""

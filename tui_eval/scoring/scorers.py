@@ -56,6 +56,20 @@ class Scorers:
                 return _failure(scorer.name, error)
         return checks
 
+    def check(self, scorer: str, subject: Subject, asked: Json) -> Check | Failure:
+        """Make the check of one of the suite's scorers, whether it would apply or not.
+
+        Args:
+            scorer: The scorer's name; a `KeyError` where there is none.
+            subject: What its templates see.
+            asked: What was asked.
+        """
+        made = {one.name: one for one in self._scorers}[scorer]
+        try:
+            return made.check(subject.names(), asked)
+        except (TemplateError, SettingError) as error:
+            return _failure(scorer, error)
+
     def problem(self, subject: Subject) -> Failure | None:
         """Say what is wrong for a case before it has an output; None: nothing that can be known.
 

@@ -5,9 +5,12 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Output
 from tui_eval.model.trust import Audit, GoldAgreement
-from tui_eval.store.text import dump
+from tui_eval.store import reader
+from tui_eval.store.text import dump, unpack_text
 from tui_eval.store.tx import Tx
 
 AUDIT = "audit"
@@ -23,6 +26,16 @@ class Batched:
     made: JsonObject
     position: int
     """Its place in the batch, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A trial whose output was judged."""
+
+    trial: int
+    col: int
+    case: Case
+    output: Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,21 @@ def batched(db: sqlite3.Connection, run: int, scorer: str, judge: str) -> list[B
         (run, scorer, judge),
     )
     return [Batched(trial, key, json.loads(made), place) for trial, key, made, place in rows]
+
+
+def subjects(db: sqlite3.Connection, trials: Sequence[int]) -> list[Judged]:
+    """Give trials with their cases and outputs; those without an output are left out."""
+    rows = db.execute(
+        "SELECT t.id, t.col, t.output, t.seq, c.id, c.data FROM trials t "
+        "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+        "WHERE t.id IN (SELECT value FROM json_each(?)) AND t.output IS NOT NULL",
+        (dump(list(trials)),),
+    ).fetchall()
+    return [
+        Judged(trial, col, Case.from_json(seq, unpack_text(name), json.loads(data)), output)
+        for trial, col, made, seq, name, data in rows
+        if (output := reader.output(db, made)) is not None
+    ]
 
 
 def audited(

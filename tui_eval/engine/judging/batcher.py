@@ -36,6 +36,8 @@ class Batcher:
         self._rng = rng
         self._ready: deque[Batch] = deque()
         self._waiting: dict[tuple[str, str], dict[Question, float]] = {}
+        self._alone: set[str] = set()
+        """Scorers whose questions go alone."""
 
     def __len__(self) -> int:
         """Questions that wait."""
@@ -50,11 +52,21 @@ class Batcher:
             now: Monotonic seconds.
         """
         too_large = question.item.tokens > self._token_budget * _LARGE
-        if question.alone or too_large or self._size == 1:
+        alone = question.alone or question.scorer in self._alone
+        if alone or too_large or self._size == 1:
             self._ready.append(Batch((question,)))
         else:
             group = self._waiting.setdefault((question.scorer, question.purpose), {})
             group[question] = now
+
+    def grade_alone(self, scorer: str) -> bool:
+        """Let every question of a scorer go alone from now on; False where they do already."""
+        if scorer in self._alone:
+            return False
+        self._alone.add(scorer)
+        for kind in [kind for kind in self._waiting if kind[0] == scorer]:
+            self._ready.extend(Batch((question,)) for question in self._waiting.pop(kind))
+        return True
 
     def ask_again(self, batches: list[Batch]) -> None:
         """Put what repair asks before everything else."""

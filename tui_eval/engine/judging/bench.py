@@ -147,6 +147,12 @@ class Bench:
         self._batcher.add(question, time.monotonic())
         self._tell()
 
+    def grade_alone(self, scorer: str) -> bool:
+        """Grade a scorer's outputs one at a time from now on; False where it does already."""
+        changed = self._batcher.grade_alone(scorer)
+        self._tell()
+        return changed
+
     async def run(self) -> None:
         """Work until `end`."""
         async with asyncio.TaskGroup() as self._group:

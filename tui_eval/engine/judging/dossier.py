@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.engine.hand import Hand
+from tui_eval.engine.judging.asking import said
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.marking import Ask
 from tui_eval.model.output import Output
 from tui_eval.model.score import Score, Tally, tally
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.reading import Part
-from tui_eval.scoring.judge.verdict import Said, grade
+from tui_eval.scoring.judge.verdict import grade
 
 
 class Dossier:
@@ -69,26 +69,9 @@ def _score(check: Check, questions: list[Question]) -> Score:
     """Put the answers of all judges and repeats together."""
     return Score(
         check.name,
-        grade(check, _said(questions)),
+        grade(check, said(questions)),
         check.weight,
         check.required,
         "judge",
         cached=all(question.origin is not None for question in questions),
     )
-
-
-def _said(questions: list[Question]) -> list[Said]:
-    """Merge the questions of one judge and repeat: with `per_requirement` there are several."""
-    merged: dict[tuple[str, int], list[Question]] = {}
-    for question in questions:
-        merged.setdefault((question.judge, question.repeat), []).append(question)
-    said = []
-    for (judge, repeat), group in merged.items():
-        parts: dict[int, Part] = {}
-        for question in group:
-            parts |= question.parts
-        problems = dict.fromkeys(q.problem for q in group if q.problem is not None)
-        first = group[0].finding
-        finding = type(first)(dict(sorted(parts.items())), first.reason) if parts else None
-        said.append(Said(judge, repeat, finding, "; ".join(problems) or None))
-    return said

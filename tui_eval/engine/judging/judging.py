@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
+from tui_eval.engine.judging.asking import questions
+from tui_eval.engine.judging.audit import Auditing
 from tui_eval.engine.judging.bench import Bench, Fact
 from tui_eval.engine.judging.dossier import Dossier
+from tui_eval.engine.judging.gold import GoldRound
 from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.waiter import Waiter
 from tui_eval.engine.marking import Ask
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, Tally
-from tui_eval.scoring.judge.item import split
 from tui_eval.scoring.judge.reading import Finding
-from tui_eval.scoring.judge.request import question_key
 from tui_eval.store import judged, record
 from tui_eval.store.connection import Connection
 from tui_eval.store.tx import Tx
@@ -46,6 +48,7 @@ class Judging:
         pools_idle: Callable[[], bool],
         on_idle: Callable[[], None],
         on_room: Callable[[], None],
+        on_gold: Callable[[], None],
     ) -> None:
         """Open the hearing.
 
@@ -57,6 +60,7 @@ class Judging:
             pools_idle: Says whether no pool has anything left to do.
             on_idle: Told when nothing is left to do.
             on_room: Told when there is room again for trials that were left in the store.
+            on_gold: Told when gold is graded, and targets may be asked.
         """
         self.benches: dict[str, Bench] = {}
         """The judges by name."""
@@ -72,6 +76,9 @@ class Judging:
         self._pools_idle = pools_idle
         self._on_idle = on_idle
         self._on_room = on_room
+        self._on_gold = on_gold
+        self._gold: GoldRound | None = None
+        self._auditing: Auditing | None = None
         self._dossiers: dict[int, Dossier] = {}
         self._arrived: list[Dossier] = []
         self._looking = False
@@ -80,24 +87,71 @@ class Judging:
         self._news = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
 
-    def seat(self, benches: Mapping[str, Bench], identities: Mapping[str, JsonObject]) -> None:
+    def seat(
+        self,
+        benches: Mapping[str, Bench],
+        identities: Mapping[str, JsonObject],
+        gold: GoldRound,
+        auditing: Auditing,
+    ) -> None:
         """Give the judges; those that sat before finish what they have.
 
         Args:
             benches: The judges by name.
             identities: What each judge is, as far as it changes grades.
+            gold: What is graded first.
+            auditing: What their batches are measured by.
         """
+        self._end_measuring()
         self._leaving += self.benches.values()
         self.benches = dict(benches)
         self._identities = dict(identities)
+        self._gold = gold
+        self._auditing = auditing
         for bench in benches.values():
             bench.set_open(self._open)
             if self._group is not None:
                 self._group.create_task(bench.run())
 
+    async def prepare(self) -> None:
+        """See what was measured of the judges before; to be done before anything is asked."""
+        if self._gold is not None and self._auditing is not None:
+            await self._gold.prepare()
+            await self._auditing.prepare()
+            if self._group is not None:
+                self._measure(self._group, self._gold, self._auditing)
+
+    def _measure(self, group: asyncio.TaskGroup, gold: GoldRound, auditing: Auditing) -> None:
+        if not gold.over:
+            group.create_task(self._grade_gold(gold))
+        group.create_task(auditing.run())
+
+    async def _grade_gold(self, gold: GoldRound) -> None:
+        await gold.run()
+        if gold.over and not gold.withdrawn:
+            self._on_gold()
+
+    def _end_measuring(self) -> None:
+        if self._gold is not None:
+            self._gold.end()
+        if self._auditing is not None:
+            self._auditing.end()
+
+    @property
+    def gold_first(self) -> bool:
+        """Whether gold is to be graded before any target is asked."""
+        return self._gold is not None and not self._gold.over
+
+    @property
+    def owes(self) -> bool:
+        """Whether an audit is not complete."""
+        return self._auditing is not None and not self._auditing.idle
+
     @property
     def more_to_come(self) -> bool:
         """Whether further questions may come."""
+        if self.gold_first:
+            return False  # all of it is asked at once
         return bool(self._arrived or self._looking) or not self._pools_idle()
 
     @property
@@ -108,7 +162,7 @@ class Judging:
     @property
     def idle(self) -> bool:
         """Whether no trial waits and nothing is under way."""
-        return not self._dossiers and not self.busy
+        return not self._dossiers and not self.busy and not self.owes and not self.gold_first
 
     @property
     def busy(self) -> int:
@@ -144,6 +198,8 @@ class Judging:
         async with asyncio.TaskGroup() as self._group:
             for bench in self._all:
                 self._group.create_task(bench.run())
+            if self._gold is not None and self._auditing is not None:
+                self._measure(self._group, self._gold, self._auditing)
             self._group.create_task(self._look_up_all())
 
     def set_open(self, dispatching: bool) -> None:
@@ -156,6 +212,7 @@ class Judging:
         """See whether batches that wait for company are to leave now."""
         for bench in self._all:
             bench.look()
+        self._finish_audit()
 
     def drop_withdrawn(self) -> None:
         """Forget trials that a person took away; batches in flight go on for the others."""
@@ -184,6 +241,7 @@ class Judging:
     def end(self) -> None:
         """Let all workers leave."""
         self._ended = True
+        self._end_measuring()
         self._news.set()
         for bench in self._all:
             bench.end()
@@ -200,31 +258,24 @@ class Judging:
         self._tell_if_idle()
 
     def _questions(self, dossier: Dossier, ask: Ask) -> list[Question]:
-        check, work = ask.check, dossier.hand.work
-        per_requirement = check.settings.get("per_requirement") is True
-        names = check.settings["judges"]
+        work = dossier.hand.work
+        names = ask.check.settings["judges"]
         assert isinstance(names, list)
         return [
-            Question(
+            question
+            for judge in map(str, names)
+            for question in questions(
+                ask.check,
+                ask.item,
+                dossier.output,
+                judge,
+                self._identities[judge],
+                self.benches[judge].spec.repeats,
                 holder=dossier,
                 trial=work.trial,
                 case=work.case.seq,
-                scorer=check.name,
-                judge=str(judge),
-                repeat=repeat,
-                item=item,
-                key=question_key(
-                    check,
-                    dossier.output,
-                    self._identities[str(judge)],
-                    repeat,
-                    item.form.numbers,
-                ),
                 alone=work.trial in self.alone,
             )
-            for judge in names
-            for repeat in range(self.benches[str(judge)].spec.repeats)
-            for item in (split(ask.item) if per_requirement else [ask.item])
         ]
 
     async def _look_up_all(self) -> None:
@@ -274,6 +325,11 @@ class Judging:
                 one.write(tx)
 
         await self._writer.write(unit)
+        for question in live:
+            if isinstance(question.holder, Waiter):
+                question.holder.told()
+            elif self._auditing is not None and question.call is not None:
+                self._auditing.graded(question)
         for one in news:
             if one.last:
                 self._let_go(one.dossier)
@@ -293,7 +349,14 @@ class Judging:
             self._was_full = False
             self._on_room()
 
+    def _finish_audit(self) -> None:
+        """Have audits completed where nothing more comes."""
+        waits = self._dossiers or self._arrived or self._looking
+        if self._auditing is not None and not waits and self._pools_idle():
+            self._auditing.finish()
+
     def _tell_if_idle(self) -> None:
+        self._finish_audit()
         if self.idle:
             self._on_idle()
 

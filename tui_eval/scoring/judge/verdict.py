@@ -94,14 +94,32 @@ def _graded(check: Check, said: Said) -> Grade:
         if len(missing) < len(numbers):
             why = f"{_which(check, missing)} not graded: {why}"
         return Grade.ungraded(why, raw)
+    score = _mean(check, parts, numbers)
     low, high = bounds(check.settings)
-    weights = _weights(check)
-    total = sum(weights[number] * parts[number].value for number in numbers)
-    score = total / sum(weights[number] for number in numbers)
     value = (score - low) / (high - low)
     raw["score"] = score
     assert said.finding is not None
     return Grade(_verdict(check, value), value, _reason(check, said.finding, score), raw)
+
+
+def measured(check: Check, finding: Finding, numbers: Sequence[int]) -> tuple[float, bool]:
+    """Give value (0..1) and verdict of a finding that has these numbers, of all or of some.
+
+    Args:
+        check: The judge's check; whether it is turned round is not looked at.
+        finding: What one judge said once.
+        numbers: The requirements or criteria asked; (0,) for a rubric.
+    """
+    low, high = bounds(check.settings)
+    value = (_mean(check, finding.parts, numbers) - low) / (high - low)
+    return value, _verdict(check, value) is Verdict.PASS
+
+
+def _mean(check: Check, parts: Mapping[int, Part], numbers: Sequence[int]) -> float:
+    """Give the weighted mean of raw scores."""
+    weights = _weights(check)
+    total = sum(weights[number] * parts[number].value for number in numbers)
+    return total / sum(weights[number] for number in numbers)
 
 
 def _verdict(check: Check, value: float) -> Verdict:

@@ -1,0 +1,285 @@
+"""Audits and gold on a real store and a real server."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, suite, until
+from tests.servers.fake_judge import answers, asked, by_number
+from tests.servers.fake_model import FakeModel, refuse
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.settings import Settings
+from tui_eval.model.states import RunState, TrialState
+from tui_eval.store.judge_figures import JudgeFigures, judge_figures
+from tui_eval.store.requests import Verb
+from tui_eval.suites.spec import Suite
+
+RUBRIC = {
+    "kind": "judge",
+    "name": "good",
+    "rubric": "Is it good?",
+    "scale": [0, 10],
+    "judge": ["j"],
+}
+
+
+def judged(url: str, n: int, **judge: Any) -> Suite:
+    """Give a suite of n cases whose outputs a judge at the same place grades."""
+    described = {"kind": "model", "name": "j", "base_url": url, "model": "fake-judge", **judge}
+    return suite(url, n, scorers=[RUBRIC], judges=[described])
+
+
+def figures(bench: Bench, run: int) -> JudgeFigures:
+    (found,) = bench._read(judge_figures, run)
+    return found
+
+
+def sizes(server: FakeModel) -> list[int]:
+    """Give how many items each request to the judge had."""
+    return [len(found["items"]) for call in server.calls if (found := asked(call.body))]
+
+
+def by_place(score: Callable[[str, int, int], float]) -> Callable[[dict[str, Any]], str]:
+    """Play a judge whose score depends on the place in the batch and on the batch's size."""
+
+    def answer(body: dict[str, Any]) -> str:
+        request = asked(body)
+        if request is None:
+            return str(body["messages"][-1]["content"])
+        items = request["items"]
+        grades = [
+            {"id": item["id"], "reason": "so", "score": score(item["output"], place, len(items))}
+            for place, item in enumerate(items)
+        ]
+        return json.dumps({"nonce": request["nonce"], "grades": grades})
+
+    return answer
+
+
+def first_is_best(output: str, place: int, size: int) -> float:
+    return 9 if place == 0 else 1
+
+
+async def test_a_judge_that_grades_by_place_is_found_out_and_batching_turned_off(
+    bench: Bench,
+) -> None:
+    async with FakeModel(by_place(first_is_best), latency=0.01) as server:
+        made = judged(server.base_url, 200, audit=0.02, concurrency=2)
+        run = await bench.run(made)
+        batches = [size for size in sizes(server) if size > 1]
+        assert len(batches) < 30  # 40 without the audit
+        audit = figures(bench, run).audit
+        assert audit is not None
+        assert audit.n >= 30
+        assert audit.flips_alone == 0
+        assert audit.flips_batched == audit.excess > 0.6
+        assert audit.low > audit.max_excess_flips == 0.05
+        assert audit.batching_off
+        assert audit.positions[0][1] == 9
+        assert {mean for _, mean in audit.positions[1:]} == {1}
+        told = bench.sql("SELECT reason FROM limits WHERE endpoint = 'judge j' AND run = ?", run)
+        assert any("batching is off for scorer 'good'" in reason for (reason,) in told)
+        before = len(sizes(server))
+        again = await bench.run(made, Settings(fresh=True))
+        assert set(sizes(server)[before:]) == {1}
+    assert figures(bench, again).audit == audit
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+
+
+async def test_an_honest_judge_with_noise_keeps_its_batches(bench: Bench) -> None:
+    draw = random.Random(5)
+
+    def noisy(output: str, place: int, size: int) -> float:
+        good = int(output[-1]) >= 5
+        return 9 if good != (draw.random() < 0.15) else 1
+
+    async with FakeModel(by_place(noisy)) as server:
+        run = await bench.run(judged(server.base_url, 100, audit=0.5))
+        found = figures(bench, run)
+        assert Counter(sizes(server))[5] == 20
+    audit = found.audit
+    assert audit is not None
+    assert audit.n >= 40
+    assert audit.flips_alone > 0
+    assert not audit.batching_off
+    assert audit.kappa_batched is not None
+    assert 0.2 < audit.kappa_batched < 0.9
+    assert audit.tokens_saved is not None
+    assert found.auditing.calls == found.auditing.items == 2 * audit.n
+    assert found.grading.items == 100
+
+
+async def test_an_audit_in_the_store_is_shown_and_nothing_is_asked(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 60, audit=0.1)
+        first = await bench.run(made)
+        assert figures(bench, first).auditing.calls >= 60
+        again = await bench.run(made, Settings(fresh=True))
+        assert figures(bench, again).auditing.calls == 0
+        assert figures(bench, again).audit == figures(bench, first).audit
+        larger = await bench.run(
+            judged(server.base_url, 60, audit=0.1, batch_size=6), Settings(fresh=True)
+        )
+        assert figures(bench, larger).auditing.calls >= 60
+
+
+async def test_an_audit_of_too_few_is_made_again(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 10, audit=0.1)
+        first = await bench.run(made)
+        audit = figures(bench, first).audit
+        assert audit is not None
+        assert audit.n == 10
+        assert not audit.enough
+        again = await bench.run(made, Settings(fresh=True))
+    assert figures(bench, again).auditing.calls == 20
+
+
+async def test_an_audit_changes_no_grade_and_is_no_grade(bench: Bench) -> None:
+    async with FakeModel(by_place(lambda o, p, size: 9 if size > 1 else 1)) as server:
+        run = await bench.run(judged(server.base_url, 20, audit=0.5))
+    assert {trial.score for trial in bench.trials(run)} == {0.9}
+    assert figures(bench, run).findings == 20
+    assert bench.sql("SELECT DISTINCT value FROM scores") == [(0.9,)]
+
+
+async def test_a_run_stopped_in_its_audit_resumes_it_and_asks_nothing_twice(
+    bench: Bench,
+) -> None:
+    async with FakeModel(answers(by_number), latency=0.05) as server:
+        run = bench.create(judged(server.base_url, 20, audit=0.1))
+        engine = Engine(bench.path, run)
+        task = asyncio.create_task(engine.run())
+        await until(lambda: sizes(server).count(1) >= 8)
+        engine.stop()
+        await asyncio.wait_for(task, 30)
+        assert bench.row(run).state is RunState.INTERRUPTED
+        assert figures(bench, run).audit is None
+        done = figures(bench, run).auditing.calls
+        assert 8 <= done < 40
+        await bench.again(run, Verb.RESUME)
+        assert bench.row(run).state is RunState.DONE
+        outputs = Counter(
+            request["items"][0]["output"]
+            for call in server.calls
+            if (request := asked(call.body)) and len(request["items"]) == 1
+        )
+    assert set(outputs.values()) == {2}
+    audit = figures(bench, run).audit
+    assert audit is not None
+    assert audit.n == 20
+
+
+async def test_an_audit_that_cannot_be_asked_ends(bench: Bench) -> None:
+    def only_batches(call: Any) -> Any:
+        request = asked(call.body)
+        return refuse(400) if request is not None and len(request["items"]) == 1 else None
+
+    async with FakeModel(answers(by_number), script=only_batches) as server:
+        run = await bench.run(judged(server.base_url, 10, audit=0.1, retries=0))
+    assert bench.row(run).state is RunState.DONE
+    assert figures(bench, run).audit is None
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+def gold_rows(n: int, wrong: int) -> list[dict[str, Any]]:
+    """Give gold that a judge by numbers agrees with, but for the first `wrong`."""
+    rows = []
+    for i in range(n):
+        digit = i % 10
+        rows.append(
+            {"input": f"x{i}", "output": f"x{digit}", "grade": 9 - digit if i < wrong else digit}
+        )
+    return rows
+
+
+async def test_gold_is_graded_first_in_batches_and_its_agreement_kept(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 10, gold=gold_rows(40, wrong=8))
+        run = await bench.run(made)
+        kinds = ["judge" if asked(call.body) else "target" for call in server.calls]
+        assert kinds[:8] == ["judge"] * 8
+        assert kinds.count("target") == 10
+        assert sizes(server) == [5] * 10
+        sent = server.requests
+        again = await bench.run(made)
+        assert server.requests == sent
+    found = figures(bench, run)
+    gold = found.gold
+    assert gold is not None
+    # digits 0 to 7 turned round: each on the other side of 5
+    assert (gold.n, gold.ungraded) == (40, 0)
+    assert gold.agreement == pytest.approx(32 / 40)
+    assert gold.low == pytest.approx(0.6524, abs=1e-3)  # Wilson, by hand
+    assert gold.high == pytest.approx(0.8950, abs=1e-3)
+    # judge 20 of 40 pass; person 20 - 3 + 5 = 22: by chance 0.5
+    assert gold.kappa == pytest.approx((0.8 - 0.5) / 0.5)
+    assert gold.spearman is not None
+    assert 0.5 < gold.spearman < 0.9
+    assert found.on_gold.items == 40
+    assert found.on_gold.calls == 8
+    assert figures(bench, again).gold == gold
+    assert figures(bench, again).on_gold.calls == 0
+
+
+async def test_a_verdict_is_gold_enough_and_ungraded_outputs_are_counted(bench: Bench) -> None:
+    rows = [
+        {"input": "a", "output": "x9", "grade": "pass"},
+        {"input": "b", "output": "x8", "grade": "fail"},
+        {"input": "c", "output": "x7", "grade": "pass"},
+    ]
+
+    def no_seven(item: Any) -> Any:
+        return None if item["output"] == "x7" else by_number(item)
+
+    async with FakeModel(answers(no_seven)) as server:
+        run = await bench.run(judged(server.base_url, 3, gold=rows))
+    gold = figures(bench, run).gold
+    assert gold is not None
+    assert (gold.n, gold.ungraded, gold.agreement, gold.spearman) == (2, 1, 0.5, None)
+    assert not gold.enough
+
+
+async def test_under_min_agreement_the_run_pauses_before_any_target_is_asked(
+    bench: Bench,
+) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 10, gold=gold_rows(40, wrong=8), min_agreement=0.9)
+        run = await bench.run(made)
+        row = bench.row(run)
+        assert (row.state, row.stopped_by) == (RunState.PAUSED, "min_agreement")
+        assert row.reason is not None
+        assert "agrees with 80% of 40 gold outputs" in row.reason
+        assert sizes(server) == [5] * 8
+        assert server.requests == 8
+        gold = figures(bench, run).gold
+        assert gold is not None
+        assert gold.too_low
+        await bench.again(run, Verb.RESUME)
+        assert bench.row(run).state is RunState.DONE
+        assert server.requests == 8 + 10 + 2
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+    assert figures(bench, run).gold == gold
+
+
+async def test_a_run_stopped_in_its_gold_asks_only_for_what_is_missing(bench: Bench) -> None:
+    async with FakeModel(answers(by_number), latency=0.2) as server:
+        made = judged(server.base_url, 5, gold=gold_rows(30, wrong=0), concurrency=1)
+        run = bench.create(made, Settings(fresh=True))
+        engine = Engine(bench.path, run)
+        task = asyncio.create_task(engine.run())
+        await until(lambda: server.requests >= 3)
+        engine.stop()
+        await asyncio.wait_for(task, 30)
+        assert {bool(asked(call.body)) for call in server.calls} == {True}
+        await bench.again(run, Verb.RESUME)
+        assert bench.row(run).state is RunState.DONE
+        assert sum(sizes(server)) == 35
+    gold = figures(bench, run).gold
+    assert gold is not None
+    assert (gold.n, gold.agreement) == (30, 1.0)

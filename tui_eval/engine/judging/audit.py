@@ -1,0 +1,361 @@
+"""Audit: batched outputs are graded again, each alone and twice, to see what batching changes."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import fmean
+
+from tui_eval.engine.judging.asking import questions
+from tui_eval.engine.judging.bench import Bench
+from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.waiter import Waiter
+from tui_eval.engine.marking import Marks
+from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.output import Failure
+from tui_eval.model.trust import ENOUGH, Audit
+from tui_eval.scoring.check import Check
+from tui_eval.scoring.judge.agreement import cohen_kappa, excess, means_by_position, spearman
+from tui_eval.scoring.judge.reading import Finding
+from tui_eval.scoring.judge.request import PROMPT_VERSION
+from tui_eval.scoring.judge.verdict import measured
+from tui_eval.store import trust
+from tui_eval.store.connection import Connection
+from tui_eval.store.trust import Batched, Judged
+from tui_eval.store.writer import Writer
+from tui_eval.suites.judging import judges_of
+from tui_eval.suites.spec import Suite
+from tui_eval.suites.spec.judge import Judge
+from tui_eval.targets import luck
+
+_REPEATS = (-1, -2)
+"""The repeats of an audit; those of grades count from 0."""
+_PORTION = 50
+"""Outputs that are audited at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Three:
+    """Value and verdict of one output in the batch, alone, and alone again."""
+
+    batch: tuple[float, bool]
+    first: tuple[float, bool]
+    second: tuple[float, bool]
+
+
+@dataclass(slots=True, eq=False)
+class _Plan:
+    """The audit of one scorer and judge."""
+
+    scorer: str
+    judge: str
+    key: bytes
+    """All that its result depends on."""
+    bench: Bench
+    dirty: bool = False
+    """Whether there may be something to audit."""
+    due: bool = False
+    """Whether it is to be looked at."""
+    last: bool = False
+    """Whether nothing more comes: its result is to be kept."""
+    graded: int = 0
+    look_at: int = ENOUGH
+    """How many grades begin the next look."""
+    scaled: bool = False
+    """Whether its grades are more than verdicts."""
+    threes: dict[bytes, Three | None] = field(default_factory=dict)
+    """What came of it, by the key of the grade; None: one of the three is missing."""
+
+    def chosen(self, rows: Sequence[Batched], seed: int) -> list[Batched]:
+        """Choose whom to audit: the first 30, and the share of the others, always the same."""
+        share = self.bench.spec.audit
+        return [
+            row
+            for number, row in enumerate(rows)
+            if number < ENOUGH or luck.draw(seed, "audit", row.key.hex()) < share
+        ]
+
+
+class Auditing(Waiter):
+    """Audits a run's judges while they grade, from what the store has of their batches.
+
+    A look is taken once there are 30 grades, whenever their number has doubled since, and when
+    nothing more comes; what earlier looks (or an earlier engine) have asked is not asked again.
+    An audit that the store has for the same scorer, judge, parameters, prompt version and batch
+    size is shown and nothing is asked, unless it is of too few outputs to say anything.
+    """
+
+    def __init__(
+        self,
+        run: int,
+        suite: Suite,
+        marks: Callable[[Judged], Marks | Failure],
+        benches: Mapping[str, Bench],
+        identities: Mapping[str, JsonObject],
+        reading: Connection,
+        writer: Writer,
+        on_idle: Callable[[], None],
+    ) -> None:
+        """Plan the audits.
+
+        Args:
+            run: The run.
+            suite: Its suite.
+            marks: Gives what judges are asked about an output.
+            benches: The judges by name.
+            identities: What each judge is, as far as it changes grades.
+            reading: A connection for looking findings up.
+            writer: Where facts go.
+            on_idle: Told when nothing is left to audit for now.
+        """
+        super().__init__()
+        self._run = run
+        self._suite = suite
+        self._marks = marks
+        self._identities = identities
+        self._reading = reading
+        self._writer = writer
+        self._on_idle = on_idle
+        self._seed = suite.dataset.seed or 0
+        self._plans = {(plan.scorer, plan.judge): plan for plan in self._planned(benches)}
+        self._looking = False
+        self._news = asyncio.Event()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to audit."""
+        return not self._looking and not any(plan.dirty for plan in self._plans.values())
+
+    async def prepare(self) -> None:
+        """Take over the audits that the store has; see what an earlier engine left to do."""
+        for of, plan in list(self._plans.items()):
+            known = await self._reading.call(trust.audit, plan.key)
+            if known is not None and known.enough:
+                del self._plans[of]
+                spec = plan.bench.spec
+                known = replace(known, max_excess_flips=spec.max_excess_flips)
+                await self._keep(plan, known)
+                self._heed(plan, known)
+            else:
+                plan.dirty = bool(await self._rows(plan))
+
+    def graded(self, question: Question) -> None:
+        """Learn that a judge has graded something."""
+        plan = self._plans.get((question.scorer, question.judge))
+        if plan is None:
+            return
+        plan.dirty = True
+        plan.graded += 1
+        if plan.graded >= plan.look_at:
+            plan.look_at *= 2
+            plan.due = True
+            self._news.set()
+
+    def finish(self) -> None:
+        """Learn that nothing more comes for now: audit what is left, and keep the results."""
+        for plan in self._plans.values():
+            if plan.dirty:
+                plan.due = plan.last = True
+                self._news.set()
+
+    def end(self) -> None:
+        """Audit no more; what is under way stays open in the store."""
+        super().end()
+        self._news.set()
+
+    async def run(self) -> None:
+        """Audit until `end`."""
+        while not self.withdrawn:
+            await self._news.wait()
+            self._news.clear()
+            for plan in self._plans.values():
+                while plan.due and not self.withdrawn:
+                    self._looking = True
+                    try:
+                        await self._look(plan)
+                    finally:
+                        self._looking = False
+            self._on_idle()
+
+    async def _look(self, plan: _Plan) -> None:
+        last, plan.due, plan.last = plan.last, False, False
+        if last:
+            plan.dirty = False  # what is graded from now on makes it so again
+        rows = await self._rows(plan)
+        chosen = plan.chosen(rows, self._seed)
+        new = [row for row in chosen if row.key not in plan.threes]
+        for begin in range(0, len(new), _PORTION):
+            if not await self._ask(plan, new[begin : begin + _PORTION]):
+                return
+        threes = [three for row in chosen if (three := plan.threes[row.key]) is not None]
+        if not threes:
+            return
+        found = summed(
+            threes,
+            means_by_position([(row.position, _score(row.made)) for row in rows]),
+            await self._reading.call(trust.tokens, self._run, plan.scorer, plan.judge),
+            plan.bench.spec,
+            scaled=plan.scaled,
+        )
+        self._heed(plan, found)
+        if last:
+            await self._keep(plan, found)
+
+    async def _rows(self, plan: _Plan) -> list[Batched]:
+        return await self._reading.call(trust.batched, self._run, plan.scorer, plan.judge)
+
+    async def _ask(self, plan: _Plan, rows: Sequence[Batched]) -> bool:
+        """Have some outputs graded alone, twice; False: it was ended before."""
+        asked = await self._asked(plan, rows)
+        both = [question for _, *two in asked.values() for question in two]
+        keys = [question.key for question in both]
+        found = await self._reading.call(trust.audited, self._run, keys)
+        for question in both:
+            known = found.get(question.key)
+            if known is not None:
+                question.take(Finding.from_json(known))
+            elif question.key in found:
+                question.problem = "it was not graded when it was asked"
+        missing = [question for question in both if not question.closed]
+        for question in missing:
+            plan.bench.put(question)
+        if not await self.all_closed(missing):
+            return False
+        for row in rows:
+            plan.threes[row.key] = _three(row, *asked[row.key]) if row.key in asked else None
+        return True
+
+    async def _asked(
+        self, plan: _Plan, rows: Sequence[Batched]
+    ) -> dict[bytes, tuple[Check, Question, Question]]:
+        """Give what is asked about some outputs, by the keys of their grades."""
+        wanted = {row.key for row in rows}
+        trials = sorted({row.trial for row in rows})
+        found: dict[bytes, tuple[Check, Question, Question]] = {}
+        for work in await self._reading.call(trust.subjects, trials):
+            marks = self._marks(work)
+            for ask in () if isinstance(marks, Failure) else marks.asks:
+                if ask.check.name != plan.scorer:
+                    continue
+                plan.scaled = ask.check.settings["form"] in ("scale", "criteria")
+                for question in questions(
+                    ask.check,
+                    ask.item,
+                    work.output,
+                    plan.judge,
+                    self._identities[plan.judge],
+                    1,
+                    holder=self,
+                    trial=work.trial,
+                    case=work.case.seq,
+                ):
+                    if question.key in wanted:
+                        first, second = (_alone(question, repeat) for repeat in _REPEATS)
+                        found[question.key] = (ask.check, first, second)
+        return found
+
+    def _heed(self, plan: _Plan, found: Audit) -> None:
+        """Turn batching off where it flips too many verdicts, and say so."""
+        if found.batching_off and plan.bench.grade_alone(plan.scorer):
+            plan.bench.limiter.tell(
+                f"batching is off for scorer {plan.scorer!r}: it flips {found.excess:.1%} of the "
+                f"verdicts beyond the judge's own noise, at least {found.low:.1%}, and "
+                f"{found.max_excess_flips:.1%} are allowed"
+            )
+
+    async def _keep(self, plan: _Plan, found: Audit) -> None:
+        await self._writer.write(
+            partial(
+                trust.put,
+                run=self._run,
+                scorer=plan.scorer,
+                judge=plan.judge,
+                key=plan.key,
+                measured=found,
+            )
+        )
+
+    def _planned(self, benches: Mapping[str, Bench]) -> Iterator[_Plan]:
+        for scorer in self._suite.scorers:
+            settings: JsonObject = scorer.model_dump(mode="json", by_alias=True)
+            for name in judges_of(settings, list(benches)):
+                if name not in benches:
+                    continue  # the run is launched without its judges
+                spec = benches[name].spec
+                if spec.audit and spec.batch_size > 1:
+                    depends: list[Json] = ["audit", PROMPT_VERSION, settings]
+                    depends += [self._identities[name], spec.instructions, spec.batch_size]
+                    yield _Plan(scorer.name, name, digest(depends), benches[name])
+
+
+def _alone(question: Question, repeat: int) -> Question:
+    """Give a question as an audit asks it: alone, and never taken for a grade."""
+    return replace(
+        question,
+        repeat=repeat,
+        key=digest(["audit", question.key.hex(), repeat]),
+        purpose=trust.AUDIT,
+        alone=True,
+        parts={},
+    )
+
+
+def _three(row: Batched, check: Check, first: Question, second: Question) -> Three | None:
+    if first.missing or second.missing:
+        return None
+    numbers = first.item.form.numbers
+    in_batch = Finding.from_json(row.made)
+    return Three(
+        *(measured(check, one, numbers) for one in (in_batch, first.finding, second.finding))
+    )
+
+
+def _score(made: JsonObject) -> float:
+    """Give the raw score of a finding; of requirements the share met, of criteria the mean."""
+    return fmean(part.value for part in Finding.from_json(made).parts.values())
+
+
+def summed(
+    threes: Sequence[Three],
+    positions: Sequence[tuple[int, float]],
+    tokens: trust.Tokens,
+    spec: Judge,
+    *,
+    scaled: bool,
+) -> Audit:
+    """Say what batching changes.
+
+    Args:
+        threes: What the judge said in the batch, alone and alone again; at least one.
+        positions: How many outputs stood at each place of a batch, with their mean score.
+        tokens: What an output took.
+        spec: The judge.
+        scaled: Whether values are more than verdicts.
+    """
+    flips = excess([(one.batch[1], one.first[1], one.second[1]) for one in threes])
+    assert flips is not None
+    against = [(one.batch, other) for one in threes for other in (one.first, one.second)]
+    alone = [(one.first, one.second) for one in threes]
+    return Audit(
+        n=len(threes),
+        batch_size=spec.batch_size,
+        max_excess_flips=spec.max_excess_flips,
+        flips_batched=flips.flips,
+        flips_alone=flips.noise,
+        excess=flips.excess,
+        low=flips.low,
+        high=flips.high,
+        kappa_batched=cohen_kappa([(a[1], b[1]) for a, b in against]),
+        kappa_alone=cohen_kappa([(a[1], b[1]) for a, b in alone]),
+        spearman_batched=_rank_correlation(against) if scaled else None,
+        spearman_alone=_rank_correlation(alone) if scaled else None,
+        positions=tuple(positions),
+        tokens_batched=tokens.batched,
+        tokens_alone=tokens.alone,
+    )
+
+
+def _rank_correlation(
+    pairs: Sequence[tuple[tuple[float, bool], tuple[float, bool]]],
+) -> float | None:
+    return spearman([a[0] for a, _ in pairs], [b[0] for _, b in pairs])

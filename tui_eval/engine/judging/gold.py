@@ -1,0 +1,259 @@
+"""Gold: outputs that a person has graded are graded first, before any target is asked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tui_eval.engine.judging.asking import questions, said
+from tui_eval.engine.judging.bench import Bench, Fact
+from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.waiter import Waiter
+from tui_eval.engine.marking import GoldAsk
+from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.output import Failure
+from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
+from tui_eval.model.trust import ENOUGH, GoldAgreement
+from tui_eval.scoring.check import Check
+from tui_eval.scoring.intervals import wilson
+from tui_eval.scoring.judge.agreement import cohen_kappa, spearman
+from tui_eval.scoring.judge.item import Item
+from tui_eval.scoring.judge.reading import Finding, Part
+from tui_eval.scoring.judge.verdict import Said, grade
+from tui_eval.store import trust
+from tui_eval.store.connection import Connection
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import Writer
+from tui_eval.suites.gold import Gold
+
+_GRADED = frozenset({Verdict.PASS, Verdict.FAIL})
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One output with the person's grade and what the judge is asked about it."""
+
+    check: Check
+    person: Grade
+    """The person's grade; without a value where only a verdict was given."""
+    by_rule: Grade | None
+    """The grade of an output that no judge is asked about; None: it is asked."""
+    questions: list[Question]
+
+    def judged(self) -> Grade:
+        """Give the judge's grade, by all its repeats."""
+        return grade(self.check, said(self.questions)) if self.by_rule is None else self.by_rule
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """All gold of one scorer and judge."""
+
+    scorer: str
+    judge: str
+    min_agreement: float | None
+    rows: list[_Row]
+
+    @property
+    def key(self) -> bytes:
+        """All that the agreement depends on."""
+        rows: list[Json] = [
+            [
+                row.person.verdict,
+                row.person.value,
+                [question.key.hex() for question in row.questions],
+            ]
+            for row in self.rows
+        ]
+        return digest(["gold", rows])
+
+
+class GoldRound(Waiter):
+    """Grades a run's gold, unless it has done so before, and says how far its judges agree.
+
+    What the store knows is not asked again. Where a judge agrees less than its suite asks for,
+    the run is told to pause; that it has measured so is written down with the pause itself, so
+    that whoever resumes it has decided to go on.
+    """
+
+    def __init__(
+        self,
+        run: int,
+        asks: Sequence[GoldAsk],
+        benches: Mapping[str, Bench],
+        identities: Mapping[str, JsonObject],
+        reading: Connection,
+        writer: Writer,
+        *,
+        reuse: bool,
+        on_low: Callable[[Failure, Fact], None],
+    ) -> None:
+        """Lay the gold out.
+
+        Args:
+            run: The run.
+            asks: The outputs, each with the check and the judge that it is for.
+            benches: The judges by name.
+            identities: What each judge is, as far as it changes grades.
+            reading: A connection for looking findings up.
+            writer: Where facts go.
+            reuse: Whether findings of other runs may be used.
+            on_low: Told that the run is to pause, with what is to be written down as it does.
+        """
+        super().__init__()
+        self._run = run
+        self._benches = benches
+        self._identities = identities
+        self._reading = reading
+        self._writer = writer
+        self._reuse = reuse
+        self._on_low = on_low
+        self._sheets = self._laid_out(asks)
+        self.over = not self._sheets
+        """Whether nothing has to be graded first any more."""
+
+    async def prepare(self) -> None:
+        """See what this run has measured before."""
+        open_ = []
+        for sheet in self._sheets:
+            known = await self._reading.call(trust.gold, self._run, sheet.key)
+            if known is None or not known.n:
+                open_.append(sheet)
+        self._sheets = open_
+        self.over = not open_
+
+    async def run(self) -> None:
+        """Have everything graded and write down how far judges agree."""
+        asked = [q for sheet in self._sheets for row in sheet.rows for q in row.questions]
+        keys = [question.key for question in asked]
+        found = await self._reading.call(trust.gold_findings, self._run, keys, self._reuse)
+        for question in asked:
+            if question.key in found:
+                question.take(Finding.from_json(found[question.key]))
+        missing = [question for question in asked if not question.closed]
+        for question in missing:
+            self._benches[question.judge].put(question)
+        if not await self.all_closed(missing):
+            return
+        low: list[tuple[_Sheet, GoldAgreement]] = []
+        for sheet in self._sheets:
+            measured = agreement(
+                [(row.check, row.person, row.judged()) for row in sheet.rows], sheet.min_agreement
+            )
+            if measured.too_low:
+                low.append((sheet, measured))
+            else:
+                await self._writer.write(self._fact(sheet, measured))
+        if low:
+            facts = [self._fact(sheet, measured) for sheet, measured in low]
+
+            def write(tx: Tx) -> None:
+                for fact in facts:
+                    fact(tx)
+
+            why = "; ".join(_why(sheet, measured) for sheet, measured in low)
+            hint = "look at where they differ, or resume to go on all the same"
+            failure = Failure("min_agreement", f"{why}: {hint}", fatal=True)
+            self._on_low(failure, write)
+        else:
+            self.over = True
+
+    def _fact(self, sheet: _Sheet, measured: GoldAgreement) -> Fact:
+        return partial(
+            trust.put,
+            run=self._run,
+            scorer=sheet.scorer,
+            judge=sheet.judge,
+            key=sheet.key,
+            measured=measured,
+        )
+
+    def _laid_out(self, asks: Sequence[GoldAsk]) -> list[_Sheet]:
+        sheets: dict[tuple[str, str], _Sheet] = {}
+        for ask in asks:
+            bench = self._benches[ask.judge]
+            if isinstance(ask.asked, Failure):
+                bench.limiter.tell(f"{ask.gold.case.id} cannot be asked: {ask.asked.message}")
+                continue
+            check = replace(ask.asked.check, negate=False)  # the person answered the same question
+            of = (check.name, ask.judge)
+            sheet = sheets.setdefault(of, _Sheet(*of, bench.spec.min_agreement, []))
+            sheet.rows.append(self._row(ask, check, ask.asked.item))
+        return list(sheets.values())
+
+    def _row(self, ask: GoldAsk, check: Check, item: Item | Grade) -> _Row:
+        person = person_grade(check, ask.gold)
+        if isinstance(item, Grade):
+            return _Row(check, person, item, [])
+        asked = questions(
+            check,
+            item,
+            ask.output,
+            ask.judge,
+            self._identities[ask.judge],
+            self._benches[ask.judge].spec.repeats,
+            holder=self,
+            trial=None,
+            case=ask.gold.case.seq,
+            purpose=trust.GOLD,
+        )
+        return _Row(check, person, None, asked)
+
+
+def person_grade(check: Check, gold: Gold) -> Grade:
+    """Give a person's grade in the form a judge's has; a bare verdict has no value."""
+    if gold.passed is not None:
+        return Grade(Verdict.PASS if gold.passed else Verdict.FAIL, None, "a person's verdict")
+    if gold.parts is not None:
+        parts = {number: Part(value, "") for number, value in enumerate(gold.parts, 1)}
+    else:
+        parts = {} if gold.score is None else {0: Part(gold.score, "")}
+    return grade(check, [Said("a person", 0, Finding(parts), None)])
+
+
+def agreement(
+    rows: Sequence[tuple[Check, Grade, Grade]], min_agreement: float | None
+) -> GoldAgreement:
+    """Say how a judge agrees with a person.
+
+    Args:
+        rows: For each output the check, the person's grade and the judge's.
+        min_agreement: The least the suite asks for; None: any.
+    """
+    both = [
+        (check, person, judged)
+        for check, person, judged in rows
+        if person.verdict in _GRADED and judged.verdict in _GRADED
+    ]
+    verdicts = [(person.verdict, judged.verdict) for _, person, judged in both]
+    n = len(both)
+    share = sum(a == b for a, b in verdicts) / n if n else None
+    low, high = (None, None) if share is None else wilson(share, n)
+    values = [
+        (person.value, judged.value)
+        for check, person, judged in both
+        if check.settings["form"] in ("scale", "criteria")
+        and person.value is not None
+        and judged.value is not None
+    ]
+    return GoldAgreement(
+        n=n,
+        ungraded=len(rows) - n,
+        agreement=share,
+        low=low,
+        high=high,
+        kappa=cohen_kappa(verdicts),
+        spearman=spearman([a for a, _ in values], [b for _, b in values]),
+        min_agreement=min_agreement,
+    )
+
+
+def _why(sheet: _Sheet, measured: GoldAgreement) -> str:
+    whose = f"judge {sheet.judge!r}, scorer {sheet.scorer!r}"
+    if measured.agreement is None:
+        return f"{whose}: agreement with gold cannot be measured, nothing of it was graded"
+    few = "" if measured.enough else f" (under {ENOUGH}: too few to say much)"
+    return (
+        f"{whose}: agrees with {measured.agreement:.0%} of {measured.n} gold outputs{few}, "
+        f"min_agreement is {sheet.min_agreement:.0%}"
+    )
