@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with serving() as base_url:
             for size in (int(size) for size in args.sizes.split(",")):
                 report.note(f"{size} cases")
-                place = Place(Path(scratch) / str(size))
-                engine, app, wall = _peaks(place, base_url, size, args.in_flight)
+                with Place(Path(scratch) / str(size)) as place:
+                    engine, app, wall = _peaks(place, base_url, size, args.in_flight)
                 rows.append(
                     {
                         "cases": size,

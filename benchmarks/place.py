@@ -5,21 +5,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from benchmarks import processes, suites
 from benchmarks.terminal import Terminal
-from tui_eval.engine.asking import ask
 from tui_eval.engine.launch import create, spawn
 from tui_eval.engine.settings import Settings
 from tui_eval.store import board, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.connection import open_readable
-from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RunRow
 
 
 class Place:
-    """A folder with a store in it, a run, its engine and the app on it."""
+    """A folder with a store in it, a run, its engine and the app on it.
+
+    Entered, it ends the engine on the way out, whatever happened.
+    """
 
     def __init__(self, folder: Path, size: tuple[int, int] = (80, 24)) -> None:
         self.folder = folder
@@ -28,6 +30,14 @@ class Place:
         self.run = 0
         self.engine: subprocess.Popen[bytes] | None = None
         """The process that works on the run; None: none was started."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.engine is not None and self.engine.poll() is None:
+            self.engine.terminate()
+            self.engine.wait()
 
     def start(self, base_url: str, cases: int, in_flight: int) -> str:
         """Make a run of so many cases and start its engine; give its name."""
@@ -72,8 +82,3 @@ class Place:
             return board.board(db, self.run)[0]
         finally:
             db.close()
-
-    def stop(self) -> None:
-        """Cancel what is left of the run."""
-        ask(self.store, self.run, Verb.CANCEL_RUN)
-        self.wait(60)

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns, rows = (int(part) for part in args.size.split("x"))
     with Report("screen", args) as report, tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        _report_keys(report, Place(folder / "keys", (columns, rows)), args)
-        _report_watching(report, Place(folder / "watching", (columns, rows)), args.seconds)
+        _report_keys(report, folder / "keys", (columns, rows), args)
+        _report_watching(report, folder / "watching", (columns, rows), args.seconds)
         _report_open(report, folder, (columns, rows), args)
     return 0
 
@@ -63,10 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # -- keys
 
 
-def _report_keys(report: Report, place: Place, args: argparse.Namespace) -> None:
+def _report_keys(
+    report: Report, folder: Path, size: tuple[int, int], args: argparse.Namespace
+) -> None:
     cases = int(args.in_flight / args.latency * (args.seconds * 1.5 + 10))
     rows: list[Row] = []
-    with serving(args.latency) as base_url:
+    with serving(args.latency) as base_url, Place(folder, size) as place:
         name = place.start(base_url, cases, args.in_flight)
         with place.app(name) as terminal:
             terminal.until(Terminal.place)
@@ -74,7 +76,6 @@ def _report_keys(report: Report, place: Place, args: argparse.Namespace) -> None
             ask(place.store, place.run, Verb.PAUSE)
             time.sleep(2 * args.latency + 1)
             rows.append(_pressed("idle", terminal, args.seconds / 3))
-        place.stop()
     figures = (
         Figure("while", ""),
         Figure("keys", "keys"),
@@ -107,9 +108,7 @@ def _presses(terminal: Terminal, seconds: float) -> list[float]:
     taken: list[float] = []
     deadline = time.monotonic() + seconds
     terminal.press(_HOME)
-    while terminal.read(1.0) and time.monotonic() < deadline - seconds / 2:
-        pass  # until the screen rests, or long enough
-    terminal.until(Terminal.place, 10)
+    terminal.until(_at_top, 30 + seconds)
     place = top = terminal.place() or 0
     down = True
     while time.monotonic() < deadline or len(taken) < _FEWEST:
@@ -127,12 +126,20 @@ def _presses(terminal: Terminal, seconds: float) -> list[float]:
     return taken
 
 
+def _at_top(terminal: Terminal) -> bool:
+    """Whether the cursor is on the first row, under the head of the table."""
+    place = terminal.place()
+    if not place:
+        return False
+    return terminal.lines[place - 1].split()[:2] == ["case", "verdict"]
+
+
 # -- watching
 
 
-def _report_watching(report: Report, place: Place, seconds: float) -> None:
+def _report_watching(report: Report, folder: Path, size: tuple[int, int], seconds: float) -> None:
     in_flight, latency = _STEADY
-    with serving(latency) as base_url:
+    with serving(latency) as base_url, Place(folder, size) as place:
         name = place.start(base_url, int(in_flight / latency * (seconds * 1.5 + 10)), in_flight)
         with place.app(name, drawn=False) as terminal:
             while not place.counts().settled:  # the first pictures are another matter
@@ -141,12 +148,12 @@ def _report_watching(report: Report, place: Place, seconds: float) -> None:
             first, cpu, began = place.counts().settled, terminal.cpu_s(), time.monotonic()
             terminal.rest(seconds)
             took = time.monotonic() - began
+            settled, used = place.counts().settled - first, terminal.cpu_s() - cpu
             row: Row = {
-                "settled_s": (place.counts().settled - first) / took,
-                "app_cpu": (terminal.cpu_s() - cpu) / took,
+                "settled_s": settled / took,
+                "app_cpu": used / took,
                 "app_mb": terminal.usage.memory_info().rss / (1 << 20),
             }
-        place.stop()
     figures = (
         Figure("settled_s", "trials settled a second", ".0f"),
         Figure("app_cpu", "app, of a core", ".1%"),
@@ -165,14 +172,14 @@ def _report_open(
     with serving(args.latency) as base_url:
         for round_ in range(args.rounds):
             for name, several in walls.items():
-                place = Place(folder / f"{name} {round_}", size)
-                run = place.start(base_url, args.cases, args.in_flight)
-                if name == "without":
-                    row = place.wait(600)
-                else:
-                    with place.app(run, drawn=False) as terminal:
-                        row = place.wait(600, terminal)
-                several.append(row.wall_s)
+                with Place(folder / f"{name} {round_}", size) as place:
+                    run = place.start(base_url, args.cases, args.in_flight)
+                    if name == "without":
+                        row = place.wait(600)
+                    else:
+                        with place.app(run, drawn=False) as terminal:
+                            row = place.wait(600, terminal)
+                    several.append(row.wall_s)
     without = statistics.median(walls["without"])
     rows: list[Row] = [
         {

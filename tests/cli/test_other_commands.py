@@ -21,9 +21,10 @@ def test_check_says_what_would_run_and_what_is_there(place: Place, tui_eval: Com
     before = tui_eval("check", suite)
     assert before.code == 0
     assert "5 cases × 1 target × 2 epochs = 10 trials" in before.out
-    assert "10 calls to make: 10 new, 0 stale; 0 reusable" in before.out
+    assert "10 outputs to get: 10 new\n" in before.out
     assert not place.store.exists()
     tui_eval("run", suite)
+    assert "0 outputs to get: 10 reusable\n" in tui_eval("check", suite).out
     (found,) = json.loads(tui_eval("check", suite, "--json").out)
     assert (found["reusable"], found["calls"], found["valid"]) == (10, 0, True)
     changed = ["--set", "prompt.user=So: {{ question }}"]
@@ -38,6 +39,30 @@ def test_check_goes_on_after_a_bad_suite_and_exits_2(place: Place, tui_eval: Com
     assert done.code == 2
     assert "bad.toml, line 2: nonsense: unknown key" in done.err
     assert "good.toml: sums is valid" in done.out
+    bad, good = json.loads(tui_eval("check", "bad.toml", "good.toml", "--json").out)
+    assert (bad["file"], bad["valid"], good["file"], good["valid"]) == (
+        "bad.toml", False, "good.toml", True,
+    )  # fmt: skip
+    assert any("nonsense: unknown key" in mistake for mistake in bad["mistakes"])
+    assert {*bad} == {"file", "valid", "mistakes"}
+
+
+def test_check_counts_what_cannot_be_asked(place: Place, tui_eval: Command) -> None:
+    suite = place.folder / place.suite(n=3)
+    suite.write_text(suite.read_text() + '\n[[cases]]\nid = "odd"\nanswer = "1"\n')
+    done = tui_eval("check", suite.name)
+    assert done.code == 0
+    assert "4 cases × 1 target × 1 epoch = 4 trials" in done.out
+    assert "3 outputs to get: 3 new, 1 broken\n" in done.out
+    assert 'error in some cases: prompt.user: "question" is undefined' in done.out
+    assert "(1 case: odd)" in done.out
+    (found,) = json.loads(tui_eval("check", suite.name, "--json").out)
+    assert (found["valid"], found["calls"], found["broken"]) == (True, 3, 1)
+
+
+def test_check_speaks_of_calls_where_somebody_is_asked(place: Place, tui_eval: Command) -> None:
+    done = tui_eval("check", place.asking("http://127.0.0.1:1/v1", n=2))
+    assert "2 calls to make: 2 new\n" in done.out
 
 
 def test_check_of_what_is_not_there(place: Place, tui_eval: Command) -> None:
@@ -149,7 +174,7 @@ def test_an_export_without_room_says_so(place: Place, tui_eval: Command) -> None
             check=False,
         )
     assert asked.returncode == 2
-    assert asked.stderr == "error: what should be written has no space left on the device\n"
+    assert asked.stderr == "error: the output could not be written: no space left on the device\n"
 
 
 def test_the_first_suite_is_valid_and_runs(place: Place, tui_eval: Command) -> None:

@@ -182,6 +182,39 @@ def test_choices_narrow_the_run_and_mark_it_as_partial(
     assert whole["partial"] is partial
 
 
+def test_only_what_failed_is_run_again_and_nothing_where_nothing_did(
+    place: Place, tui_eval: Command
+) -> None:
+    suite = place.suite(n=10, target="accuracy = 0.5")
+    never = tui_eval("run", suite, "--only", "failed")
+    assert (never.code, never.out) == (2, "")
+    assert "--only failed: no case of sums failed when last run" in never.err
+    assert not place.store.exists()
+    failed = document(tui_eval("run", suite, "--json"))["counts"]["failed"]  # type: ignore[index]
+    again = document(tui_eval("run", suite, "--only", "failed", "--json"))
+    assert (again["counts"]["total"], again["partial"]) == (failed, True)  # type: ignore[index]
+    for words in (["--only", "errors"], ["--only", "errors", "--detach"]):
+        none = tui_eval("run", suite, *words)
+        assert (none.code, none.out) == (2, "")
+        assert none.err == "error: --only errors: no case of sums errored when last run\n"
+    assert len(json.loads(tui_eval("runs", "--json").out)) == 2
+
+
+def test_choices_that_no_case_meets_together_start_nothing(place: Place, tui_eval: Command) -> None:
+    suite = place.folder / place.suite(n=2)
+    suite.write_text(suite.read_text().replace('tags = ["sum"]', 'tags = ["other"]', 1))
+    done = tui_eval("run", suite.name, "--case", "case-0", "--tag", "sum")
+    assert (done.code, done.out) == (2, "")
+    assert "no case is left: none is all that --case and --tag ask for" in done.err
+    assert not place.store.exists()
+
+
+def test_a_folder_is_no_suite(place: Place, tui_eval: Command) -> None:
+    done = tui_eval("run", ".")
+    assert done.code == 2
+    assert done.err == ".: is a folder, not a suite; name the suite's .toml file in it\n"
+
+
 def test_epochs_and_what_is_made_of_them_are_checked_together(
     place: Place, tui_eval: Command
 ) -> None:

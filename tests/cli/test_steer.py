@@ -104,6 +104,39 @@ def test_rescore_takes_scorers_of_an_edited_suite_and_asks_nobody(
     assert done["counts"]["failed"] == first["counts"]["passed"]
 
 
+def test_rescore_with_a_suite_that_is_wrong_changes_nothing(
+    place: Place, tui_eval: Command
+) -> None:
+    suite = place.suite(n=3)
+    first = document(tui_eval("run", suite, "--json"))
+    edited = (
+        Path(suite).read_text().replace('expected = "{{ answer }}"', 'expected = "{{ anwser }}"')
+    )
+    Path("edited.toml").write_text(edited)
+    done = tui_eval("rescore", "last", "--suite", "edited.toml")
+    assert (done.code, done.out) == (2, "")
+    assert re.match(
+        r'edited\.toml, line \d+: scorers\[0\]\.expected: no case has "anwser"; '
+        r'did you mean "answer"\?\n',
+        done.err,
+    )
+    assert document(tui_eval("show", "last", "--json")) == first
+
+
+async def test_a_resume_says_what_it_finishes(place: Place) -> None:
+    async with FakeModel() as server:
+        suite = place.asking(server.base_url, n=9)
+        words = ["--concurrency", "1", "--max-tokens", "1"]
+        paused = await (await place.start("run", suite, *words)).ended()
+        assert paused.code == 3
+        assert re.search(r"^tui-eval resume sums-\w+ --max-tokens N  finish", paused.out, re.M)
+        done = await (await place.start("resume", "last", "--max-tokens", "1000")).ended()
+        again = await (await place.start("resume", "last")).ended()
+    assert done.code == 0
+    assert re.search(r"^resume: accepted: \d trials to finish$", done.err, re.M)
+    assert (again.code, "resume: already: nothing is missing" in again.err) == (0, True)
+
+
 def test_a_scorer_that_is_not_there_is_refused(place: Place, tui_eval: Command) -> None:
     tui_eval("run", place.suite())
     done = tui_eval("rescore", "last", "--scorer", "exakt")

@@ -157,6 +157,14 @@ def test_a_file_is_the_old_one_or_the_new_one_never_half(tmp_path: Path) -> None
     assert path.read_text() == "new\n"
 
 
+def test_a_file_that_is_written_over_is_readable_by_whom_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    path.chmod(0o600)
+    to_file(path, iter(["new"]))
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+
+
 def test_a_link_stays_a_link_and_a_pipe_is_written_to(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("old")

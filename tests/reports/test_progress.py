@@ -78,6 +78,14 @@ def test_the_pace_is_of_the_last_seconds() -> None:
     assert last == 1.0
 
 
+def test_the_pace_of_a_slow_run_does_not_jump() -> None:
+    pace = Pace()
+    told = [pace.update(float(second), second // 20) for second in range(2000)][500:]
+    assert all(each is not None and each == pytest.approx(0.05, rel=0.15) for each in told)
+    assert pace.update(2000.0, 10) is None  # a retry took some back
+    assert pace.update(2001.0, 11) == 1.0
+
+
 def test_a_terminal_gets_one_line_drawn_anew_within_its_width() -> None:
     written: list[str] = []
     progress = Progress(written.append, lambda: 30)

@@ -106,6 +106,14 @@ def test_cases_stream_with_weight_and_tags(db: sqlite3.Connection) -> None:
     assert list(figures.cases(db, run)) == [CaseRow(0, 2.5, ("x", "é")), CaseRow(1, 1.0, ())]
 
 
+def test_the_columns_of_all_cases_are_known(db: sqlite3.Connection) -> None:
+    run, other = new_run(db), new_run(db)
+    given = [Case(0, "a", {"x": 1, SURROGATE: 2}), Case(1, "b", {"x": 1, "y": {"z": 2}})]
+    do(db, lambda tx: runs.add_cases(tx, run, given))
+    do(db, lambda tx: runs.add_cases(tx, other, [Case(0, "a", {"w": 1})]))
+    assert figures.case_columns(db, run) == {"x", "y", SURROGATE}
+
+
 def test_current_scores_are_counted_by_scorer(db: sqlite3.Connection, made: Staged) -> None:
     assert figures.scorers(db, made.run) == [
         ScorerRow(0, "exact", Verdict.PASS, 1, 1.0),

@@ -208,12 +208,17 @@ class _Found:
         if account is None:
             yield "  how many calls that makes is unknown until it is ready"
             return
-        broken = f"{account.broken:,} broken, " if account.broken else ""  # asked by nobody
-        yield (
-            f"  {many(account.calls, 'call')} to make: {account.new:,} new, {account.stale:,} "
-            f"stale; {account.reusable:,} reusable, {broken}"
-            f"{account.removed:,} removed since the last run"
+        asked = not all(one.asks_nobody for one in self.forecasts)
+        noun, verb = ("call", "make") if asked else ("output", "get")
+        kinds = (
+            (account.new, "new"),
+            (account.stale, "stale"),
+            (account.reusable, "reusable"),
+            (account.broken, "broken"),  # asked by nobody
+            (account.removed, "removed since the last run"),
         )
+        made_of = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
+        yield f"  {many(account.calls, noun)} to {verb}: {made_of}"
         for why, trials in account.why_stale.items():
             yield f"  stale: {many(trials, 'trial')}: {why}{'' if why == NOTHING else ' changed'}"
 
@@ -222,7 +227,7 @@ def _expected(one: "ColumnForecast") -> str:
     from tui_eval.reports.wording import money
 
     if one.asks_nobody:
-        return "asks nobody and costs nothing"
+        return "nobody is asked, it costs nothing"
     if one.output_tokens is None:
         produced = "unknown"
     else:

@@ -52,7 +52,7 @@ def _store(file: Path) -> "JsonObject":
     from tui_eval.store.errors import StoreError
 
     if not file.exists():
-        return {"file": str(file), "state": "not made yet; the first run makes it"}
+        return {"file": str(file), "state": _to_be_made(file)}
     try:
         db = open_readable(file)
     except StoreError as error:
@@ -60,13 +60,21 @@ def _store(file: Path) -> "JsonObject":
     try:
         return {
             "file": str(file),
-            "state": "fine",
+            "state": "fine" if os.access(file, os.W_OK) else "may only be read, not written",
             "size_mb": round(_size(file) / 1e6, 1),
             "schema": schema.version(db),
             "runs": len(reader.runs(db)),
         }
     finally:
         db.close()
+
+
+def _to_be_made(file: Path) -> str:
+    """Say whether a first run can make the store."""
+    there = next(folder for folder in file.absolute().parents if folder.exists())
+    if os.access(there, os.W_OK):
+        return "not made yet; the first run makes it"
+    return f"not there, and cannot be made: {there} may not be written to"
 
 
 def _size(file: Path) -> int:

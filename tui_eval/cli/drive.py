@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -79,8 +80,14 @@ class _Drive:
                     await self._until_settled(reading, asked)
                 finally:
                     await _end(following)
-            await self._tell(reading, Pulse(self._known, await reading.call(reader.change)))
-            return await self._finish(reading)
+            try:
+                await self._tell(reading, Pulse(self._known, await reading.call(reader.change)))
+                return await self._finish(reading)
+            except sqlite3.Error as error:
+                if not self._broke:
+                    raise
+                streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
+                return INCOMPLETE  # something was started, whatever can be read of it
 
     async def _until_settled(self, reading: Connection, asked: bool) -> None:
         begun = asked

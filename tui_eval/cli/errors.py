@@ -45,11 +45,9 @@ def explain(error: Exception) -> int:
         streams.tell(f"error: {error.filename}: {error.strerror}")
     elif isinstance(error, OSError) and error.errno in _NO_ROOM:
         streams.silence()  # what is left over would be tried again at exit
-        streams.tell("error: what should be written has no space left on the device")
+        streams.tell("error: the output could not be written: no space left on the device")
     elif isinstance(error, sqlite3.DatabaseError):
         streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
-    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        streams.tell(f"error: the output could not be written: {error.strerror}")
     else:
         tell_crash(error)
     return NOT_STARTED
@@ -60,9 +58,9 @@ def tell_crash(error: BaseException) -> None:
     from tui_eval.providers.keys import redact
     from tui_eval.ui.crash import write_log
 
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
     log = write_log(error)
     where = f"the whole story is in {log}" if log else "no log could be written"
+    while isinstance(error, BaseExceptionGroup):  # they broke together: the first one says why
+        error = error.exceptions[0]
     what = redact(f"{type(error).__name__}: {error}")
     streams.tell(f"error: something broke ({what}); {where}")

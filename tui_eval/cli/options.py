@@ -42,12 +42,48 @@ class _Concurrency(click.ParamType[int | Literal["auto"]]):
         """Read it; anything else is a mistake on the command line."""
         if value == "auto":
             return "auto"
-        if not value.isdecimal() or int(value) < 1:
+        if not (value.isascii() and value.isdecimal()) or int(value) < 1:
             self.fail(f"{value!r} is neither a whole number ≥ 1 nor auto", param, ctx)
         return int(value)
 
 
 CONCURRENCY = _Concurrency()
+
+
+class _Whole(click.ParamType[int]):
+    """A whole number ≥ 1."""
+
+    name = "whole number"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read it; anything else is a mistake on the command line."""
+        if not (value.isascii() and value.isdecimal()) or int(value) < 1:
+            self.fail(f"{value!r} is no whole number ≥ 1", param, ctx)
+        return int(value)
+
+
+WHOLE = _Whole()
+
+
+class _Dollars(click.ParamType[float]):
+    """A sum above 0."""
+
+    name = "dollars"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read it; anything else is a mistake on the command line."""
+        try:
+            sum_ = float(value.removeprefix("$"))
+        except ValueError:
+            sum_ = 0.0
+        if not 0 < sum_ < float("inf"):
+            self.fail(f"{value!r} is no number above 0", param, ctx)
+        return sum_
+
+
+DOLLARS = _Dollars()
 
 
 def _pairs(
@@ -76,13 +112,13 @@ set_option: Callable[[F], F] = click.option(
 
 max_cost_option: Callable[[F], F] = click.option(
     "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
+    type=DOLLARS,
     metavar="USD",
     help="Pause and ask when so much is spent.",
 )
 max_tokens_option: Callable[[F], F] = click.option(
     "--max-tokens",
-    type=click.IntRange(min=1),
+    type=WHOLE,
     metavar="N",
     help="Pause and ask when so many tokens are used.",
 )
@@ -99,6 +135,6 @@ def store_file(given: Path | None) -> Path:
     chosen = given or ctx.find_root().obj
     if isinstance(chosen, Path):
         return chosen
-    import platformdirs
+    from tui_eval.store.place import usual_store
 
-    return platformdirs.user_data_path("tui-eval") / "store.sqlite3"
+    return usual_store()

@@ -10,6 +10,7 @@ from tui_eval.cli.errors import INCOMPLETE, NOT_STARTED, Refused
 from tui_eval.cli.known import NEAR, refuse_unknown
 from tui_eval.cli.options import (
     CONCURRENCY,
+    WHOLE,
     max_cost_option,
     max_tokens_option,
     set_option,
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
 @click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases.")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N cases, drawn.")
+@click.option("--limit", type=WHOLE, metavar="N", help="Only the first N cases.")
+@click.option("--sample", type=WHOLE, metavar="N", help="Only N cases, drawn.")
 @click.option(
     "--only",
     type=click.Choice(["failed", "errors", "ungraded"]),
     help="Only cases whose latest verdict is so.",
 )
-@click.option("--epochs", type=click.IntRange(min=1), metavar="N", help="Ask each case N times.")
+@click.option("--epochs", type=WHOLE, metavar="N", help="Ask each case N times.")
 @click.option(
     "--concurrency", type=CONCURRENCY, metavar="N|auto", help="Calls in flight per endpoint."
 )
@@ -107,10 +108,10 @@ def run(
         max_tokens=max_tokens,
         changed_dataset=any(path.split(".")[0] in ("dataset", "cases") for path, _ in sets),
     )
-    _look_through(loaded, settings)
-    _refuse_unready(loaded, settings)
     file = store_file(store)
     bring_up_to_date(file)
+    _look_through(loaded, settings, _only(file, loaded, only))
+    _refuse_unready(loaded, settings)
     _warn_of_company(file, loaded, settings)
     run_id = launch.create(file, loaded, settings, path=str(suite.absolute()), label=label)
     if detach:
@@ -123,13 +124,42 @@ def run(
     return drive(file, run_id, Form.JSON if as_json else Form.EVENTS if events else Form.TEXT)
 
 
-def _look_through(suite: "Suite", settings: "Settings") -> None:
+_LATEST = {"failed": "failed", "errors": "errored", "ungraded": "was ungraded"}
+"""What `--only` asks of a case's latest trials, in words."""
+
+
+def _only(store: Path, suite: "Suite", which: str | None) -> frozenset[str] | None:
+    """Give the cases that `--only` stands for; None: all.
+
+    Raises:
+        Refused: there are none.
+    """
+    from tui_eval.engine.plan import latest
+    from tui_eval.store.connection import open_readable
+
+    if which is None:
+        return None
+    found: frozenset[str] = frozenset()
+    if store.exists():
+        db = open_readable(store)
+        try:
+            found = latest(db, suite.name, None, which)
+        finally:
+            db.close()
+    if not found:
+        raise Refused(f"--only {which}: no case of {suite.name} {_LATEST[which]} when last run")
+    return found
+
+
+def _look_through(suite: "Suite", settings: "Settings", only: frozenset[str] | None) -> None:
     """Read the data once, so that its mistakes, and what it does not have, are told beforehand.
 
     Raises:
-        Refused: a target, case or tag that was named is not there.
+        Refused: a target, case or tag that was named is not there, or no case is all that was
+            asked for.
         SuiteError: the data has mistakes, or templates need what no case has.
     """
+    from tui_eval.engine.plan import chosen
     from tui_eval.suites.check import unknown_names
     from tui_eval.suites.dataset import cases
     from tui_eval.suites.errors import SuiteError
@@ -155,6 +185,10 @@ def _look_through(suite: "Suite", settings: "Settings") -> None:
         raise SuiteError(mistakes)
     refuse_unknown("case", settings.cases, [*found, *near])
     refuse_unknown("tag", settings.tags, sorted(tags))
+    if next(chosen(cases(suite), settings, only, suite.dataset.seed), None) is None:
+        asked = (("case", settings.cases), ("tag", settings.tags), ("only", settings.only))
+        options = " and ".join(f"--{option}" for option, given in asked if given)
+        raise Refused(f"no case is left: none is all that {options} ask for")
 
 
 def _refuse_unready(suite: "Suite", settings: "Settings") -> None:

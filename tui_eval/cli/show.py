@@ -8,7 +8,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.known import refuse_unknown_cases
-from tui_eval.cli.options import json_option, run_argument, store_file, store_option
+from tui_eval.cli.options import WHOLE, json_option, run_argument, store_file, store_option
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,7 +21,7 @@ _NONE = "there are no runs yet; `tui-eval run SUITE` makes one"
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N.")
+@click.option("--limit", type=WHOLE, metavar="N", help="Only the newest N.")
 @json_option
 @store_option
 def runs(limit: int | None, as_json: bool, store: Path | None) -> None:

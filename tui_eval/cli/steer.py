@@ -143,26 +143,15 @@ def rescore(
     _refuse_cancelled(run)
     args: JsonObject = {"which": "ungraded" if ungraded else "all"}
     if suite is not None:
-        args["scorer_specs"] = _scorers_of(suite, trust)
+        from tui_eval.engine.edited import rescoring
+
+        args |= rescoring(file, run, suite, trusted=trust)
     if scorers:
         _need_scorers(file, run, scorers, args.get("scorer_specs"))
         args["scorers"] = list(scorers)
     args = _narrowed(file, run, args, cases)
     need_permission(file, run, trust)
     return _see_through(file, run, Verb.RESCORE, args, as_json, events)
-
-
-def _scorers_of(suite: Path, trust: bool) -> "Json":
-    """Give the scorers of an edited suite, as a request has them."""
-    from tui_eval.suites.loading import look
-
-    found = look(suite, trusted=trust)
-    if found.suite is None:  # where its targets would send keys does not matter here
-        from tui_eval.suites.errors import NeedsTrust
-
-        raise NeedsTrust(str(suite), found.refused)
-    scorers: Json = found.suite.model_dump(mode="json")["scorers"]
-    return scorers
 
 
 @click.command()

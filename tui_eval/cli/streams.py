@@ -81,6 +81,11 @@ def tell_usage(error: click.ClickException) -> None:
         tell(f"`{ctx.command_path} --help` says what there is")
 
 
+def redrawable(stream: TextIO) -> bool:
+    """Say whether a line can be drawn anew: there is a terminal, and it is not a dumb one."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
 def width(stream: TextIO | None = None) -> int:
     """Give the cells of a line: of a terminal what it has, otherwise enough for anything."""
     if (stream or sys.stdout).isatty():
@@ -90,5 +95,4 @@ def width(stream: TextIO | None = None) -> int:
 
 def coloured(stream: TextIO | None = None) -> bool:
     """Say whether colours are wanted: there is a terminal, and `NO_COLOR` is not set."""
-    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return wanted and (stream or sys.stdout).isatty()
+    return not os.environ.get("NO_COLOR") and redrawable(stream or sys.stdout)

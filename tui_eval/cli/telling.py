@@ -65,9 +65,9 @@ class Telling:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        terminal = sys.stderr.isatty()
+        drawn = streams.redrawable(sys.stderr)
         self._progress = Progress(
-            streams.mutter, (lambda: streams.width(sys.stderr)) if terminal else None
+            streams.mutter, (lambda: streams.width(sys.stderr)) if drawn else None
         )
         self.unheard = False
         """Whether results could not be written although somebody wants them."""

@@ -10,6 +10,8 @@ from tui_eval.reports.wording import clock, many, money, percent
 from tui_eval.store.board import Counts
 
 _WINDOW_S = 10.0
+_FEW = 10
+"""Settled trials a pace is made of, where there are so many: of fewer it would jump."""
 _DRAW_S = 0.1
 _LINE_S = 10.0
 _BARS = (20, 10)
@@ -27,14 +29,22 @@ shorter form is left out. The time left stays."""
 
 @dataclass(slots=True)
 class Pace:
-    """Trials settled a second, lately."""
+    """Trials settled a second, lately: over some seconds, and as many as it takes to see a few."""
 
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
+    """Each count with the moment it was seen first."""
 
     def update(self, now: float, settled: int) -> float | None:
         """Take a look at the clock and the count; give trials a second, None: too early to say."""
-        self._seen.append((now, settled))
-        while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW_S:
+        if self._seen and settled < self._seen[-1][1]:
+            self._seen.clear()  # a retry took some back
+        if not self._seen or settled != self._seen[-1][1]:
+            self._seen.append((now, settled))
+        while (
+            len(self._seen) > 2
+            and now - self._seen[1][0] > _WINDOW_S
+            and settled - self._seen[1][1] >= _FEW
+        ):
             self._seen.popleft()
         then, before = self._seen[0]
         if now - then < 0.5 or settled <= before:

@@ -73,7 +73,8 @@ def _head(of: Results, width: int, ink: Ink) -> str:
 
 
 def _stopped_by(of: Results) -> str | None:
-    return None if of.finished else of.run.reason
+    by_hand = of.state is RunState.INTERRUPTED and of.run.stopped_by == "person"
+    return None if of.finished or by_hand else of.run.reason
 
 
 def _trials(of: Results) -> str:

@@ -161,9 +161,10 @@ def cases(db: sqlite3.Connection, run_id: int) -> Iterator[CaseRow]:
 def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
     """Give the top-level columns that any case of a run has."""
     rows = db.execute(
-        "SELECT DISTINCT key FROM cases, json_each(data, '$.fields') WHERE run = ?", (run_id,)
+        "SELECT DISTINCT CAST(key AS BLOB) FROM cases, json_each(data, '$.fields') WHERE run = ?",
+        (run_id,),
     )
-    return frozenset(row[0] for row in rows)
+    return frozenset(unpack_text(row[0]) for row in rows)
 
 
 def scorers(db: sqlite3.Connection, run_id: int) -> list[ScorerRow]:

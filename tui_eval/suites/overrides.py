@@ -103,7 +103,8 @@ def _into_list(items: list[Json], rest: str) -> tuple[int, str]:
     if index is not None:
         place = int(index[1])
         if place >= len(items):
-            raise _NoSuchPlaceError(f"there are only {len(items)}, counted from 0")
+            there = "there is only one" if len(items) == 1 else f"there are only {len(items)}"
+            raise _NoSuchPlaceError(f"{there}, counted from 0")
         return place, _after(rest, index.end())
     names = {_name(item): place for place, item in enumerate(items) if _name(item)}
     for name in sorted(names, key=len, reverse=True):

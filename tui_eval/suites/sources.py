@@ -75,6 +75,9 @@ def _decoded(path: FilePath, name: str, opener: Opener) -> str:
             raw = read_whole(file)
     except FileNotFoundError:
         raise SuiteError([Mistake(name, None, "", "no such file")]) from None
+    except IsADirectoryError:
+        hint = "name the suite's .toml file in it"
+        raise SuiteError([Mistake(name, None, "", "is a folder, not a suite", hint)]) from None
     except OSError as error:
         raise SuiteError([Mistake(name, None, "", f"cannot be read: {error.strerror}")]) from None
     try:

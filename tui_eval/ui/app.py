@@ -41,6 +41,8 @@ _INSTEAD = {"run.copy": "copies", "run.stop-run": "stops the run"}
 """What somebody may have meant by ctrl+c beside quitting, by the binding's id."""
 _LOST_S = 0.2
 """Seconds after which a follower of a key is given up."""
+_READY_S = 0.02
+"""Seconds after which a screen that was not ready for a key is looked at again."""
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
 
@@ -81,6 +83,9 @@ class TuiEvalApp(App[None]):
     def __init__(
         self, store: Path, paths: Sequence[Path] = (), open_run: str | None = None
     ) -> None:
+        if open_run is not None:
+            # nobody waits for suites that nobody asked to see
+            self.DEFAULT_MODE = "runs"  # type: ignore[misc]  # read in __init__, by Textual
         super().__init__()
         self.bench = Bench(
             desk=Desk(store),
@@ -90,7 +95,12 @@ class TuiEvalApp(App[None]):
         )
         self._open_run = open_run
         self._remembered = Remembered(state_file())
-        self._turns = Turns(super().on_event, self._send_after_key)
+        self._turns = Turns(
+            super().on_event,
+            self._send_after_key,
+            lambda: bool(self.screen_stack) and self.screen.is_mounted,
+            partial(self.set_timer, _READY_S),
+        )
         self.crash_log: Path | None = None
         """Where the story of a crash was written; None: there was none, or no place for it."""
         self.add_mode("suites", lambda: SuitesScreen(self.bench))
@@ -216,7 +226,7 @@ class TuiEvalApp(App[None]):
             await super().on_event(event)
 
     def _send_after_key(self, follower: Follower) -> bool:
-        if not (self.focused or self.screen).post_message(follower):
+        if not self.screen_stack or not (self.focused or self.screen).post_message(follower):
             return False
         # a screen that closes may take it along
         self.set_timer(_LOST_S, partial(self._turns.arrived, follower))

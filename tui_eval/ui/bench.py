@@ -1,7 +1,7 @@
 """What all screens share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.signal import Signal
@@ -9,6 +9,7 @@ from textual.signal import Signal
 from tui_eval.store.follow import Pulse
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.rating import RateBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +22,5 @@ class Bench:
     """Something was committed to the store."""
     paths: Sequence[Path]
     """Suites and folders of suites the person named; empty: here."""
+    rates: RateBook = field(default_factory=RateBook)
+    """What is known of the pass rates of runs."""

@@ -30,27 +30,34 @@ class Turns:
         self,
         give: Callable[[events.Key], Awaitable[None]],
         send: Callable[[Follower], bool],
+        ready: Callable[[], bool],
+        later: Callable[[Callable[[], Awaitable[None]]], object],
     ) -> None:
         """Make an empty queue.
 
         Args:
             give: Gives a key to what has the focus.
             send: Sends a follower to what has the focus; False where it cannot arrive.
+            ready: Says whether there is a screen that can take a key: one that has just been
+                opened has nothing on it yet.
+            later: Calls something in a moment.
         """
         self._give = give
         self._send = send
+        self._ready = ready
+        self._later = later
         self._waiting: deque[events.Key] = deque()
         self._following: Follower | None = None
 
     @property
-    def following(self) -> Follower | None:
-        """What is on its way behind a key; None: no key is being dealt with."""
-        return self._following
+    def idle(self) -> bool:
+        """Whether every key that came has been dealt with."""
+        return self._following is None and not self._waiting
 
     async def take(self, key: events.Key) -> None:
         """Take a key that was pressed."""
         self._waiting.append(key)
-        await self._go_on()
+        await self.go_on()
 
     async def arrived(self, follower: Follower) -> None:
         """Go on, as a follower has come to the app, or is given up."""
@@ -59,10 +66,14 @@ class Turns:
         self._following = None
         if follower.round < ROUNDS and self._follow(follower.round + 1):
             return
-        await self._go_on()
+        await self.go_on()
 
-    async def _go_on(self) -> None:
+    async def go_on(self) -> None:
+        """Give the next key, if its turn has come."""
         while self._waiting and self._following is None:
+            if not self._ready():
+                self._later(self.go_on)
+                return
             key = self._waiting.popleft()
             await self._give(key)
             self._follow(1)

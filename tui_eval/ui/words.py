@@ -8,6 +8,7 @@ _RATES = 3
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86400
+_YEAR_S = 365 * _DAY_S
 
 
 def clock(seconds: float | None) -> str:
@@ -47,6 +48,15 @@ def ago(then: float, now: float) -> str:
     return "just now"
 
 
+def age(then: float, now: float) -> str:
+    """Give how long ago something was in six cells: `now`, `12 min`, `3 h`, `40 d`, `2 y`."""
+    past = max(now - then, 0)
+    for size, unit in ((_YEAR_S, "y"), (_DAY_S, "d"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
+        if past >= size:
+            return f"{int(past // size)} {unit}"
+    return "now"
+
+
 def percent(share: float | None) -> str:
     """Give a share in 0..1 as `72.1%`."""
     return UNKNOWN if share is None else f"{share * 100:.1f}%"
@@ -83,6 +93,14 @@ def money(usd: float | None) -> str:
 def number(value: int | None) -> str:
     """Give a count with thin groups: `12,300`."""
     return UNKNOWN if value is None else f"{value:,}"
+
+
+def compact(value: int) -> str:
+    """Give a count in five cells: `642`, `12.3k`, `412k`, `1.0M`."""
+    if value < 10_000:
+        return str(value)
+    scaled, unit = (value / 1e3, "k") if value < 999_500 else (value / 1e6, "M")
+    return f"{scaled:.1f}{unit}" if scaled < 99.95 else f"{scaled:.0f}{unit}"
 
 
 def many(count: int, noun: str, plural: str | None = None) -> str:

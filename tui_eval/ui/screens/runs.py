@@ -1,9 +1,8 @@
 """The Runs screen: every run, live ones on top."""
 
 import asyncio
-import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,96 +10,49 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.widgets import Input
 
 from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
-from tui_eval.store import board, reader
-from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RunRow
-from tui_eval.ui import steering
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.runs.listing import MOST, Listed, listed
+from tui_eval.ui.runs.table import RunTable
 from tui_eval.ui.screens.base import BaseScreen
-from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import ago, clock, many, money, number, rates
+from tui_eval.ui.words import many, number
 
-_MOST = 500
-"""Runs that are listed, the newest."""
 _READ_S = 0.5
+_READ_SHARE = 10
+"""A list that takes a second to read is read every ten."""
 _TICK_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A run with its counts."""
-
-    run: RunRow
-    total: Counts
-    by_column: Mapping[int, Counts]
-
-
-class RunTable(Rows):
-    """The list of runs."""
-
-    def __init__(self, glyphs: Glyphs) -> None:
-        fields = [
-            Field("run", 14, share=3),
-            Field("suite", 10, share=2, drop=8),
-            Field("state", 13),
-            Field("done", 11, right=True),
-            Field("pass", 8, share=1, right=True),
-            Field("!", 3, right=True, drop=5),
-            Field("?", 3, right=True, drop=6),
-            Field("cost", 7, right=True, drop=7),
-            Field("time", 6, right=True, drop=4),
-            Field("when", 10, right=True, drop=3),
-        ]
-        super().__init__(fields, glyphs=glyphs, empty="reading…", id="runs")
-        self.runs: list[Listed] = []
-
-    def row(self, index: int) -> Row | None:
-        """Give the row of a run."""
-        listed = self.runs[index]
-        run, total, by_column = listed.run, listed.total, listed.by_column
-        words, tone = _state(run)
-        label = f" {run.label}" if run.label else ""
-        partial = " (partial)" if run.partial else ""
-        return Row(
-            (
-                Cell(f"{run.name}{label}{partial}", "strong" if run.live else "plain"),
-                Cell(run.suite, "dim"),
-                Cell(f"{self._glyphs.run(run.state, run.live)} {words}", tone),
-                Cell(f"{number(total.settled)}/{number(total.total)}"),
-                Cell(rates([by_column[at].pass_rate for at in sorted(by_column)])),
-                Cell(number(total.error), "error" if total.error else "dim"),
-                Cell(number(total.ungraded), "ungraded" if total.ungraded else "dim"),
-                Cell(money(total.cost_usd) if total.attempts else "", "dim"),
-                Cell(clock(run.wall(time.time()))),
-                Cell(ago(run.created_at, time.time()), "dim"),
-            )
-        )
-
-
-def _state(run: RunRow) -> tuple[str, Tone]:
-    if run.live:
-        return str(run.state), "accent"
-    if run.state in (RunState.RUNNING, RunState.PAUSED):
-        return "engine gone", "error"
-    return str(run.state), "plain" if run.state is RunState.DONE else "ungraded"
+_NO_RUNS = "No runs yet.\n\n1 shows the suites; there enter launches one."
+_NOT_FOUND = "No run is called so, nor its suite, label or target. esc lists all."
 
 
 class RunsScreen(BaseScreen):
-    """Lists runs; opens and resumes them."""
+    """Lists runs; opens, resumes, exports and deletes them."""
 
     CSS_PATH = styles_dir() / "runs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", id="runs.open", tooltip="Open the run"),
+        Binding("space", "mark", "mark", id="runs.mark", tooltip="Mark the run, or take it back"),
+        Binding(
+            "a",
+            "mark_all",
+            "mark all",
+            show=False,
+            id="runs.mark-all",
+            tooltip="Mark all runs that are listed, or take that back",
+        ),
         Binding("u", "resume", "resume", id="runs.resume", tooltip="Finish what is missing"),
+        Binding("slash", "find", "find", id="runs.find", tooltip="List runs by their names"),
+        Binding("E", "export", "export", id="runs.export", tooltip="Write the trials into a file"),
+        Binding("D", "delete", "delete", id="runs.delete", tooltip="Delete the run for good"),
         Binding("1", "app.suites", "suites", id="suites", tooltip="The suites there are"),
     ]
 
@@ -113,15 +65,27 @@ class RunsScreen(BaseScreen):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self.head = Bar([Piece("  Runs", "strong")], id="title", classes="title")
-        self.table = RunTable(bench.glyphs)
+        self.table = RunTable(bench.glyphs, bench.rates)
+        self.find = Input(
+            id="find",
+            placeholder="part of a run's name, suite, label or target",
+            compact=True,
+            select_on_focus=False,
+        )
+        self._all: Sequence[Listed] = ()
+        self._sought = ""
+        self._marked: set[int] = set()
+        self._leaving: set[int] = set()
         self._selected: int | None = None
         """The id of the run under the cursor."""
         self._changed = asyncio.Event()
         self._changed.set()
+        self._rates_due = asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         yield self.head
+        yield self.find
         yield self.table
         yield KeyLine()
 
@@ -131,75 +95,123 @@ class RunsScreen(BaseScreen):
         self.on_pulse(self._changed.set)
         self.every(_TICK_S, self._tick)
         self._keep_up()
+        self._keep_rates()
 
     def on_screen_resume(self) -> None:
         """Catch up with what happened while another screen was shown."""
         super().on_screen_resume()
         self._changed.set()
 
+    # -- reading
+
     def _tick(self) -> None:
-        if any(listed.run.live for listed in self.table.runs):
+        if any(one.run.live for one in self._all):
             self._changed.set()
 
     @work
     async def _keep_up(self) -> None:
-        known: dict[int, Listed] = {}
         while True:
             await self._changed.wait()
             self._changed.clear()
-            listed = await self.bench.desk.read(_listed, known)
-            known = {one.run.id: one for one in listed if not one.run.live}
-            self._show(listed)
-            await asyncio.sleep(_READ_S)
+            began = time.monotonic()
+            known = {one.run.id: one for one in self._all}
+            self._all = await self.bench.desk.read(listed, known)
+            there = {one.run.id for one in self._all}
+            self._marked &= there
+            self._leaving &= there
+            self._list()
+            self._rates_due.set()
+            await asyncio.sleep(max(_READ_S, (time.monotonic() - began) * _READ_SHARE))
 
-    def _show(self, listed: list[Listed]) -> None:
+    @work
+    async def _keep_rates(self) -> None:
+        """Work out rates, those in view first."""
+        while True:
+            await self._rates_due.wait()
+            self._rates_due.clear()
+            while await self.bench.rates.learn(self.bench.desk, self._wanted()):
+                self.table.redraw()
+
+    def _wanted(self) -> list[tuple[int, int]]:
+        runs = self.table.runs
+        shown = self.table.shown
+        order = [*shown, *range(shown.start), *range(shown.stop, len(runs))]
+        return [(runs[at].run.id, runs[at].stamp) for at in order if at < len(runs)]
+
+    # -- showing
+
+    def _list(self) -> None:
         table = self.table
-        table.say_empty("no runs yet: 1 shows the suites, enter starts one")
-        table.runs = listed
-        ids = [one.run.id for one in listed]
-        at = ids.index(self._selected) if self._selected in ids else table.cursor
-        table.place(len(listed), at)
-        live = sum(one.run.live for one in listed)
-        right = [Piece(f"{many(live, 'live run')} ", "accent")] if live else []
-        self.head.show([Piece("  Runs", "strong"), Piece(f"  {number(len(listed))}", "dim")], right)
+        sought = self._sought.casefold()
+        runs = [one for one in self._all if not sought or one.has(sought)]
+        table.say_empty(_NOT_FOUND if self._all else _NO_RUNS)
+        table.marked = frozenset(self._marked)
+        table.leaving = frozenset(self._leaving)
+        ids = [one.run.id for one in runs]
+        table.list_runs(runs, ids.index(self._selected) if self._selected in ids else table.cursor)
+        self._show_head()
         self.refresh_bindings()
+
+    def _show_head(self) -> None:
+        count, of = len(self.table.runs), len(self._all)
+        words = number(of) if count == of else f"{number(count)} of {number(of)}"
+        if of == MOST:
+            words += ", the newest"
+        left = [Piece("  Runs", "strong"), Piece(f"  {words}", "dim")]
+        if self._marked:
+            left.append(Piece(f"  {many(len(self._marked), 'run')} marked", "accent"))
+        right = []
+        if self._leaving:
+            right.append(Piece(f"deleting {many(len(self._leaving), 'run')}… ", "error"))
+        live = sum(one.run.live and one.run.id not in self._leaving for one in self._all)
+        if live:
+            right.append(Piece(f"{self.bench.glyphs.live} {number(live)} live ", "accent"))
+        self.head.show(left, right)
 
     @property
     def selected(self) -> RunRow | None:
         """The run under the cursor; None: there is none."""
-        table = self.table
-        return table.runs[table.cursor].run if table.runs else None
+        chosen = self.table.selected
+        return None if chosen is None else chosen.run
+
+    @property
+    def chosen(self) -> list[Listed]:
+        """The marked runs, or the one under the cursor."""
+        if self._marked:
+            return [one for one in self._all if one.run.id in self._marked]
+        under = self.table.selected
+        return [] if under is None else [under]
 
     def why_not(self, action: str) -> str | None:
         """Say why an action makes no sense now."""
-        if action in ("back", "leave", "app.suites"):
+        if action in ("back", "leave", "app.suites", "find"):
             return None
-        run = self.selected
-        if run is None:
-            return "there is no run yet"
+        if not self.chosen:
+            return "there is no run here" if self._all else "there is no run yet"
         if action == "resume":
-            if run.live:
-                return "the run is going on"
-            if run.state is RunState.CANCELLED:
-                return "the run was cancelled; open it and retry trials"
-            if run.state is RunState.DONE and not self._unfinished(run):
-                return "everything is finished"
+            reasons = [why for one in self.chosen if (why := _why_not_resumed(one))]
+            if len(reasons) == len(self.chosen):
+                return reasons[0]
+        if action == "delete":
+            live = [one.run.name for one in self.chosen if one.run.live]
+            if live:
+                return f"{', '.join(live[:3])} is live: stop it first (C in the run)"
         return None
 
-    def _unfinished(self, run: RunRow) -> int:
-        table = self.table
-        total = table.runs[table.cursor].total
-        return total.total - total.settled + total.error + total.ungraded
+    # -- what widgets say
 
     @on(Rows.Moved)
     def _select(self) -> None:
         run = self.selected
         self._selected = None if run is None else run.id
+        self._rates_due.set()  # others may be in view
         self.refresh_bindings()
 
     @on(Rows.Opened)
     def _clicked(self) -> None:
         self.action_open()
+
+    # -- acting
 
     def action_open(self) -> None:
         """Open the run."""
@@ -207,30 +219,98 @@ class RunsScreen(BaseScreen):
         if run is not None:
             self.post_message(self.Chosen(run.id))
 
-    @work
-    async def action_resume(self) -> None:
-        """Finish what is missing, and watch it."""
+    def action_mark(self) -> None:
+        """Mark the run, or take it back, and go on to the next."""
         run = self.selected
         if run is not None:
+            self._marked ^= {run.id}
+            self._list()
+            self.table.action_down()
+
+    def action_mark_all(self) -> None:
+        """Mark all runs that are listed, or take that back."""
+        shown = {one.run.id for one in self.table.runs}
+        if shown <= self._marked:
+            self._marked -= shown
+        else:
+            self._marked |= shown
+        self._list()
+
+    @work
+    async def action_resume(self) -> None:
+        """Finish what is missing; a single run is opened."""
+        from tui_eval.ui import steering
+
+        runs = [one.run for one in self.chosen if _why_not_resumed(one) is None]
+        for run in runs:
             await steering.ask(self.bench.desk, run.id, Verb.RESUME)
-            self.post_message(self.Chosen(run.id))
+        if len(runs) == 1:
+            self.post_message(self.Chosen(runs[0].id))
+        else:
+            self.say(f"{many(len(runs), 'run')} resumed")
+
+    @work
+    async def action_export(self) -> None:
+        """Write the trials of the run, or of each marked one, into a file."""
+        from tui_eval.ui.runs.exporting import export
+
+        await export(self, [one.run for one in self.chosen])
+
+    @work
+    async def action_delete(self) -> None:
+        """Delete the run, or all that are marked, once a person has said yes."""
+        from tui_eval.ui.runs.deleting import delete, may_go
+
+        runs = [one.run for one in self.chosen]
+        if not await may_go(self, runs):
+            return
+        for run in runs:
+            self._leaving.add(run.id)
+        self._marked -= self._leaving
+        self._list()
+        for run in runs:
+            await delete(self, run)
+            self._leaving.discard(run.id)
+            self._changed.set()
+
+    def action_find(self) -> None:
+        """List runs by their names."""
+        self.find.select_all()
+        self.add_class("-finding")
+        self.set_focus(self.find)  # now: the next key of a burst is for it
+
+    @on(Input.Changed, "#find")
+    def _seek(self, event: Input.Changed) -> None:
+        self._sought = event.value
+        self._list()
+
+    @on(Input.Submitted, "#find")
+    def _found(self) -> None:
+        self.set_focus(self.table)
 
     async def action_back(self) -> None:
-        """There is nothing behind this screen."""
-        self.say("this is a first screen; q quits")
+        """List all again, then take marks back."""
+        if self.has_class("-finding"):
+            self.remove_class("-finding")
+            self.find.value = ""
+            self.set_focus(self.table)
+        elif self._marked:
+            self._marked.clear()
+            self._list()
+        else:
+            self.say("this is a first screen; q quits")
 
     async def action_leave(self) -> None:
         """Quit."""
         await self.app.run_action("app.quit")
 
 
-def _listed(db: sqlite3.Connection, known: Mapping[int, Listed]) -> list[Listed]:
-    """Read the runs, live ones first; counts of settled ones only where something changed."""
-    found = []
-    for run in reader.runs(db, limit=_MOST):
-        before = known.get(run.id)
-        if before is not None and before.run.change == run.change and not run.live:
-            found.append(Listed(run, before.total, before.by_column))
-        else:
-            found.append(Listed(run, *board.board(db, run.id)))
-    return sorted(found, key=lambda listed: not listed.run.live)
+def _why_not_resumed(one: Listed) -> str | None:
+    run = one.run
+    if run.live:
+        return "the run is going on"
+    if run.state is RunState.CANCELLED:
+        return "the run was cancelled; open it and retry trials"
+    if run.state is RunState.DONE and not one.unfinished:
+        return "everything is finished"
+    return None

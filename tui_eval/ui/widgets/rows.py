@@ -169,6 +169,11 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         first = int(self.scroll_offset.y)
         return range(first, min(first + max(self.size.height - 1, 0), self._count))
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, those there is no room for included."""
+        return self._fields
+
     def set_fields(self, fields: Sequence[Field]) -> None:
         """Show other fields."""
         if tuple(fields) == self._fields:
@@ -284,8 +289,8 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     def _cell(self, cell: Cell, field: Field, width: int, base: Style) -> list[Segment]:
         cut = self._glyphs.cut
         style = base + self.tone_style(cell.tone)
-        room = width - width_of(cell.text) - 1 if cell.note else 0
-        if room < min(_LEAST_NOTE, width_of(cell.note)) or field.right:
+        room = width - width_of(cell.text) - 1
+        if not cell.note or field.right or room < min(_LEAST_NOTE, width_of(cell.note)):
             text = fit(cell.text, width, right=field.right, ellipsis=cut, keep=field.keep)
             return [Segment(text, style)]
         return [
@@ -312,7 +317,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         return [cell for cell, width in zip(cells, self._widths, strict=True) if width > 0]
 
     def _measure(self) -> None:
-        width = self.size.width
+        width = self.scrollable_content_region.width  # `size` has the scroll bar's place in it
         self._widths = lay_out(self._fields, width - _MARGIN)
         self.virtual_size = Size(width, self._count + 1)
 

@@ -1,0 +1,63 @@
+"""Replies of judges that answer badly, through a real server: what can be graded is, alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench
+from tests.engine.judging.test_judging import judged
+from tests.servers.fake_judge import asked
+from tests.servers.fake_model import FakeModel
+from tui_eval.model.states import TrialState, Verdict
+
+_CORPUS = Path(__file__).parents[2] / "scoring" / "judge" / "judge_replies.jsonl"
+IDS = ["k1a", "k2b", "k3c"]
+
+
+def lines() -> list[dict[str, Any]]:
+    """Give the lines about three outputs whose reply has a text."""
+    found = [json.loads(line) for line in _CORPUS.read_text().splitlines()]
+    return [one for one in found if one["ids"] == IDS and isinstance(one["reply"], str)]
+
+
+async def test_bad_replies_give_the_grades_they_have_and_no_others(bench: Bench) -> None:
+    corpus = lines()
+    assert len(corpus) > 60
+    expected: dict[str, float | str] = {}
+    left = iter(corpus)
+
+    def answer(body: dict[str, Any]) -> str:
+        request = asked(body)
+        if request is None:
+            return str(body["messages"][-1]["content"])
+        items = request["items"]
+        if any(item["output"] in expected for item in items):
+            return json.dumps({"nonce": request["nonce"], "grades": []})  # nothing when asked again
+        line = next(left)
+        reply = str(line["reply"]).replace(line["nonce"], request["nonce"])
+        for id_, item in zip(IDS, items, strict=True):
+            expected[item["output"]] = line["expect"][id_]
+            reply = reply.replace(id_, item["id"])
+        return reply
+
+    async with FakeModel(answer) as server:
+        made = judged(
+            server.base_url,
+            server.base_url,
+            3 * len(corpus),
+            judge={"batch_size": 3, "concurrency": 1, "linger": 60, "timeout": 60},
+        )
+        run = await bench.run(made)
+    trials = {trial.case_id: trial for trial in bench.trials(run)}
+    assert {trial.state for trial in trials.values()} == {TrialState.DONE}
+    for output, wanted in expected.items():
+        trial = trials[f"c{output[1:]}"]
+        if wanted == "ungraded":
+            assert (trial.verdict, trial.score) == (Verdict.UNGRADED, None), output
+        else:
+            assert trial.score == pytest.approx(float(wanted) / 10), output
+    again = bench.sql("SELECT count(*) FROM judge_calls WHERE round <> 'first'")[0][0]
+    missing = sum(wanted == "ungraded" for wanted in expected.values())
+    assert again <= 2 * missing + 2 * len(corpus)

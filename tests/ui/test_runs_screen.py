@@ -1,0 +1,355 @@
+"""The list of runs: what stands in it, finding, marking, exporting, deleting."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import do, writing
+from tests.ui.playing import (
+    app_on,
+    by_hand,
+    finished,
+    lines,
+    made_up,
+    plain_run,
+    shown_on,
+    sql,
+    text,
+    until,
+    until_shown,
+)
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.launch import create, log_file
+from tui_eval.engine.settings import Settings
+from tui_eval.model.case import Case
+from tui_eval.model.output import Output
+from tui_eval.reports.rates import rates
+from tui_eval.store import lease
+from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.rating import RateBook
+from tui_eval.ui.runs.exporting import UnusableNameError, files
+from tui_eval.ui.runs.listing import listed
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.name import Name
+from tui_eval.ui.screens.runs import RunsScreen
+from tui_eval.ui.words import age, compact
+
+SLOW = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "latency_s": 0.1}
+LONG = "a-suite-with-a-very-long-name-indeed"
+
+
+def runs_screen(app: TuiEvalApp) -> RunsScreen:
+    screen = app.screen
+    assert isinstance(screen, RunsScreen)
+    return screen
+
+
+def asking(app: TuiEvalApp) -> Name:
+    screen = app.screen
+    assert isinstance(screen, Name)
+    return screen
+
+
+def small(store: Path, suite: str, n: int = 2) -> int:
+    """Write a finished run, all of it passed."""
+    cases = [Case(i, f"case-{i}", {"n": i}) for i in range(n)]
+    return by_hand(
+        store, cases, answers=[Output(f"{i}", cost_usd=0.0) for i in range(n)], suite=suite
+    ).run
+
+
+def many_runs(store: Path, n: int) -> None:
+    """Write runs of two trials; quickly, by copying the rows of one."""
+    small(store, "copied")
+    with writing(store) as db:
+        db.execute("BEGIN")
+        for table, key in (("runs", "id"), ("columns", "run"), ("tallies", "run"), ("cases", "run"),
+                           ("trials", "run")):  # fmt: skip
+            names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            kept = [name for name in names if name not in (key, "name") and
+                    (table, name) != ("trials", "id")]  # fmt: skip
+            named = ", 'copied-' || printf('%04d', k.n)" if table == "runs" else ""
+            into = ", name" if table == "runs" else ""
+            named, into = (named, into) if table != "columns" else (", c.name", ", name")
+            db.execute(
+                f"WITH RECURSIVE k(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM k WHERE n < {n}) "
+                f"INSERT INTO {table} ({key}, {', '.join(kept)}{into}) "
+                f"SELECT k.n, {', '.join(f'c.{name}' for name in kept)}{named} "
+                f"FROM k, {table} c WHERE c.{key} = 1"
+            )
+        db.execute("COMMIT")
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
+async def test_names_keep_their_letters_and_no_column_is_cut(
+    store: Path, size: tuple[int, int]
+) -> None:
+    for suite in ("sums", LONG):
+        small(store, suite)
+    names = [row[0] for row in sql(store, "SELECT name FROM runs ORDER BY id DESC")]
+    app = app_on(store)
+    async with shown_on(app, size) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "100.0%")
+        head, long, short = lines(app)[1:4]
+        assert names[1] in short
+        assert names[0][-5:] in long
+        assert head.rstrip().endswith(("pass", "time", "age"))
+        assert "100.0%" in long
+        assert (LONG in long) == (size[0] == 200)
+        for row in (long, short):
+            assert row.rstrip().endswith("now") or size[0] == 60
+
+
+async def test_a_column_is_there_where_a_run_has_something_for_it(store: Path) -> None:
+    small(store, "sums")
+    app = app_on(store)
+    async with shown_on(app, (120, 20)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "100.0%")
+        for title in (" ! ", " ? ", "partial", "cost"):
+            assert title not in lines(app)[1]
+        await finished(store, made_up(4, targets=[SLOW], name="half"), Settings(limit=2))
+        await until_shown(pilot, "partial", "half-")
+        assert [one.run.suite for one in runs_screen(app).table.runs] == ["half", "sums"]
+
+
+async def test_rates_are_those_of_reports(store: Path) -> None:
+    cases = [{"id": f"c{i}", "q": "?", "a": str(i), "weight": 1 + i * i} for i in range(12)]
+    half = {"kind": "simulated", "name": "one", "answers": ["{{ a }}", "no"], "accuracy": 0.5}
+    suite = made_up(cases=cases, targets=[half])
+    run = await finished(store, suite)
+    with writing(store) as db:
+        reported = rates(db, run, suite.run).columns[0].pass_rate
+        trials = db.execute(
+            "SELECT avg(verdict = 'pass') FROM trials WHERE run = ?", (run,)
+        ).fetchone()[0]
+    assert reported is not None
+    assert abs(reported - trials) > 0.001  # else this says nothing
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, f"{reported * 100:.1f}%")
+
+
+async def test_a_rate_is_worked_out_once_for_each_change(store: Path) -> None:
+    plain_run(store, 10, failing=(1, 2))
+    app = app_on(store)
+    async with shown_on(app):
+        book = RateBook()
+        desk = app.bench.desk
+        (one,) = await desk.read(listed, {})
+        assert await book.learn(desk, [(one.run.id, one.stamp)])
+        rated = book.of(one.run.id)
+        assert rated is not None
+        assert rated.shares == (0.8,)
+        assert not rated.open
+        assert not await book.learn(desk, [(one.run.id, one.stamp)])
+        assert book.due(one.run.id, one.stamp + 1)
+        assert await book.learn(desk, [(77, 1)])  # deleted meanwhile
+        rated = book.of(77)
+        assert rated is not None
+        assert rated.shares == ()
+
+
+async def test_counts_that_change_without_an_engine_are_seen(store: Path) -> None:
+    by_hand(store, [Case(0, "c", {})], answers=[None])
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "0/1")
+        with writing(store) as db:
+            db.execute("UPDATE trials SET state = 'cancelled', change = change + 1")
+        await until(pilot, lambda: "0/1" not in text(app))
+
+
+async def test_a_thousand_runs_are_there_at_once_live_ones_on_top(store: Path) -> None:
+    many_runs(store, 1000)
+    with writing(store) as db:
+        do(db, lambda tx: lease.acquire(tx, 500))
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "1,000", "1 live", "▸ copied-0500", "copied-0999", "100.0%")
+        screen = runs_screen(app)
+        assert [one.run.id for one in screen.table.runs[:3]] == [500, 1000, 999]
+        await pilot.press("end")
+        await until_shown(pilot, "▸ copied-")
+        assert screen.selected is not None
+        assert screen.selected.id == 1
+        await until(pilot, lambda: lines(app)[-2].count("100.0%"))
+        await pilot.press("slash", *"-0077", "enter")
+        await until_shown(pilot, "1 of 1,000", "▸ copied-0077")
+        await pilot.press("slash", *"nobody")
+        await until_shown(pilot, "No run is called so")
+        await pilot.press("escape")
+        await until_shown(pilot, "copied-0077", "copied-0076")
+
+
+# -- marks
+
+
+async def test_marks_are_set_and_taken_back(store: Path) -> None:
+    for suite in ("one", "two", "other"):
+        small(store, suite)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "one-")
+        await pilot.press("space", "space")
+        await until_shown(pilot, "2 runs marked")
+        await pilot.press("space")
+        await until_shown(pilot, "3 runs marked")
+        await pilot.press("escape")
+        await until(pilot, lambda: "marked" not in text(app))
+        await pilot.press("slash", *"o", "enter", "a")
+        await until_shown(pilot, "3 runs marked")
+        await pilot.press("a")
+        await until(pilot, lambda: "marked" not in text(app))
+
+
+# -- export
+
+
+async def test_a_run_is_exported_into_a_file(store: Path, tmp_path: Path) -> None:
+    small(store, "sums", 3)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "sums-")
+        await pilot.press("E")
+        await until_shown(pilot, "Export sums-", ".jsonl or .csv")
+        screen = asking(app)
+        screen.field.value = "trials.txt"
+        await until_shown(pilot, "must end in .jsonl or .csv")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen is screen
+        screen.field.value = str(tmp_path / "trials.jsonl")
+        await pilot.press("enter")
+        await until_shown(pilot, "wrote")
+        exported = (tmp_path / "trials.jsonl").read_text().splitlines()
+        written = [json.loads(line) for line in exported]
+        assert [line["case_id"] for line in written] == ["case-0", "case-1", "case-2"]
+        # the same name again: asked, and left alone
+        (tmp_path / "trials.jsonl").write_text("mine")
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, Name))
+        asking(app).field.value = str(tmp_path / "trials.jsonl")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        assert (tmp_path / "trials.jsonl").read_text() == "mine"
+
+
+async def test_marked_runs_are_exported_into_a_file_each(store: Path, tmp_path: Path) -> None:
+    for suite in ("one", "two"):
+        small(store, suite)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "one-")
+        await pilot.press("a", "E")
+        await until_shown(pilot, "Export 2 runs", "{run} stands for")
+        asking(app).field.value = str(tmp_path / "all-{run}.csv")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(list(tmp_path.glob("all-*.csv"))) == 2)
+        await until_shown(pilot, "wrote 2 files")
+
+
+def test_names_of_files_that_cannot_be_meant_are_refused(store: Path, tmp_path: Path) -> None:
+    for suite in ("one", "two"):
+        small(store, suite)
+    with writing(store) as db:
+        runs = [one.run for one in listed(db, {})]
+    for name, why in (
+        ("", "name"),
+        ("x", "end in"),
+        ("x.jsonl", "need {run}"),
+        (str(tmp_path / "gone" / "{run}.csv"), "no such folder"),
+    ):
+        with pytest.raises(UnusableNameError, match=why):
+            files(name, runs)
+    first, second = files(str(tmp_path / "{run}.CSV"), runs)
+    assert (first.name, second.name) == (f"{runs[0].name}.CSV", f"{runs[1].name}.CSV")
+
+
+# -- delete
+
+
+async def test_a_run_is_deleted_once_somebody_says_yes(store: Path) -> None:
+    run = small(store, "gone", 3)
+    small(store, "stays")
+    name = sql(store, "SELECT name FROM runs WHERE id = ?", run)[0][0]
+    log = log_file(store, name)
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("a log")
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "gone-", "stays-")
+        await pilot.press("j", "D")
+        await until_shown(pilot, f"Delete {name} for good?", "3 trials, 3 outputs")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        assert len(sql(store, "SELECT 1 FROM runs")) == 2
+        await pilot.press("D")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await pilot.press("enter")
+        await until(pilot, lambda: "gone-" not in text(app))
+        assert "stays-" in text(app)
+    assert sql(store, "SELECT count(*) FROM outputs") == [(2,)]
+    assert not log.exists()
+
+
+async def test_marked_runs_are_deleted_together(store: Path) -> None:
+    for suite in ("one", "two", "three"):
+        small(store, suite)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "three-")
+        await pilot.press("space", "space", "D")
+        await until_shown(pilot, "Delete 2 runs for good?", "4 trials")
+        await pilot.press("enter")
+        await until(pilot, lambda: "two-" not in text(app) and "three-" not in text(app))
+        assert "one-" in text(app)
+        assert "marked" not in text(app)
+
+
+async def test_a_live_run_is_not_deleted(store: Path) -> None:
+    live = create(store, made_up(100, targets=[SLOW], name="live"), Settings())
+    working = asyncio.create_task(Engine(store, live).run())
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "live-", "1 live")
+        await pilot.press("D")
+        await until_shown(pilot, "is live: stop it first")
+        assert isinstance(app.screen, RunsScreen)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    assert len(sql(store, "SELECT 1 FROM runs")) == 1
+
+
+# -- words
+
+
+@pytest.mark.parametrize(
+    ("past", "words"),
+    [(0, "now"), (59, "now"), (60, "1 min"), (7199, "1 h"), (86400, "1 d"), (8e7, "2 y")],
+)
+def test_an_age_takes_six_cells(past: float, words: str) -> None:
+    assert age(1000.0, 1000.0 + past) == words
+    assert len(words) <= 6
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [(9999, "9999"), (12_345, "12.3k"), (412_000, "412k"), (999_499, "999k"), (999_500, "1.0M")],
+)
+def test_a_count_takes_five_cells(n: int, words: str) -> None:
+    assert compact(n) == words

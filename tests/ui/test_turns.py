@@ -1,0 +1,85 @@
+"""Keys that come in one burst, as from a slow line: each is dealt with before the next."""
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.app import App
+
+from tests.ui.playing import (
+    app_on,
+    cursor_case,
+    plain_run,
+    run_screen,
+    shown_on,
+    until,
+)
+from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.screens.run import RunScreen
+from tui_eval.ui.screens.runs import RunsScreen
+
+_NAMED = {"\r": "enter", "\x7f": "backspace", "\x1b": "escape", "/": "slash", " ": "space"}
+
+
+def burst(app: TuiEvalApp, keys: str) -> None:
+    """Press keys so fast that none is dealt with before the last has come."""
+    for key in keys:
+        app.post_message(events.Key(_NAMED.get(key, key), key if key.isprintable() else None))
+
+
+async def state_after(store: Path, keys: str) -> tuple[str, int, str | None]:
+    """Give what a run's list is narrowed to, how many are marked and what is selected."""
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        burst(app, keys)
+        await until(pilot, lambda: app._message_queue.empty() and app._turns.idle)
+        await until(pilot, lambda: isinstance(app.screen, RunScreen))
+        await pilot.pause(0.3)
+        return screen.listing.view.text, screen.listing.marks.count, cursor_case(screen)
+
+
+@pytest.mark.parametrize(
+    ("keys", "state"),
+    [
+        ("/answer 29\x7f\r", ("answer 2", 0, "case-029")),
+        ("/anx\x7fs\r", ("ans", 0, "case-000")),
+        ("/answer 1\rjj  ", ("answer 1", 2, "case-013")),
+        ("/answer 1\x1bj", ("", 0, "case-002")),
+    ],
+)
+async def test_a_burst_does_what_the_same_keys_do_typed_slowly(
+    store: Path, keys: str, state: tuple[str, int, str]
+) -> None:
+    plain_run(store, 30)
+    assert await state_after(store, keys) == state
+
+
+async def test_without_turns_a_burst_goes_wrong(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: as the toolkit deals with keys, they overtake each other."""
+    plain_run(store, 30)
+    monkeypatch.setattr(TuiEvalApp, "on_event", App.on_event)
+    assert await state_after(store, "/answer 29\x7f\r") != ("answer 2", 0, "case-029")
+
+
+async def test_keys_wait_for_a_screen_that_is_still_being_made(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        burst(app, "fjj\r")
+        await until(pilot, lambda: screen.listing.trials.count == 2)
+        burst(app, "q")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+
+
+async def test_a_key_whose_screen_closes_under_it_holds_up_no_other(store: Path) -> None:
+    plain_run(store, 30)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        for _ in range(5):
+            burst(app, "f\x1bo\x1bj")
+        await until(pilot, lambda: screen.listing.table.cursor == 5)

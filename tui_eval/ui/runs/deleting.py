@@ -1,0 +1,48 @@
+"""Deleting runs from the app: the question, and the deed in a thread."""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+
+from tui_eval.store import deletion
+from tui_eval.store.errors import StoreError
+from tui_eval.store.rows import RunRow
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.words import many, number
+
+
+class _AppClosedError(Exception):
+    """The app is on its way out; what is left is deleted next time."""
+
+
+async def may_go(screen: BaseScreen, runs: Sequence[RunRow]) -> bool:
+    """Ask whether runs may go, with how much that is."""
+    from tui_eval.reports.removal import consequences, goes
+
+    desk = screen.bench.desk
+    extent = await desk.ponder(deletion.extent, [run.id for run in runs])
+    what = runs[0].name if len(runs) == 1 else many(len(runs), "run")
+    more = f"{goes(extent)}. {consequences(extent)}".strip()
+    yes = await screen.app.push_screen_wait(
+        Ask(f"Delete {what} for good?", yes="delete", more=more)
+    )
+    return yes is True
+
+
+async def delete(screen: BaseScreen, run: RunRow) -> None:
+    """Delete a run off the screen's loop; say what was in the way, if anything was."""
+    from tui_eval.engine.deleting import delete as delete_run
+
+    desk = screen.bench.desk
+
+    def told(gone: int) -> None:
+        if desk.closed:
+            raise _AppClosedError(f"{number(gone)} gone")
+
+    try:
+        await asyncio.to_thread(delete_run, desk.path, run.id, told)
+    except (StoreError, OSError, sqlite3.Error) as error:
+        screen.say(f"{run.name}: {error}", "error")
+    except _AppClosedError:
+        return

@@ -1,0 +1,125 @@
+"""Exporting runs from the app: which file, may it be replaced, and the writing in a thread."""
+
+import asyncio
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tui_eval.reports.removal import size
+from tui_eval.store.connection import open_readable
+from tui_eval.store.errors import StoreError
+from tui_eval.store.rows import RunRow
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.screens.name import Name
+from tui_eval.ui.words import many
+
+_EACH = "{run}"
+"""Stands for the run's name in the name of a file."""
+
+
+class UnusableNameError(Exception):
+    """A file cannot be called so; the message says why."""
+
+
+class _StoppedError(Exception):
+    """Nobody waits for the file any more."""
+
+
+async def export(screen: BaseScreen, runs: Sequence[RunRow]) -> None:
+    """Ask for a file's name and write the trials of runs, each run into a file of its own."""
+    from tui_eval.reports.export import FORMATS
+
+    endings = " or ".join(f".{name}" for name in FORMATS)
+    first = f"{runs[0].name}.jsonl" if len(runs) == 1 else f"{_EACH}.jsonl"
+    what = runs[0].name if len(runs) == 1 else many(len(runs), "run")
+
+    def check(name: str) -> str | None:
+        try:
+            files(name, runs)
+        except UnusableNameError as error:
+            return str(error)
+        return None
+
+    hint = f"{endings} says how"
+    if len(runs) > 1:
+        hint += f"; {_EACH} stands for each run's name"
+    name = await screen.app.push_screen_wait(Name(f"Export {what} to", first, hint, check))
+    if name is None:
+        return
+    wanted = files(name, runs)
+    there = [file for file in wanted if file.exists()]
+    if there:
+        which = str(there[0]) if len(there) == 1 else many(len(there), "file")
+        if not await screen.app.push_screen_wait(
+            Ask(f"{which} is there already. Write over it?", yes="write over")
+        ):
+            return
+    screen.say(f"writing {', '.join(str(file) for file in wanted[:3])}…")
+    for file, run in zip(wanted, runs, strict=True):
+        try:
+            await _write(screen.bench.desk.path, run, file)
+        except (OSError, StoreError) as error:
+            screen.say(f"nothing was written: {error}", "error")
+            return
+    written = sum(file.stat().st_size for file in wanted)
+    where = (
+        str(wanted[0]) if len(wanted) == 1 else f"{many(len(wanted), 'file')} in {_folder(wanted)}"
+    )
+    screen.say(f"wrote {where}, {size(written)}", seconds=8)
+
+
+def files(name: str, runs: Sequence[RunRow]) -> list[Path]:
+    """Give the file of each run.
+
+    Raises:
+        UnusableNameError: it says no format, names one file for several runs, or a folder that is
+            not there.
+    """
+    from tui_eval.reports.export import FORMATS
+
+    if not name.strip():
+        raise UnusableNameError("give the file a name")
+    path = Path(name.strip()).expanduser()
+    endings = " or ".join(f".{known}" for known in FORMATS)
+    if path.suffix.removeprefix(".").lower() not in FORMATS:
+        raise UnusableNameError(f"its name must end in {endings}")
+    if len(runs) > 1 and _EACH not in path.name:
+        raise UnusableNameError(f"{many(len(runs), 'run')} need {_EACH} in the name")
+    found = [path.with_name(path.name.replace(_EACH, run.name)) for run in runs]
+    if not path.parent.is_dir():
+        raise UnusableNameError(f"{path.parent}: no such folder")
+    return found
+
+
+def _folder(wanted: Iterable[Path]) -> str:
+    return str(next(iter(wanted)).parent.absolute())
+
+
+async def _write(store: Path, run: RunRow, file: Path) -> None:
+    """Write one file, whole or not at all; given up where this is cancelled."""
+    stopped = threading.Event()
+    try:
+        await asyncio.to_thread(_write_now, store, run, file, stopped)
+    finally:
+        stopped.set()
+
+
+def _write_now(store: Path, run: RunRow, file: Path, stopped: threading.Event) -> None:
+    from tui_eval.reports.export import FORMATS, to_file
+
+    db = open_readable(store)
+    try:
+        pieces = FORMATS[file.suffix.removeprefix(".").lower()](db, run)
+        to_file(file, _until(pieces, stopped))
+    except _StoppedError:
+        return
+    finally:
+        db.close()
+
+
+def _until(pieces: Iterator[str], stopped: threading.Event) -> Iterator[str]:
+    for piece in pieces:
+        if stopped.is_set():
+            raise _StoppedError
+        yield piece

@@ -1,0 +1,84 @@
+"""A question that is answered with a name."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui_eval.resources import styles_dir
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.toned import Piece
+
+
+class Name(ModalScreen[str | None]):
+    """One field; gives what stands in it, or None where nobody wanted it."""
+
+    CSS_PATH = styles_dir() / "name.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", "Take", id="name.take", tooltip="Take this name"),
+        Binding("escape", "close", "Close", id="name.close", tooltip="Do nothing"),
+    ]
+
+    def __init__(
+        self, title: str, first: str, hint: str, why_not: Callable[[str], str | None]
+    ) -> None:
+        """Prepare the question.
+
+        Args:
+            title: What is asked; may hold foreign names.
+            first: What stands in the field at first.
+            hint: What may be written.
+            why_not: Says why a name cannot be taken; None: it can.
+        """
+        super().__init__()
+        self._title = title
+        self._hint = hint
+        self._why_not = why_not
+        self.field = Input(first, compact=True, select_on_focus=False)
+        self._said = Bar()
+
+    def compose(self) -> ComposeResult:
+        """Lay the box out."""
+        with Vertical(classes="box"):
+            yield Bar([Piece(self._title, "strong")])
+            yield self.field
+            yield self._said
+            yield Bar()
+            yield Bar(
+                [
+                    Piece("enter", "accent", "screen.take"),
+                    Piece(" write   ", "plain", "screen.take"),
+                    Piece("esc", "accent", "screen.close"),
+                    Piece(" close", "plain", "screen.close"),
+                ]
+            )
+
+    def on_mount(self) -> None:
+        """Stand in the field, before the ending."""
+        self.field.focus()
+        self.field.cursor_position = len(self.field.value)
+        self._look()
+
+    @on(Input.Changed)
+    def _look(self) -> None:
+        why_not = self._why_not(self.field.value)
+        said = Piece(self._hint, "dim") if why_not is None else Piece(why_not, "ungraded")
+        self._said.show([said])
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_take()
+
+    def action_take(self) -> None:
+        """Take the name, where it can be taken."""
+        if self._why_not(self.field.value) is None:
+            self.dismiss(self.field.value)
+
+    def action_close(self) -> None:
+        """Do nothing."""
+        self.dismiss(None)
