@@ -52,7 +52,7 @@ class Question:
 
 
 def gold(suite: Suite, judge: str) -> tuple[Gold, ...]:
-    """Give what a judge of a loaded suite is held against; nothing: it has no gold.
+    """Give what a judge of a loaded suite is held against; nothing: no gold, or nobody asks it.
 
     Args:
         suite: The suite.
@@ -62,7 +62,7 @@ def gold(suite: Suite, judge: str) -> tuple[Gold, ...]:
     rows = spec.gold if isinstance(spec.gold, tuple) else ()
     scorers = [scorer.model_dump(mode="json", by_alias=True) for scorer in suite.scorers]
     asked = questions(scorers, judge, [one.name for one in suite.judges])
-    return tuple(_gold(number, row, asked) for number, row in enumerate(rows, 1))
+    return tuple(_gold(number, row, asked) for number, row in enumerate(rows, 1)) if asked else ()
 
 
 def _gold(number: int, row: JsonObject, asked: Sequence[Question]) -> Gold:

@@ -41,9 +41,10 @@ def judge_mistakes(wanted: Json, judges: Sequence[str]) -> Iterator[tuple[Path, 
         if judge_of(judges) is None:
             yield ("judge",), "is missing: there are several judges", _there_are(judges)
     else:
-        for index, name in enumerate(wanted if isinstance(wanted, list) else [wanted]):
+        names = wanted if isinstance(wanted, list) else [wanted]
+        for index, name in enumerate(names):
             if isinstance(name, str) and name not in judges:
-                at: Path = ("judge", index) if isinstance(wanted, list) else ("judge",)
+                at: Path = ("judge", index) if len(names) > 1 else ("judge",)
                 near = did_you_mean(name, judges)
                 hint = _there_are(judges)
                 if near is not None and near.startswith("did"):

@@ -12,7 +12,8 @@ so that a mistake costs what it stands in and not what stands beside it:
   too few breaks the object it stands in, and not all that follows.
 - An object or array where an object needs a key means that the closing bracket before it is
   lacking: it belongs to the nearest array around, or begins a document of its own. Where something
-  else is broken there as well it is `doubtful`: it may have been quoted, or begin anew.
+  else is broken there as well it is `doubtful`: it may have been quoted, or begin anew. So is one
+  behind a colon in an array: it belonged to a key.
 - A closing bracket of the wrong kind closes what it would close, if that is open, and what stands
   open within; it is passed over where what comes next shows that it is one too many.
 - What is still open when the text ends is `cut`.
@@ -100,9 +101,9 @@ _TOKEN: Final = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_ONE_TOO_MANY: Final = {
-    "}": re.compile(rf"\}}{_SPACE}(?:,{_SPACE}\{{|\])"),
-    "]": re.compile(rf"\]{_SPACE},{_SPACE}\""),
+_ONE_TOO_MANY: Final = {  # by the bracket that is open: what shows that another closes nothing
+    "[": re.compile(rf"\}}{_SPACE}(?:,{_SPACE}\{{|\])|\]{_SPACE},{_SPACE}\{{"),
+    "{": re.compile(rf"\]{_SPACE},{_SPACE}\""),
 }
 _WORDS: Final[dict[str, bool | float | None]] = {
     "true": True,
@@ -231,6 +232,8 @@ class _Scan:
                 top.expects = "value"
             else:
                 top.breaks()
+                if top.bracket == "[":
+                    top.expects = "colon"
         else:
             if top.expects != "comma":
                 top.breaks()
@@ -241,7 +244,7 @@ class _Scan:
         top = self._open[-1]
         doubtful = False
         if top.bracket == "[":
-            doubtful = "doubtful" in top.flaws
+            doubtful = "doubtful" in top.flaws or top.expects == "colon"
             if top.expects == "comma":
                 top.breaks()
         elif top.expects != "value":
@@ -264,20 +267,21 @@ class _Scan:
     def _closing(self, mark: str, at: int) -> None:
         bracket = _OPENED_BY[mark]
         top = self._open[-1]
-        if top.bracket != bracket:
+        if top.bracket == "{" or self._in_list():
+            one_too_many = _ONE_TOO_MANY[top.bracket].match(self._text, at)
+        else:
+            one_too_many = None
+        if one_too_many or not self._depth[bracket]:
             top.breaks()
-            one_too_many = _ONE_TOO_MANY[mark].match(self._text, at)
-            if not self._depth[bracket] or (one_too_many and (mark == "]" or self._in_list())):
-                return
-            while self._open[-1].bracket != bracket:
-                self._break_off()
-            top = self._open[-1]
-        if top.expects not in ("first", "comma"):
-            top.breaks()
+            return
+        while self._open[-1].bracket != bracket:
+            self._break_off()
+        if self._open[-1].expects not in ("first", "comma"):
+            self._open[-1].breaks()
         self._pop()
 
     def _in_list(self) -> bool:
-        """Say whether the innermost array is a document's own, not one inside a grade."""
+        """Say whether the innermost array is that of the grades, not one inside a grade."""
         return len(self._open) == 2 and self._open[0].key == "grades"
 
     def _string(self, token: str) -> None:

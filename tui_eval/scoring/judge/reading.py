@@ -329,7 +329,7 @@ def _score(grade: Object, key: str, form: Form) -> _Said:
             return _Said(float(value), reason)
         return _Said(None, f'"met" is neither true nor false: {_shown(value)}')
     if isinstance(value, bool) or not isinstance(value, float) or not math.isfinite(value):
-        return _Said(None, f'"{key}" is not a number: {_shown(value)}')
+        return _Said(None, f'"{key}" is not a finite number: {_shown(value)}')
     if not form.low <= value <= form.high:
         return _Said(None, f'"{key}" is not within {form.low:g} to {form.high:g}: {value:g}')
     if form.kind == "pass-fail" and value not in (0, 1):

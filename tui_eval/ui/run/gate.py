@@ -47,18 +47,21 @@ def missed_words(missed: "Missed", named: bool) -> str:
     parts = [missed.column] if named else []
     if missed.group is not None:
         parts.append(missed.group)
-    got, limit = _figure(missed.threshold, missed.got), _figure(missed.threshold, missed.limit)
+    limit = _figure(missed.threshold, missed.limit, 3)
+    # as few digits as tell the two apart
+    digits = (_figure(missed.threshold, missed.got, digits) for digits in (3, 4, 6, 9))
+    got = next((shown for shown in digits if shown != limit), limit)
     return f"{' '.join([*parts, measure])} {got} {'>' if most else '<'} {limit}"
 
 
-def _figure(threshold: str, value: float | None) -> str:
+def _figure(threshold: str, value: float | None, digits: int) -> str:
     if value is None:
         return "unknown"
     if threshold.endswith("_rate"):
-        return f"{value * 100:.4g}%"
+        return f"{value * 100:.{digits}g}%"
     if threshold.endswith("_usd"):
-        return f"${value:.4g}"
-    return f"{value:.4g}{_UNITS.get(threshold, '')}"
+        return f"${value:.{digits}g}"
+    return f"{value:.{digits}g}{_UNITS.get(threshold, '')}"
 
 
 def _as_many_as_fit(parts: Sequence[str], room: int, glyphs: Glyphs) -> str:

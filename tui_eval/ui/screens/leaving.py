@@ -15,7 +15,7 @@ class Leaving(Menu[str]):
         names = live[0].name if len(live) == 1 else many(len(live), "run")
         it = "it" if len(live) == 1 else "them"
         super().__init__(
-            f"Quit while {names} is live" if len(live) == 1 else f"Quit while {names} are live",
+            f"Quit while {names} {'is' if len(live) == 1 else 'are'} live?",
             [
                 Choice(f"leave {it} running", "leave", "default"),
                 Choice(f"stop {it}; can be resumed", "stop"),

@@ -1,0 +1,383 @@
+"""What the head says of a run beside its rates: gate, money, what stands in the way."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support import do, output, reading, writing
+from tests.ui.playing import by_hand, finished, made_up, plain_run
+from tui_eval.engine.launch import create, log_file
+from tui_eval.engine.limiter import Limiter
+from tui_eval.engine.purse import Caps
+from tui_eval.engine.settings import Settings
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure
+from tui_eval.model.states import RunState
+from tui_eval.reports.gate import Missed
+from tui_eval.store import browse, runs
+from tui_eval.store.board import Counts
+from tui_eval.store.browse import Lately
+from tui_eval.store.lease import Lease
+from tui_eval.store.rows import RequestRow, RunRow
+from tui_eval.store.tx import Tx
+from tui_eval.ui.farewell import farewell
+from tui_eval.ui.glyphs import UNICODE
+from tui_eval.ui.run.capping import capped, error_args, error_choices
+from tui_eval.ui.run.feed import Gate, Snapshot, judge_gate, snapshot
+from tui_eval.ui.run.gate import gate_line, missed_words
+from tui_eval.ui.run.head import state_words
+from tui_eval.ui.run.money import Spending, expected_usd, so_far, spending, to_come
+from tui_eval.ui.run.notice import awaits_cap, notices
+from tui_eval.ui.run.pace import Pace
+from tui_eval.ui.widgets.toned import Piece
+
+
+def first_look(store: Path, run: int) -> Snapshot:
+    with reading(store) as db:
+        return snapshot(db, run, -1, [])
+
+
+def with_run(found: Snapshot, live: bool | None = None, **changes: object) -> Snapshot:
+    """Give a snapshot whose run stands otherwise."""
+    run = replace(found.run, **changes)  # type: ignore[arg-type]
+    if live is not None:
+        run.__dict__["live"] = live
+    return replace(found, run=run)
+
+
+def said(found: Snapshot, now: float) -> str:
+    return " | ".join(para.text for para in notices(found, now))
+
+
+def words(line: list[Piece]) -> str:
+    return "".join(piece.text for piece in line)
+
+
+# -- what stands in the way
+
+
+def test_a_run_that_no_engine_begins_says_so_after_a_while(store: Path) -> None:
+    run = create(store, made_up(3), Settings())
+    found = replace(first_look(store, run), log=log_file(store, "sums-x"))
+    born = found.run.created_at
+    assert state_words(found, born + 1) == ("starting", "accent")
+    assert said(found, born + 1) == ""
+    assert state_words(found, born + 12) == ("not started", "error")
+    told = said(found, born + 12)
+    assert "No engine has begun this run for 0:12" in told
+    assert "logs/sums-x.log" in told
+    assert "u starts one" in told
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.PAUSED])
+def test_a_run_whose_engine_died_is_interrupted(store: Path, state: RunState) -> None:
+    made = plain_run(store, 2)
+    dead = Lease("some host", 1, 1.0, 1.0)
+    found = with_run(first_look(store, made.run), state=state, lease=dead)
+    found = replace(found, log=log_file(store, "x"))
+    assert state_words(found, 1000.0) == ("interrupted", "error")
+    assert "logs/x.log" in said(found, 1000.0)
+    assert "u resumes" in said(found, 1000.0)
+
+
+def test_the_reason_of_a_pause_is_told_with_what_to_do(store: Path) -> None:
+    nobody = Lease(None, None, None, None)
+    made = plain_run(store, 2)
+    found = with_run(
+        first_look(store, made.run),
+        state=RunState.PAUSED,
+        reason="key refused",
+        stopped_by="auth",
+        lease=nobody,
+    )
+    assert state_words(found, 0.0)[0] == "paused"
+    assert said(found, 0.0) == "Paused: key refused; u resumes it"
+    at_cap = with_run(found, stopped_by="max_cost_usd", reason="$2 is spent")
+    assert awaits_cap(at_cap.run)
+    assert said(at_cap, 0.0) == "Paused: $2 is spent; u asks how to go on"
+    assert not awaits_cap(with_run(at_cap, live=True).run)
+
+
+def test_an_interrupted_run_says_why_unless_a_person_did_it(store: Path) -> None:
+    made = plain_run(store, 2)
+    found = with_run(
+        first_look(store, made.run),
+        state=RunState.INTERRUPTED,
+        reason="its engine has ended (exit code 1)",
+        stopped_by="engine",
+    )
+    assert "its engine has ended (exit code 1); u resumes it" in said(found, 0.0)
+    assert said(with_run(found, stopped_by="person", reason="stopped"), 0.0) == ""
+
+
+def test_a_request_that_no_engine_hears_is_told(store: Path) -> None:
+    made = plain_run(store, 2)
+    asked = RequestRow(1, "retry", {}, "process 1", 100.0, None, None, None)
+    found = replace(first_look(store, made.run), pending=(asked,))
+    assert said(found, 101.0) == ""
+    assert "retry was asked 0:30 ago and no engine has come" in said(found, 130.0)
+
+
+def test_an_engine_that_writes_nothing_is_told(store: Path) -> None:
+    made = plain_run(store, 2)
+    beating = Lease("here", 1, 1.0, 1000.0)
+    found = with_run(first_look(store, made.run), live=True, state=RunState.RUNNING, lease=beating)
+    assert said(found, 1006.0) == ""
+    assert "has written nothing for 0:20" in said(found, 1020.0)
+
+
+def test_an_endpoint_that_refuses_everybody_is_in_the_head_until_it_answers(store: Path) -> None:
+    made = plain_run(store, 2)
+
+    def write(moves: Callable[[Limiter], None]) -> None:
+        changes: list[tuple[int, str]] = []
+        limiter = Limiter("endpoint", 8, lambda c: changes.append((c.concurrency, c.reason)))
+        moves(limiter)
+
+        def unit(tx: Tx) -> None:
+            for concurrency, reason in changes:
+                runs.add_limit(tx, made.run, "endpoint", concurrency, reason)
+
+        with writing(store) as db:
+            do(db, unit)
+
+    refused = Failure("rate_limit", "too many", status=429)
+
+    def refuse(limiter: Limiter) -> None:
+        for second in range(4):
+            limiter.heard(refused, float(second))
+        limiter.set(3, "rate limited (429)")  # what comes later does not hide it
+
+    def refuse_and_answer(limiter: Limiter) -> None:
+        refuse(limiter)
+        limiter.heard(output(), 60.0)
+
+    with writing(store) as db:
+        do(db, lambda tx: runs.add_limit(tx, made.run, "endpoint", 8, "start"))
+    assert first_look(store, made.run).refusing == {}
+    write(refuse)
+    found = with_run(first_look(store, made.run), live=True, state=RunState.RUNNING)
+    since = found.refusing["endpoint"]
+    assert "The endpoint of one has refused everything for 0:42" in said(found, since + 42)
+    write(refuse_and_answer)
+    assert first_look(store, made.run).refusing == {}
+
+
+# -- the gate
+
+
+def gate_words(gate: Gate, columns: int = 1, width: int = 80) -> str:
+    return words(gate_line(gate, columns, width, UNICODE)).strip()
+
+
+RATE = Missed("one", None, "pass_rate", 0.9, 0.675)
+
+
+def test_the_gate_says_whether_it_holds() -> None:
+    assert gate_words(Gate(True, (), 0)) == "gate ✓ holds"
+    assert gate_words(Gate(False, (), 0)) == "gate ✓ holds so far"
+    assert gate_words(Gate(False, (), 2)) == "gate · nothing to measure yet"
+    missed = gate_words(Gate(True, (RATE,), 0))
+    assert missed == "gate ✗ does not hold  pass rate 67.5% < 90%"
+    assert gate_words(Gate(False, (RATE,), 0)).startswith("gate ✗ does not hold so far  ")
+
+
+def test_what_of_a_gate_does_not_hold_is_told_in_few_words() -> None:
+    latency = Missed("one", "tag hard", "max_p95_latency_s", 2.0, 3.14159)
+    assert missed_words(latency, True) == "one tag hard p95 latency 3.14s > 2s"
+    assert missed_words(replace(RATE, got=0.89996), False) == "pass rate 89.996% < 90%"
+    assert missed_words(replace(RATE, got=None), False) == "pass rate unknown < 90%"
+    cost = Missed("one", None, "max_cost_usd", 0.5, 0.75)
+    assert missed_words(cost, False) == "cost usd $0.75 > $0.5"
+
+
+def test_a_gate_says_how_much_more_does_not_hold_than_there_is_room_for() -> None:
+    gate = Gate(True, tuple(replace(RATE, column=f"target-{n}") for n in range(5)), 0)
+    for width in (80, 120, 400):
+        shown = gate_words(gate, 5, width)
+        assert len(shown) <= width
+        assert shown.endswith("more") == (width < 400), shown
+    assert gate_words(gate, 5, 30).endswith("5 thresholds")
+
+
+async def test_the_gate_is_judged_as_the_reports_judge_it(store: Path) -> None:
+    gated = made_up(40, gate={"pass_rate": 1.0, "max_error_rate": 0.0})
+    run = await finished(store, gated)
+    with reading(store) as db:
+        gate = judge_gate(db, run)
+    assert gate is not None
+    assert gate.settled
+    assert [missed.threshold for missed in gate.missed] == ["pass_rate"]
+    plain = await finished(store, made_up(3, name="plain"))
+    with reading(store) as db:
+        assert judge_gate(db, plain) is None
+
+
+def test_a_gate_of_an_open_run_is_not_missed_by_what_nobody_can_measure_yet(store: Path) -> None:
+    spec = made_up(2, gate={"pass_rate": 0.9}).model_dump_json()
+    made = by_hand(
+        store,
+        [Case(0, "a", {}), Case(1, "b", {})],
+        answers=[None, None],
+        spec=spec,
+        state=RunState.RUNNING,
+    )
+    with reading(store) as db:
+        assert judge_gate(db, made.run) == Gate(False, (), 1)
+
+
+# -- money
+
+
+def spent(**changes: object) -> Spending:
+    given = Spending(0.83, 0.83, None, 0.12, 1.17, 41_200, None)
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def test_money_is_shown_with_its_cap_and_where_it_leads() -> None:
+    assert so_far(spent()) == "$0.83"
+    assert so_far(spent(cap_usd=2.0)) == "$0.83/2"
+    assert so_far(spent(cap_usd=0.5)) == "$0.83/0.5"
+    assert so_far(spent(cap_tokens=50_000)) == "$0.83  41.2k/50.0k tok"
+    assert to_come(spent()) == "$0.12/min, ~$1.17 in all"
+
+
+def test_money_nobody_knows_is_unknown_and_none_is_nothing() -> None:
+    assert so_far(spent(usd=None, known_usd=0.0)) == "$?"
+    assert so_far(spent(usd=None, cap_usd=2.0)) == "$0.83+?/2"
+    assert to_come(spent(usd=None)) == ""
+    assert so_far(spent(usd=0.0, known_usd=0.0)) == ""
+    assert to_come(spent(usd=0.0, known_usd=0.0, expected=0.0, per_minute=0.0)) == ""
+    assert so_far(spent(usd=0.0, known_usd=0.0, cap_usd=2.0)) == "$0.00/2"
+
+
+def test_the_expected_sum_is_made_target_by_target(store: Path) -> None:
+    found = first_look(store, plain_run(store, 2).run)
+    dear = Counts(total=10, done=2, queued=8, cost_usd=1.0, attempts=2)
+    cheap = Counts(total=10, done=6, cached=1, queued=4, cost_usd=0.05, attempts=5)
+    found = replace(found, by_column={0: dear, 1: cheap}, total=Counts(total=20, cost_usd=1.05))
+    assert expected_usd(found) == pytest.approx(1.0 + 8 * 0.5 + 0.05 + 4 * 0.01)
+    unasked = Counts(total=10, queued=10)
+    assert expected_usd(replace(found, by_column={0: dear, 1: unasked})) is None
+    assert expected_usd(replace(found, total=Counts(cost_usd=None))) is None
+
+
+def test_a_finished_run_burns_nothing(store: Path) -> None:
+    found = first_look(store, plain_run(store, 4).run)
+    shown = spending(found, Pace())
+    assert shown.usd == pytest.approx(0.004)
+    assert shown.per_minute is None
+    assert shown.expected == pytest.approx(0.004)
+
+
+# -- the pace that is known as a run is opened
+
+
+def test_the_pace_of_the_last_minute_is_known_at_once() -> None:
+    pace = Pace()
+    by_age = dict.fromkeys(range(30), (5, 0.1))
+    pace.recall(1000.0, Lately(60, by_age, 400, 9.0))
+    assert pace.per_second() == pytest.approx(5.0)
+    assert pace.left(50) == pytest.approx(10.0)
+    assert pace.usd_per_minute() == pytest.approx(3.0)
+    assert pace.history(1000.0, 40) == [0] * 10 + [5] * 30
+    pace.see(1001.0, 405, 9.1)
+    assert pace.per_second() == pytest.approx(5.0)
+
+
+def test_the_pace_of_a_run_that_has_just_begun_is_of_that_time_alone() -> None:
+    pace = Pace()
+    pace.recall(1000.0, Lately(2, {0: (8, 0.0), 1: (8, 0.0)}, 16, None))
+    assert pace.per_second() == pytest.approx(8.0)
+    pace.recall(1000.0, Lately(0, {}, 0, 0.0))
+    assert pace.per_second() is None
+
+
+def test_what_happened_lately_is_read_from_the_store(store: Path) -> None:
+    made = plain_run(store, 20)
+    with reading(store) as db:
+        now = max(row[0] for row in db.execute("SELECT since FROM trials"))
+        found = browse.lately(db, made.run, now + 3.5, 60)
+        assert found.seconds == 60
+        assert sum(n for n, _ in found.by_age.values()) == 20
+        assert min(found.by_age) == 3
+        assert sum(usd for _, usd in found.by_age.values()) == pytest.approx(0.02)
+        assert found.settled == 20
+        assert found.cost_usd == pytest.approx(0.02)
+        assert browse.lately(db, made.run, now + 100, 60).by_age == {}
+
+
+# -- caps
+
+
+def paused_at(store: Path, kind: str, caps: Caps) -> Snapshot:
+    found = first_look(store, plain_run(store, 3).run)
+    return replace(
+        with_run(found, state=RunState.PAUSED, stopped_by=kind, reason="r"),
+        caps=caps,
+        known_usd=2.01,
+        total=Counts(total=900, done=640, error=2, input_tokens=900, output_tokens=150),
+    )
+
+
+def test_a_cap_of_money_suggests_twice_as_much_and_wants_more_than_is_spent(store: Path) -> None:
+    found = capped(paused_at(store, "max_cost_usd", Caps(cost_usd=2.0)))
+    assert found is not None
+    assert found.question.told.startswith("$2.01 of $2 is spent. 258 of 900 trials are open")
+    assert found.question.suggested == "4.02"
+    problem = found.question.problem
+    assert problem("4.02") is None
+    assert problem("$3") is None
+    assert problem("2") == "$2.01 is spent already"
+    for nonsense in ("", "much", "-1", "inf", "nan"):
+        assert problem(nonsense) == "a number of dollars, like 4 or 2.50"
+    assert found.args("$3.50") == {"max_cost_usd": 3.5}
+
+
+def test_a_cap_of_tokens_is_a_whole_number(store: Path) -> None:
+    found = capped(paused_at(store, "max_tokens", Caps(tokens=1000)))
+    assert found is not None
+    assert found.question.suggested == "2100"
+    assert found.question.problem("1000") == "1,050 are used already"
+    assert found.question.problem("1e9999") is not None
+    assert found.question.problem("2000.5") is not None
+    assert found.args("2,000") == {"max_tokens": 2000}
+
+
+def test_errors_are_tried_again_or_left(store: Path) -> None:
+    found = paused_at(store, "max_errors", Caps(errors=2))
+    assert capped(found) is None
+    labels = [choice.label for choice in error_choices(found)]
+    assert labels == [
+        "try the 2 errored again, and go on",
+        "leave them, go on and pause at 4 errors",
+        "leave the run paused",
+    ]
+    assert error_args(found, "again") == {}
+    assert error_args(found, "more") == {"errored": "leave", "max_errors": 4.0}
+    share = replace(found, caps=Caps(errors=0.05))
+    assert error_choices(share)[1].label == "leave them, go on and pause at 10% errors"
+
+
+# -- the way out
+
+
+def test_the_last_line_says_what_goes_on_and_how_to_come_back(tmp_path: Path, store: Path) -> None:
+    first, second = (first_look(store, plain_run(store, 1).run).run for _ in range(2))
+    here = {"TUI_EVAL_STORE": str(store)}
+
+    def line(live: list[RunRow], *, stopped: bool, environ: dict[str, str] = here) -> str:
+        return farewell(live, store, stopped=stopped, environ=environ)
+
+    name = first.name
+    assert line([first], stopped=False) == (
+        f"{name} goes on; `tui-eval watch {name}` comes back to it"
+    )
+    assert line([first], stopped=True) == (
+        f"{name} is being stopped; `tui-eval resume {name}` finishes it"
+    )
+    assert f"{name} and 1 other run go on" in line([first, second], stopped=False)
+    elsewhere = line([first], stopped=False, environ={"TUI_EVAL_STORE": str(tmp_path / "o")})
+    assert f"`tui-eval watch {name} --store {store}`" in elsewhere
