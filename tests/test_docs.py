@@ -37,12 +37,14 @@ from tui_eval.suites.spec import (
     Examples,
     Gate,
     Message,
+    ModelJudge,
     ModelTarget,
     Prices,
     Prompt,
     ReplayTarget,
     RunSettings,
     ScorerThresholds,
+    SimulatedJudge,
     SimulatedTarget,
     SuiteFile,
     Thresholds,
@@ -231,6 +233,7 @@ MODELS: list[tuple[str, tuple[type[BaseModel], ...], tuple[type[BaseModel], ...]
     ("Models", (ModelTarget, Prices), (TargetBase,)),
     ("Replays", (ReplayTarget,), (TargetBase,)),
     ("Simulated targets", (SimulatedTarget,), (TargetBase,)),
+    ("Judges", (ModelJudge, SimulatedJudge), ()),
     ("Run settings", (RunSettings,), ()),
     ("Gate", (Gate, Thresholds, ScorerThresholds), ()),
 ]
@@ -255,6 +258,7 @@ def test_every_field_is_described_and_no_other(
 
 def scorer_model(kind: str) -> type[BaseModel]:
     minimal: dict[str, dict[str, Any]] = {"json": {}, "finish": {}, "json_schema": {"schema": {}}}
+    minimal["judge"] = {"rubric": "Is it right?", "scale": "pass-fail"}
     figures = {kind: {"max": 1} for kind in ("latency", "tokens", "cost")}
     own = {**minimal, **figures}.get(kind, {"expected": "1"})
     return type(TypeAdapter(ScorerSpec).validate_python({"kind": kind, **own}))
@@ -339,8 +343,8 @@ def test_every_kind_that_reads_text_shows_what_it_passes_and_fails() -> None:
     for example in examples():
         (settings,) = tomllib.loads(example.block.text)["scorers"]
         shown.setdefault(settings["kind"], set()).add(example.verdict)
-    figures = {"latency", "tokens", "cost", "finish"}
-    assert {kind: {"pass", "fail"} for kind in SCORER_KINDS if kind not in figures} == shown
+    others = {"latency", "tokens", "cost", "finish", "judge"}
+    assert {kind: {"pass", "fail"} for kind in SCORER_KINDS if kind not in others} == shown
 
 
 # --- command lines ----------------------------------------------------------------------------
