@@ -1,11 +1,14 @@
 """What judges did, as JSON and in words."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tests.engine.harness import Bench, suite
 from tests.engine.judging.test_judging import judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel, refuse
+from tui_eval.model.trust import Audit, GoldAgreement
 from tui_eval.reports.judges import cost, judges, said
 from tui_eval.reports.results import results
 from tui_eval.reports.summary import summary
@@ -16,6 +19,7 @@ from tui_eval.store.judge_figures import Asked, JudgeFigures
 GRADING = Asked(calls=20, items=98, asked_again=2, input_tokens=900, output_tokens=90, cost_usd=0.5)
 ONE = JudgeFigures("polite", "strict", "gpt-5", grading=GRADING, findings=98, ungraded=1, cached=3)
 OTHER = JudgeFigures("right", "strict", "gpt-5", grading=Asked(calls=1, items=2), flaky=1)
+UNMEASURED = {"audit": None, "gold": None}
 MADE_UP = JudgeFigures("polite", "a", None, simulated=True, grading=Asked(calls=1, items=1))
 
 
@@ -32,8 +36,8 @@ def test_a_judge_is_told_once_with_all_its_scorers() -> None:
         "tokens": {"input": 900, "output": 90},
         "cost_usd": 0.5,
         "scorers": {
-            "polite": {"findings": 98, "ungraded": 1, "cached": 3, "flaky": 0},
-            "right": {"findings": 0, "ungraded": 0, "cached": 0, "flaky": 1},
+            "polite": {"findings": 98, "ungraded": 1, "cached": 3, "flaky": 0, **UNMEASURED},
+            "right": {"findings": 0, "ungraded": 0, "cached": 0, "flaky": 1, **UNMEASURED},
         },
     }
 
@@ -53,6 +57,43 @@ def test_a_line_says_what_each_judge_did() -> None:
             "3 from the cache, $0.50"
         ),
     ]
+
+
+def test_what_was_measured_of_a_judge_is_said() -> None:
+    audit = Audit(
+        n=40,
+        batch_size=5,
+        max_excess_flips=0.05,
+        flips_batched=0.3,
+        flips_alone=0.1,
+        excess=0.2,
+        low=0.08,
+        high=0.32,
+        kappa_batched=0.4,
+        kappa_alone=0.8,
+        spearman_batched=None,
+        spearman_alone=None,
+        positions=((8, 3.5),),
+        tokens_batched=100.0,
+        tokens_alone=200.0,
+    )
+    gold = GoldAgreement(
+        n=20, ungraded=1, agreement=0.9, low=0.7, high=0.97, kappa=0.8, spearman=None,
+        min_agreement=None,
+    )  # fmt: skip
+    (_, audited, held) = said([replace(ONE, audit=audit, gold=gold)])
+    assert audited == (
+        "  polite: in a batch 30.0% of 40 verdicts differ from those alone, alone 10.0% among "
+        "themselves: excess +20.0 (+8.0 to +32.0 points); batching is off; 50.0% fewer tokens"
+    )
+    assert held == (
+        "  polite: agrees with a person on 90.0% of 20 outputs (70.0–97.0%), κ 0.80; 1 ungraded; "
+        "too few to say (under 30)"
+    )
+    found: dict[str, Any] = {**judges([replace(ONE, audit=audit, gold=gold)])}
+    scorer = found["strict"]["scorers"]["polite"]
+    assert scorer["audit"]["batching_off"] is True
+    assert scorer["gold"]["agreement"] == 0.9
 
 
 def test_foreign_names_are_made_visible() -> None:

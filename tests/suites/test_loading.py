@@ -89,12 +89,14 @@ def test_what_is_no_toml_is_told_with_its_line(
 def test_a_suite_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert told(tmp_path / "none.toml") == ["none.toml: no such file"]
     (tmp_path / "folder").mkdir()
-    assert told(tmp_path / "folder") == ["folder: cannot be read: Is a directory"]
+    assert told(tmp_path / "folder") == [
+        "folder: is a folder, not a suite; name the suite's .toml file in it"
+    ]
 
 
 def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
     assert told(write(tmp_path, "")) == [
-        "suite.toml: targets: is missing",
+        "suite.toml: targets: is missing; write [[targets]], once for each",
         "suite.toml: the suite has no cases; give [dataset] a path, or write [[cases]]",
     ]
 
@@ -160,7 +162,26 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             '[run]\ntruncated = "fail"',
             ('line 2: run.truncated: must be one of "ungraded", "grade", not "fail"'),
         ),
-        ("[gate]\npass_rate = 90", "line 2: gate.pass_rate: must be at most 1, not 90"),
+        ("[gate]\npass_rate = 90", "line 2: gate.pass_rate: must be at most 1, not 90; 90% is 0.9"),
+        (
+            '[scorers]\nkind = "exact"\nexpected = "a"',
+            "line 1: scorers: must be a list, not a table; write [[scorers]], once for each",
+        ),
+        (
+            '[prompts]\nuser = "a"',
+            (
+                "line 1: prompts: must be a list, not a table; write [[prompts]], once for each, "
+                "or [prompt] for the only one"
+            ),
+        ),
+        (
+            '[[prompt]]\nuser = "a"',
+            (
+                "line 1: prompt: must be a table, not a list; write [prompt] for the only one, or "
+                "[[prompts]] with names"
+            ),
+        ),
+        ("[[run]]\nepochs = 2", "line 1: run: must be a table, not a list; write [run]"),
         (
             "[gate.targets.x]\npass_rate = 1",
             ('line 1: gate.targets.x: no target is called "x"; there are simulated'),

@@ -8,6 +8,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import Target, build
 
+OPENAI = {"provider": "openai", "model": "gpt-5-mini"}
 COLUMN = Column(index=0, name="t", target="t", prompt=None)
 
 

@@ -9,12 +9,11 @@ import psutil
 import pytest
 
 from tests.servers.fake_model import FakeModel, Reply, once, refuse
-from tests.targets.making import COLUMN, answered, case, only, requested, suite
+from tests.targets.making import COLUMN, OPENAI, answered, case, only, requested, suite
 from tui_eval.model.output import Failure
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.targets import Target, build, problems
 
-OPENAI = {"provider": "openai", "model": "gpt-5-mini"}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 

@@ -33,7 +33,7 @@ async def state_after(store: Path, keys: str) -> tuple[str, int, str | None]:
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
         burst(app, keys)
-        await until(pilot, lambda: app._message_queue.empty() and app._turns.idle)
+        await until(pilot, lambda: all((app._message_queue.empty(), app._turns.idle)))
         await until(pilot, lambda: isinstance(app.screen, RunScreen))
         await pilot.pause(0.3)
         return screen.listing.view.text, screen.listing.marks.count, cursor_case(screen)

@@ -5,9 +5,10 @@ from functools import reduce
 from itertools import groupby
 
 from tui_eval.model.json import JsonObject
+from tui_eval.model.trust import ENOUGH, Audit
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.jsontext import dollars
-from tui_eval.reports.wording import many, money
+from tui_eval.reports.wording import many, money, percent
 from tui_eval.store.judge_figures import Asked, JudgeFigures
 
 
@@ -29,6 +30,8 @@ def judges(of: Sequence[JudgeFigures]) -> JsonObject:
                     "ungraded": one.ungraded,
                     "cached": one.cached,
                     "flaky": one.flaky,
+                    "audit": None if one.audit is None else _audit(one.audit),
+                    "gold": None if one.gold is None else one.gold.as_json(),
                 }
                 for one in group
             },
@@ -64,6 +67,45 @@ def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
         if asked.calls:
             parts.append(money(asked.cost_usd))
         yield f"~ judge {named}: {', '.join(parts)}"
+        for one in group:
+            yield from _trust(one)
+
+
+def _audit(of: Audit) -> JsonObject:
+    return {**of.as_json(), "batching_off": of.batching_off, "tokens_saved": of.tokens_saved}
+
+
+def _trust(of: JudgeFigures) -> Iterator[str]:
+    """Say how far a judge is to be trusted with a scorer, where that was measured."""
+    scorer = visible_line(of.scorer, 60)
+    if (audit := of.audit) is not None:
+        too_few = "" if audit.enough else f"; too few to say (under {ENOUGH})"
+        off = "; batching is off" if audit.batching_off else ""
+        saved = (
+            "" if audit.tokens_saved is None else f"; {percent(audit.tokens_saved)} fewer tokens"
+        )
+        yield (
+            f"  {scorer}: in a batch {percent(audit.flips_batched)} of {audit.n:,} verdicts differ "
+            f"from those alone, alone {percent(audit.flips_alone)} among themselves: excess "
+            f"{_points(audit.excess)} ({_points(audit.low)} to {_points(audit.high)} points)"
+            f"{too_few}{off}{saved}"
+        )
+    if (gold := of.gold) is not None:
+        between = ""
+        if gold.low is not None and gold.high is not None:
+            between = f" ({100 * gold.low:.1f}–{100 * gold.high:.1f}%)"
+        kappa = "" if gold.kappa is None else f", κ {gold.kappa:.2f}"
+        rho = "" if gold.spearman is None else f", rank correlation {gold.spearman:.2f}"
+        too_few = "" if gold.enough else f"; too few to say (under {ENOUGH})"
+        silent = f"; {gold.ungraded:,} ungraded" if gold.ungraded else ""
+        yield (
+            f"  {scorer}: agrees with a person on {percent(gold.agreement)} of "
+            f"{many(gold.n, 'output')}{between}{kappa}{rho}{silent}{too_few}"
+        )
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
 
 
 def _by_judge(of: Sequence[JudgeFigures]) -> Iterator[tuple[str, list[JudgeFigures], Asked]]:

@@ -69,7 +69,7 @@ class _Checker:
         seen: set[str] = set()
         for path, prompt in tables(self._data, "prompts"):
             name = prompt.get("name")
-            if name is None:
+            if name is None and isinstance(self._data["prompts"], list):
                 self._wrong(path, "has no name", 'add name = "…": targets and results use it')
             elif isinstance(name, str):
                 self._differs((*path, "name"), name, seen, "prompt")

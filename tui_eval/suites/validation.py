@@ -21,6 +21,14 @@ _UNIONS: Final = {
     "judges": JUDGE_KINDS,
 }
 """Tables, and lists of tables, that are of a `kind`; pydantic puts the kind into its paths."""
+_HOW_TO_WRITE: Final[Mapping[Path, str]] = {
+    **{(name,): f"write [[{name}]], once for each" for name in ("targets", "scorers", "cases")},
+    ("prompts",): "write [[prompts]], once for each, or [prompt] for the only one",
+    ("prompt",): "write [prompt] for the only one, or [[prompts]] with names",
+    ("judges",): "write [[judges]], once for each, or [judge] for the only one",
+    ("judge",): "write [judge] for the only one, or [[judges]] with names",
+}
+"""For fields that people write with brackets too few or too many."""
 _LONGEST: Final = 60
 
 
@@ -91,7 +99,7 @@ def _finding(detail: ErrorDetails, path: Path) -> Finding | None:
         case "extra_forbidden":
             return Finding(path, "unknown key", did_you_mean(str(path[-1]), _keys(detail, path)))
         case "missing":
-            return Finding(path, "is missing")
+            return Finding(path, "is missing", _HOW_TO_WRITE.get(path))
         case "union_tag_invalid":
             kinds = _kinds(path)
             hint = f"there are {', '.join(kinds)}"
@@ -112,7 +120,20 @@ def _finding(detail: ErrorDetails, path: Path) -> Finding | None:
             return _literal(path, detail)
         case "value_error":
             return Finding(path, str(context.get("error", detail["msg"])))
-    return Finding(path, f"{_wanted(kind, context, detail['msg'])}, not {_found(given)}")
+    message = f"{_wanted(kind, context, detail['msg'])}, not {_found(given)}"
+    return Finding(path, message, _hint(kind, given, path, context))
+
+
+def _hint(kind: str, given: object, path: Path, context: Mapping[str, object]) -> str | None:
+    """Say how a value that is nearly right is written."""
+    if kind in ("list_type", "tuple_type") and isinstance(given, Mapping):
+        return _HOW_TO_WRITE.get(path)
+    if kind in ("dict_type", "model_type", "model_attributes_type") and isinstance(given, list):
+        table = ".".join(map(str, path))
+        return _HOW_TO_WRITE.get(path, f"write [{table}]")
+    if kind == "less_than_equal" and context["le"] == 1 and isinstance(given, int | float):
+        return f"{given:g}% is {given / 100:g}" if 2 < given <= 100 else None
+    return None
 
 
 def _literal(path: Path, detail: ErrorDetails) -> Finding:
