@@ -152,3 +152,17 @@ def test_every_question_leaves_once_in_a_legal_batch(
         left += batch.questions
     assert sorted(one.key for one in left) == sorted(one.key for one in questions)
     assert len(waiting) == 0
+
+
+def test_a_scorer_whose_batching_is_off_goes_alone_and_takes_what_waits_along() -> None:
+    batcher = Batcher(5, 8000, 60.0, random.Random(0))
+    for _ in range(2):
+        batcher.add(question(), 0.0)
+    batcher.add(question(scorer="short"), 0.0)
+    assert batcher.take(0.0, more_to_come=True) is None
+    assert batcher.grade_alone("polite")
+    assert not batcher.grade_alone("polite")
+    batcher.add(question(), 0.0)
+    taken = [batcher.take(0.0, more_to_come=True) for _ in range(4)]
+    assert [batch and len(batch.questions) for batch in taken] == [1, 1, 1, None]
+    assert len(batcher) == 1

@@ -283,3 +283,49 @@ async def test_a_run_stopped_in_its_gold_asks_only_for_what_is_missing(bench: Be
     gold = figures(bench, run).gold
     assert gold is not None
     assert (gold.n, gold.agreement) == (30, 1.0)
+
+
+async def test_requirements_asked_one_by_one_are_audited_one_by_one(bench: Bench) -> None:
+    def met(item: Any) -> dict[str, Any]:
+        return {"requirements": [{**entry, "met": True} for entry in item["requirements"]]}
+
+    scorer = {**RUBRIC, "requirements": ["a", "b"], "per_requirement": True}
+    del scorer["rubric"], scorer["scale"]
+    async with FakeModel(answers(met)) as server:
+        judge = {"kind": "model", "name": "j", "base_url": server.base_url, "model": "m"}
+        made = suite(server.base_url, 10, scorers=[scorer], judges=[{**judge, "audit": 0.1}])
+        run = await bench.run(made)
+        in_batches = sum(size for size in sizes(server) if size > 1)
+    audit = figures(bench, run).audit
+    assert audit is not None
+    assert 15 <= in_batches <= 20
+    assert (audit.n, audit.flips_batched, audit.spearman_batched) == (in_batches, 0, None)
+
+
+async def test_gold_that_cannot_be_rendered_is_said_and_left_out(bench: Bench) -> None:
+    own = {**RUBRIC, "rubric": "Is it {{ q }}?"}
+    rows = [{"input": "a", "output": "x9", "grade": 9, "q": "a"}]
+    rows += [{"input": "b", "output": "x9", "grade": 9}]
+    async with FakeModel(answers(by_number)) as server:
+        judge = {"kind": "model", "name": "j", "base_url": server.base_url, "model": "m"}
+        made = suite(server.base_url, 3, scorers=[own], judges=[{**judge, "gold": rows}])
+        run = await bench.run(made)
+    gold = figures(bench, run).gold
+    assert gold is not None
+    assert gold.n == 1
+    told = bench.sql("SELECT reason FROM limits WHERE endpoint = 'judge j'")
+    assert any(reason.startswith("gold 2 cannot be asked") for (reason,) in told)
+
+
+async def test_a_run_launched_without_judges_grades_gold_once_they_are_asked(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 5, gold=gold_rows(30, wrong=0), audit=0.5)
+        run = await bench.run(made, Settings(no_judge=True))
+        assert server.requests == 5
+        await bench.again(run, Verb.RESCORE)
+        assert sizes(server)[:7] == [5] * 7
+    found = figures(bench, run)
+    assert found.gold is not None
+    assert found.gold.agreement == 1
+    assert found.audit is not None
+    assert found.audit.n == 5
