@@ -54,10 +54,13 @@ def _expected(one: "JudgeForecast") -> str:
         parts.append(f"{one.by_rule:,} by rule")
     if one.known:
         parts.append(f"{one.known:,} graded before")
+    if not one.calls:
+        parts.append("nothing to ask")
+        return ", ".join(parts)
     parts.append(f"{many(one.calls, 'call')} of up to {many(one.batch_size, 'output')}")
     if one.simulated:
         parts.append("grades are made up, it costs nothing")
-    elif one.calls:
+    else:
         known = one.input_tokens is not None
         sent = f"about {one.input_tokens:,} tokens in" if known else "tokens in unknown"
         cost = "cost unknown" if one.cost_usd is None else f"about {money(one.cost_usd)}"
