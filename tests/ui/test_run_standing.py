@@ -94,9 +94,10 @@ def test_the_reason_of_a_pause_is_told_with_what_to_do(store: Path) -> None:
     )
     assert state_words(found, 0.0)[0] == "paused"
     assert said(found, 0.0) == "Paused: key refused; u resumes it"
-    at_cap = with_run(found, stopped_by="max_cost_usd", reason="$2 is spent")
+    at_cap = with_run(found, stopped_by="max_cost_usd")
+    at_cap = replace(at_cap, caps=Caps(cost_usd=2.0), known_usd=2.1)
     assert awaits_cap(at_cap.run)
-    assert said(at_cap, 0.0) == "Paused: $2 is spent; u asks how to go on"
+    assert said(at_cap, 0.0) == "Paused at its cap: $2.10 of $2 is spent; u asks how to go on"
     assert not awaits_cap(with_run(at_cap, live=True).run)
 
 

@@ -90,6 +90,11 @@ def money(usd: float | None) -> str:
     return f"${usd:.4f}"
 
 
+def dollars(usd: float) -> str:
+    """Give a sum as people write one they have chosen: `2`, `0.5`, `0.001`."""
+    return f"{usd:.2f}".rstrip("0").rstrip(".") if usd >= 0.01 else f"{usd:g}"
+
+
 def number(value: int | None) -> str:
     """Give a count with thin groups: `12,300`."""
     return UNKNOWN if value is None else f"{value:,}"

@@ -5,10 +5,10 @@ from typing import Literal, TypeAlias
 
 from tui_eval.model.json import JsonObject
 from tui_eval.ui.run.feed import Snapshot
-from tui_eval.ui.run.money import cap, expected_usd
+from tui_eval.ui.run.money import expected_usd
 from tui_eval.ui.screens.cap import Question
 from tui_eval.ui.screens.menu import Choice
-from tui_eval.ui.words import many, money, number
+from tui_eval.ui.words import dollars, many, money, number
 
 After: TypeAlias = Literal["again", "more", "leave"]
 """How a run goes on that has paused because of its errors; `leave`: it stays paused."""
@@ -53,9 +53,9 @@ def _about_money(run: Snapshot) -> Question:
 
     return Question(
         title="The run has reached its cap",
-        told=f"{money(spent)} of ${cap(limit)} is spent. {_open(run)}{more}.",
+        told=f"{money(spent)} of ${dollars(limit)} is spent. {_open(run)}{more}.",
         label="new cap, $",
-        suggested=cap(max(limit, spent) * 2),
+        suggested=dollars(max(limit, spent) * 2),
         problem=problem,
     )
 

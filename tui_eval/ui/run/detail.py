@@ -149,12 +149,15 @@ class Detail(Vertical):
             left.append(Piece(tab, tone, f"screen.open_tab('{tab}')"))
         left.append(Piece(" "))
         count, this_one = self._marks
-        right = [Piece(f" {self._glyphs.mark} marked ", "accent")] if this_one else []
+        right = []
         if count and self.screen.has_class("-zoomed"):
-            right = [*right, Piece(f" {number(count)} marked in the list ", "dim")]
+            right.append(Piece(f" {number(count)} marked ", "dim"))
+        if this_one:
+            right.append(Piece(f" {self._glyphs.mark} ", "accent"))
         room = self.size.width - sum(width_of(piece.text) for piece in left)
-        fits = sum(width_of(piece.text) for piece in right) < room
-        self._tabs.show(left, [*right, Piece(rule, "dim")] if right and fits else [], fill=rule)
+        while right and sum(width_of(piece.text) for piece in right) >= room:
+            del right[0]
+        self._tabs.show(left, [*right, Piece(rule, "dim")] if right else [], fill=rule)
 
     def _show_page(self, *, keep_place: bool) -> None:
         self.page.show(list(self._paras()), keep_place=keep_place)

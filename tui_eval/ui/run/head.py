@@ -99,7 +99,7 @@ def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
     if row.live:
         words = "staging" if not row.staged and row.state is RunState.RUNNING else str(row.state)
         return words, "accent" if row.state is not RunState.PAUSED else "ungraded"
-    if unstarted(row, now):
+    if unstarted(run, now):
         return "not started", "error"
     if abandoned(row):
         return "interrupted", "error"
@@ -196,6 +196,8 @@ def _whole_pace(
 ) -> tuple[list[Piece], list[Piece]]:
     row, total = run.run, run.total
     left = [Piece(_MARGIN)]
+    if not total.total:
+        return [], []
     if row.wall_s > 0 and total.settled:
         left.append(Piece(f"{per_second(total.settled / row.wall_s)} ", "dim"))
         if figures is not None:

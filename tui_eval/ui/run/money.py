@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.run.pace import Pace
-from tui_eval.ui.words import money
+from tui_eval.ui.words import compact, dollars, money
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,6 @@ def expected_usd(run: Snapshot) -> float | None:
     return expected
 
 
-def cap(usd: float) -> str:
-    """Give a cap as people write it: `2`, `0.5`."""
-    return f"{usd:.2f}".rstrip("0").rstrip(".") if usd >= 0.01 else f"{usd:g}"
-
-
 def so_far(spent: Spending) -> str:
     """Give the money of the first line: `$0.83`, `$0.83/2`, `41k/50k tok`; or nothing.
 
@@ -77,10 +72,10 @@ def so_far(spent: Spending) -> str:
     if spent.worth_showing:
         known = spent.usd is not None or not spent.known_usd
         sum_ = money(spent.usd) if known else f"{money(spent.known_usd)}+?"
-        limit = f"/{cap(spent.cap_usd)}" if spent.cap_usd is not None else ""
+        limit = f"/{dollars(spent.cap_usd)}" if spent.cap_usd is not None else ""
         parts.append(f"{sum_}{limit}")
     if spent.cap_tokens is not None:
-        parts.append(f"{short(spent.tokens)}/{short(spent.cap_tokens)} tok")
+        parts.append(f"{compact(spent.tokens)}/{compact(spent.cap_tokens)} tok")
     return "  ".join(parts)
 
 
@@ -94,11 +89,3 @@ def to_come(spent: Spending) -> str:
     if spent.expected is not None and spent.expected > spent.usd:
         parts.append(f"~{money(spent.expected)} in all")
     return ", ".join(parts)
-
-
-def short(count: int) -> str:
-    """Give a count in few cells: `950`, `12.3k`, `4.1M`."""
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if count >= size:
-            return f"{count / size:.1f}{unit}" if count < 100 * size else f"{count // size}{unit}"
-    return str(count)

@@ -8,7 +8,7 @@ from tui_eval.store.lease import BEAT_S
 from tui_eval.store.rows import RequestRow, RunRow
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run.feed import Snapshot
-from tui_eval.ui.words import clock
+from tui_eval.ui.words import clock, dollars, many, money, number
 
 STARTING_S = 5.0
 """Seconds an engine may take to begin before something is said."""
@@ -30,9 +30,11 @@ def abandoned(run: RunRow) -> bool:
     return run.state is RunState.RUNNING or run.lease.pid is not None
 
 
-def unstarted(run: RunRow, now: float) -> bool:
+def unstarted(run: Snapshot, now: float) -> bool:
     """Whether no engine has taken a new run for longer than that can take."""
-    return run.state is RunState.PENDING and not run.live and now - run.created_at > STARTING_S
+    row = run.run
+    asked = max([row.created_at, *(request.asked_at for request in run.pending)])
+    return row.state is RunState.PENDING and not row.live and now - asked > STARTING_S
 
 
 def notices(run: Snapshot, now: float) -> Iterator[Para]:
@@ -45,7 +47,7 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
     row = run.run
     if row.live:
         yield from _of_a_live_one(run, now)
-    elif unstarted(row, now):
+    elif unstarted(run, now):
         waited = clock(now - row.created_at)
         yield Para(
             f"No engine has begun this run for {waited}.{_log(run.log)} u starts one", "error"
@@ -53,7 +55,7 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
     elif abandoned(row):
         yield Para(f"Its engine has gone without a word.{_log(run.log)} u resumes the run", "error")
     elif awaits_cap(row):
-        yield Para(f"Paused: {row.reason or row.stopped_by}; u asks how to go on", "ungraded")
+        yield Para(f"Paused at its cap: {_cap_words(run)}; u asks how to go on", "ungraded")
     elif row.state is RunState.PAUSED:
         yield Para(f"Paused: {row.reason or 'no engine works on it'}; u resumes it", "error")
     elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":
@@ -85,6 +87,21 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
         )
     if row.state is RunState.PAUSED:
         yield Para("Paused by a person: what is in flight ends; p goes on", "ungraded")
+
+
+def _cap_words(run: Snapshot) -> str:
+    """Say which cap a run has reached; `reason` says it for the command line."""
+    caps, total = run.caps, run.total
+    match run.run.stopped_by:
+        case "max_cost_usd" if caps.cost_usd is not None:
+            return f"{money(run.known_usd)} of ${dollars(caps.cost_usd)} is spent"
+        case "max_tokens" if caps.tokens is not None:
+            used = total.input_tokens + total.output_tokens
+            return f"{number(used)} of {number(caps.tokens)} tokens are used"
+        case "max_errors" if caps.errors is not None:
+            return f"{many(total.error, 'trial')} errored, max_errors is {caps.errors:g}"
+        case _:
+            return str(run.run.reason)
 
 
 def _unheard(run: Snapshot, now: float) -> RequestRow | None:
