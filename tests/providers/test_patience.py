@@ -206,3 +206,17 @@ def test_a_refused_request_waits_for_the_limit_its_headers_name() -> None:
     assert of_status(429, {**gone, "retry-after": "7"}, b"", WHERE).retry_after_s == 7.0
     broken = of_status(500, gone, b"", WHERE)
     assert (broken.retry_after_s, broken.exhausted) == (None, Exhausted("tokens", 2.0))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Invalid parameter: 'response_format' of type 'json_schema' is not supported"},
+        {"message": "Unsupported value", "param": "text.format"},
+        {"message": "x" * 5000 + " response_format"},
+    ],
+)
+def test_a_form_of_reply_that_is_not_taken_is_told_apart(error: object) -> None:
+    got = refused(400, error)
+    assert (got.kind, got.fatal, got.retryable) == ("response_format", False, False)
+    assert refused(422, error).kind == "bad_request"
