@@ -1,4 +1,6 @@
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,42 @@ def test_an_unfinished_run_is_so_far_and_says_how_to_resume(tmp_path: Path) -> N
     assert "so far" in text
     assert "1 of 2 trials" in text
     assert "tui-eval resume capitals-" in text
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "hint"),
+    [
+        ("unknown_model", "\ntui-eval run 'evals/my suite.toml'"),
+        ("max_cost_usd", " --max-cost USD  finish what is missing"),
+        ("max_tokens", " --max-tokens N  finish what is missing"),
+        ("max_errors", "  finish what is missing"),
+    ],
+)
+def test_a_paused_run_says_what_goes_on_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_by: str, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = fill(tmp_path / "store.db", Plan({"gpt": [ERROR, OPEN]}, cases(2), state=RunState.PAUSED))
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
+        db.execute(
+            "UPDATE runs SET stopped_by = ?, reason = 'so it was', path = ?",
+            (stopped_by, str(tmp_path / "evals" / "my suite.toml")),
+        )
+    with closing(connect(tmp_path / "store.db")) as db:
+        text = summary(results(db, run), width=200, ink=Ink(), groups=False)
+    assert hint in text
+    assert "so it was" in text
+    assert ("tui-eval run" in text) == (stopped_by == "unknown_model")
+
+
+def test_a_run_that_was_stopped_by_hand_needs_no_reason(tmp_path: Path) -> None:
+    plan = Plan({"gpt": [Told(), OPEN]}, cases(2), state=RunState.INTERRUPTED)
+    run = fill(tmp_path / "store.db", plan)
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
+        db.execute("UPDATE runs SET stopped_by = 'person', reason = 'stopped'")
+    with closing(connect(tmp_path / "store.db")) as db:
+        text = summary(results(db, run), width=200, ink=Ink())
+    assert "\nstopped" not in text
 
 
 def test_small_groups_show_counts_and_larger_ones_rates(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What a run came to, as text for a person."""
 
+import os
+import shlex
 from collections.abc import Iterator, Sequence
 
 from tui_eval.model.states import RunState
@@ -16,6 +18,8 @@ _ERRORS_SHOWN = 5
 _LONGEST_ERROR = 300
 _CAPS = {"max_cost_usd": "--max-cost USD", "max_tokens": "--max-tokens N"}
 """What a run that paused at a cap has to be told to go on."""
+_OF_THE_SUITE = ("unknown_host", "unknown_model", "not_found", "auth", "tls", "connection")
+"""What may be wrong in the suite: a resume takes the run's frozen copy and would meet it again."""
 _ERROR_INDENT = " " * 8
 """As far as the number of an error and its sign reach."""
 _LASTING = ("template", "no_recording")
@@ -262,14 +266,25 @@ def _gate(of: Results, width: int, ink: Ink) -> list[str]:
     return lines
 
 
+def _named(path: str) -> str:
+    """Name a file for a shell, from where one is."""
+    try:
+        near = os.path.relpath(path)
+    except OSError:  # where one is has been removed
+        near = ".."
+    return shlex.quote(visible_line(path if near.startswith("..") else near))
+
+
 def _next(of: Results, width: int) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
     hints = []
     if of.resumable:
-        cap = _CAPS.get(of.run.stopped_by or "")
-        more = f" {cap}" if cap else ""
+        why = of.run.stopped_by or ""
+        more = f" {_CAPS[why]}" if why in _CAPS else ""
         hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
+        if why in _OF_THE_SUITE and of.run.path is not None:
+            hints.append((f"tui-eval run {_named(of.run.path)}", "if the suite had to be changed"))
     elif not of.finished:
         hints.append((f"tui-eval watch {name}", "see it go on"))
     elif of.state is RunState.CANCELLED:
