@@ -137,7 +137,7 @@ async def test_rates_are_those_of_reports(store: Path) -> None:
 async def test_a_rate_is_worked_out_once_for_each_change(store: Path) -> None:
     plain_run(store, 10, failing=(1, 2))
     app = app_on(store)
-    async with shown_on(app):
+    async with shown_on(app) as pilot:
         book = RateBook()
         desk = app.bench.desk
         (one,) = await desk.read(listed, {})
@@ -147,7 +147,7 @@ async def test_a_rate_is_worked_out_once_for_each_change(store: Path) -> None:
         assert rated.shares == (0.8,)
         assert not rated.open
         assert not await book.learn(desk, [(one.run.id, one.stamp)])
-        assert book.due(one.run.id, one.stamp + 1)
+        await until(pilot, lambda: book.due(one.run.id, one.stamp + 1))
         assert await book.learn(desk, [(77, 1)])  # deleted meanwhile
         rated = book.of(77)
         assert rated is not None
