@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.suites.writing import TARGET, loaded, told, write
+from tui_eval.suites.check import survey
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.errors import NeedsTrust, SuiteError
-from tui_eval.suites.judging import asked_judges
+from tui_eval.suites.judging import asked_judges, kinships
 from tui_eval.suites.loading import load
 from tui_eval.suites.scorers import JudgeScorer
 from tui_eval.suites.spec import Connected, ModelJudge, ModelTarget, SimulatedJudge, Suite
@@ -429,6 +430,40 @@ def test_a_mistake_in_a_judge_scorer_is_told(tmp_path: Path, fields: str, expect
 )
 def test_a_right_judge_scorer_is_taken(tmp_path: Path, fields: str) -> None:
     assert scorer_told(tmp_path, fields + "\n") == []
+
+
+@pytest.mark.parametrize(
+    ("target", "judge", "expected"),
+    [
+        ("gpt-5", "GPT-5", ['judge "judge" is the model it grades: target "t"']),
+        ("org/llama3.2", "llama3.2", ['judge "judge" is the model it grades: target "t"']),
+        (
+            "gpt-5-mini",
+            "gpt-5",
+            ['judge "judge" is of one family with the model it grades: target "t"'],
+        ),
+        ("gpt-5-mini", "claude-x", []),
+        ("o3", "o4-mini", []),
+    ],
+)
+def test_a_judge_of_its_own_kind_is_pointed_out(
+    tmp_path: Path, target: str, judge: str, expected: list[str]
+) -> None:
+    text = (
+        CASES
+        + '[prompt]\nuser = "x"\n'
+        + f'[[targets]]\nname = "t"\nprovider = "ollama"\nmodel = "{target}"\n'
+        + JUDGE.replace('"m"', f'"{judge}"')
+    )
+    assert list(kinships(loaded(tmp_path, text + SCORER))) == expected
+    assert list(survey(loaded(tmp_path, text + SCORER)).warnings) == expected
+
+
+def test_a_null_for_a_judge_is_told_by_check(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"id": 1, "why": null}\n{"id": 2, "why": "x"}\n')
+    text = '[dataset]\npath = "data.jsonl"\n' + TARGET + JUDGE + SCORER
+    (trouble,) = survey(loaded(tmp_path, text + 'reference = "{{ why }}"\n')).troubles
+    assert str(trouble) == "scorers[0].reference: is null (1 case: 1)"
 
 
 def test_a_wrong_suite_with_a_wrong_judge_is_a_suite_error(tmp_path: Path) -> None:

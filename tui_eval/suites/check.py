@@ -11,6 +11,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites import toml_lines
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
+from tui_eval.suites.judging import kinships
 from tui_eval.suites.places import shown
 from tui_eval.suites.prompts import RenderedPrompt, Renderer
 from tui_eval.suites.scorers import Scorer
@@ -251,7 +252,7 @@ class _Surveyor:
         except TemplateError as error:
             self._note(case, error, tried.field)
             return
-        if value is None and tried.field.endswith(".expected"):
+        if value is None and tried.scorer is not None and not tried.field.endswith(".when"):
             self._note(case, TemplateError(tried.field, "is null"), tried.field)
 
     def _note(self, case: Case, error: TemplateError, path: str | None = None) -> None:
@@ -297,6 +298,7 @@ class _Surveyor:
                 f'target "{name}" has no recording for {missing.count} of {self._cases}: '
                 f"{missing.ids}"
             )
+        yield from kinships(self._suite)
         gate = self._suite.gate
         for tag in gate.tags if gate is not None else ():
             if tag not in self._tags:

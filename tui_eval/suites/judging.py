@@ -1,5 +1,6 @@
 """Which scorer asks which judge."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -7,9 +8,11 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.errors import did_you_mean
 from tui_eval.suites.places import tables
 from tui_eval.suites.scorers import JudgeScorer
-from tui_eval.suites.spec import Suite
+from tui_eval.suites.spec import ModelJudge, ModelTarget, Suite
 from tui_eval.suites.spec.judge import UNNAMED
 from tui_eval.suites.toml_lines import Path
+
+_FAMILY: Final = re.compile("[a-z]{3,}")
 
 JUDGE: Final = "judge"
 """The kind of a scorer that asks a judge."""
@@ -80,3 +83,29 @@ def asked_judges(suite: Suite) -> frozenset[str]:
     scorers = [scorer for scorer in suite.scorers if isinstance(scorer, JudgeScorer)]
     named = [name for scorer in scorers for name in scorer.judge or ()]
     return frozenset(named) if scorers else frozenset(judge.name for judge in suite.judges)
+
+
+def kinships(suite: Suite) -> Iterator[str]:
+    """Say which judges grade themselves, or a model of their own family: such grades are kinder."""
+    for judge in suite.judges:
+        if not isinstance(judge, ModelJudge) or judge.name not in asked_judges(suite):
+            continue
+        for target in suite.targets:
+            if not isinstance(target, ModelTarget):
+                continue
+            whose = f'target "{target.name}"'
+            if _bare(judge.model) == _bare(target.model):
+                yield f'judge "{judge.name}" is the model it grades: {whose}'
+            elif _family(judge.model) and _family(judge.model) == _family(target.model):
+                yield f'judge "{judge.name}" is of one family with the model it grades: {whose}'
+
+
+def _family(model: str) -> str:
+    """Give the word a model's name begins with (gpt, llama); empty: it is too short to tell."""
+    found = _FAMILY.match(_bare(model))
+    return "" if found is None else found[0]
+
+
+def _bare(model: str) -> str:
+    """Give a model's name without the makers before it and a file's ending, case aside."""
+    return model.rpartition("/")[2].casefold().removesuffix(".gguf")
