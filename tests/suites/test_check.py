@@ -121,6 +121,15 @@ def test_columns_with_reserved_names_are_pointed_out(tmp_path: Path) -> None:
     )
 
 
+def test_a_recording_in_the_dataset_is_no_column_to_point_out(tmp_path: Path) -> None:
+    rows: list[JsonObject] = [{"id": 1, "output": "x", "country": "x"}]
+    replay = '[[targets]]\nkind = "replay"\npath = "data.jsonl"\n'
+    assert surveyed(tmp_path, replay + ANY, rows).warnings == ()
+    used = '[[scorers]]\nkind = "includes"\nexpected = "{{ output }}"\n'
+    (warning,) = surveyed(tmp_path, replay + used, rows).warnings
+    assert "case.output" in warning
+
+
 @pytest.mark.parametrize(
     ("scorers", "why"),
     [("", "there are no [[scorers]]"), (ANY + "required = false\n", "no scorer is required")],

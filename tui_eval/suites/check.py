@@ -277,9 +277,23 @@ class _Surveyor:
                 message = f'no case has "{trouble.name}"'
                 yield _mistake(self._suite, trouble.field, message, trouble.hint)
 
+    def _recorded(self) -> set[str]:
+        """Give the columns that are what replays of the dataset itself say."""
+        own = self._suite.dataset.path
+        replays = [one for one in self._suite.targets if isinstance(one, ReplayTarget)]
+        read = [path for one in replays if one.path == own for path in (one.output, one.messages)]
+        return {path.split(".")[0] for path in read if path is not None}
+
+    def _used(self) -> set[str]:
+        """Give the names that any template uses."""
+        templates = [one for prompt in self._prompts for one in prompt.templates]
+        templates += [one for tried in self._tried for one in tried.template.templates()]
+        return {name for template in templates for name in template.names}
+
     def _warnings(self) -> Iterator[str]:
+        recorded = self._recorded() - self._used()
         for name in RESERVED:
-            if name in self._columns:
+            if name in self._columns - recorded:
                 yield (
                     f'the column "{name}" has a name that templates may use for something else: '
                     f"write case.{name}"
