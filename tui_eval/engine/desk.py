@@ -11,7 +11,7 @@ from tui_eval.engine.manning import Manning
 from tui_eval.engine.steering import Answer
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
-from tui_eval.store import reader, requests, runs
+from tui_eval.store import reader, record, requests, runs
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
@@ -85,6 +85,7 @@ class Desk:
     async def _move_trials(self, request: RequestRow, verb: Verb) -> None:
         if verb is Verb.RESCORE:
             await self._use_scorers(request.args)
+            self._crew.judging.reopen()
         trials = await self._reading.call(steering.selected, self._run, request.args)
         if verb is Verb.CANCEL:
             self._crew.withdraw(trials)
@@ -115,20 +116,34 @@ class Desk:
             ValueError: they are none, or nobody has trusted the run with what they want.
         """
         session = self._session
-        if "scorer_specs" not in args and not session.settings.no_judge:
+        if "scorer_specs" not in args and not self._wants_judges(args):
             return
         changed = edited.edited(session.suite, args)
         settings = await asyncio.to_thread(edited.allowed, changed, session.settings, args)
-        session.score_with(changed, settings)
-        self._manning.seat(self._crew.judging)
-        await self._crew.judging.prepare()
-        self._crew.open_pools()
+        # what is being judged is marked anew: by then nobody writes for the scorers there were
+        self._crew.judging.let_go_all()
 
         def keep(tx: Tx) -> None:
             runs.set_spec(tx, self._run, changed.model_dump_json())
             runs.set_settings(tx, self._run, settings.as_json())
+            record.unscore_open(tx, self._run)
 
         await self._writer.write(keep)
+        session.score_with(changed, settings)
+        self._manning.seat(self._crew.judging)
+        await self._crew.judging.prepare()
+        self._crew.open_pools()
+        self._crew.look_again()
+
+    def _wants_judges(self, args: JsonObject) -> bool:
+        """Whether scorers are to grade again that a launch without judges has left out."""
+        if not self._session.settings.no_judge:
+            return False
+        named = args.get("scorers")
+        asking = {scorer.name for scorer in self._session.suite.scorers if scorer.kind == "judge"}
+        return (
+            not isinstance(named, list) or not named or bool(asking.intersection(map(str, named)))
+        )
 
     async def _pause(self, request: RequestRow) -> None:
         if self.paused:
@@ -145,6 +160,7 @@ class Desk:
             await self._say(request, Answer(Outcome.ALREADY, "the run is not paused"))
             return
         self.paused = False
+        self._crew.judging.reopen()
         await self._say(request, Answer(Outcome.ACCEPTED), RunState.RUNNING)
         self._crew.set_open(True)
 
@@ -154,6 +170,7 @@ class Desk:
             why = "the run was cancelled; retry its trials instead"
             await self._say(request, Answer(Outcome.CLOSED, why))
             return
+        self._crew.judging.reopen()
         settings = self._session.raise_caps(request.args)
         self._manning.purse.caps = self._session.caps()
         await self._writer.write(partial(runs.set_settings, run=self._run, settings=settings))

@@ -26,6 +26,12 @@ class Doors:
             task = self._opening[name] = asyncio.ensure_future(self._enter(name))
         return await asyncio.shield(task)  # one trial's cancel must not close the door to others
 
+    def forget_failures(self) -> None:
+        """Try again to open what could not be opened."""
+        for name, task in list(self._opening.items()):
+            if task.done() and name not in self._open:
+                del self._opening[name]
+
     async def _enter(self, name: str) -> Failure | None:
         try:
             await self._opened.enter_async_context(self._targets[name])

@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_eval.engine.permission import permitted, refusal
+from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.providers.errors import UnavailableError
 from tui_eval.store import figures, reader
 from tui_eval.store.connection import open_readable
 from tui_eval.store.rows import RunRow
@@ -78,11 +80,20 @@ def allowed(changed: Suite, settings: Settings, args: JsonObject) -> Settings:
     """Give a run's settings as they are with an edited suite.
 
     Raises:
-        ValueError: its judges want what nobody here has trusted it with.
+        ValueError: its judges want what nobody here has trusted it with, or cannot be asked.
     """
     permit = args.get("permit")
     marked = replace(settings, no_judge=False, permit=str(permit) if permit else settings.permit)
     why_not = refusal(changed, marked, staged=True)
     if why_not is not None:
         raise ValueError(why_not)
+    try:
+        session = Session(changed, marked)
+        problems = session.judge_problems()
+        for judge in session.judges.values():
+            judge.identity()
+    except UnavailableError as error:
+        raise ValueError(str(error)) from error
+    if problems:
+        raise ValueError("; ".join(problems))
     return marked

@@ -23,7 +23,7 @@ from tui_eval.engine.staging import StagingStoppedError, stage
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.store import lease, reader, record, requests, runs
+from tui_eval.store import judged, lease, reader, record, requests, runs
 from tui_eval.store.board import board, spent
 from tui_eval.store.connection import Connection, explain, put_away, readable, writable
 from tui_eval.store.errors import LeaseLostError
@@ -240,10 +240,12 @@ class Engine:
             await crew.judging.prepare()
             if await writer.write(partial(self._finish, owes=crew.judging.owes)):
                 return
+            judge_tokens, judge_usd = await reading.call(judged.spent, self._run)
             purse.open(
                 session.caps(),
                 (await reading.call(board, self._run))[0],
-                await reading.call(spent, self._run),
+                await reading.call(spent, self._run) + judge_usd,
+                judge_tokens,
             )
             await writer.write(partial(self._start, limits=crew.limits(), paused=desk.paused))
             async with asyncio.TaskGroup() as group:

@@ -56,6 +56,8 @@ class Hearing:
     scores: tuple[Score, ...]
     """Its scores that stand already."""
     asks: tuple[Ask, ...]
+    seating: int
+    """Which judges they are for, see `Session.seating`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +251,7 @@ def _is_own_trouble(hand: Hand, reply: Output | Failure, slot: Slot) -> bool:
 def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | None:
     if isinstance(marks, Failure) or not marks.asks:
         return None
-    return Hearing(output, (*(hand.work.kept or ()), *marks.scores), marks.asks)
+    return Hearing(output, (*(hand.work.kept or ()), *marks.scores), marks.asks, marks.seating)
 
 
 def _close(tx: Tx, hand: Hand, marks: Marks | Failure) -> None:

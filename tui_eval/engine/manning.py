@@ -121,7 +121,7 @@ class Manning:
             self.writer,
             self.on_idle,
         )
-        judging.seat(benches, identities, gold, auditing)
+        judging.seat(benches, identities, gold, auditing, self.session.seating)
 
     def _marks(self, of: Judged) -> Marks | Failure:
         return self.session.marks(self.session.columns[of.col], of.case, of.output, kept=())
@@ -142,6 +142,7 @@ class Manning:
             self.purse,
             suite.run.patience,
             doors.ready,
+            doors.forget_failures,
             judging,
             suite.dataset.seed or 0,
         )

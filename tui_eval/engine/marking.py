@@ -51,6 +51,8 @@ class Marks:
     scores: tuple[Score, ...]
     asks: tuple[Ask, ...] = ()
     """What is left for judges."""
+    seating: int = 0
+    """Which judges they were made for, see `Session.seating`."""
 
 
 class Marking:

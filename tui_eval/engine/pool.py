@@ -184,7 +184,9 @@ class Pool:
 
     def _hear(self, hand: Hand, hearing: Hearing) -> bool:
         """Hand a trial on to the judges; False where they have no room for it now."""
-        return self._judging.take(hand, hearing.output, hearing.scores, hearing.asks)
+        return self._judging.take(
+            hand, hearing.output, hearing.scores, hearing.asks, hearing.seating
+        )
 
     def _wait(self, hand: Hand, seconds: float) -> None:
         hand.phase = Phase.WAITING

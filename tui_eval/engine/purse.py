@@ -13,7 +13,7 @@ class Caps:
 
     cost_usd: float | None = None
     tokens: int | None = None
-    """Read and produced, of all targets together."""
+    """Read and produced, of all targets and judges together."""
     errors: float | None = None
     """Errored trials: a number from 1 on, or a share of all trials below 1."""
 
@@ -38,17 +38,18 @@ class Purse:
         self._trials = 0
         self._on_empty = on_empty
 
-    def open(self, caps: Caps, so_far: Counts, spent_usd: float) -> None:
+    def open(self, caps: Caps, so_far: Counts, spent_usd: float, judge_tokens: int = 0) -> None:
         """Begin to watch the caps.
 
         Args:
             caps: Where to stop.
             so_far: What the run has taken already; totals are sums over all its engines.
-            spent_usd: What of its cost is known, where some of it is not.
+            spent_usd: What is known to be spent, on targets and judges.
+            judge_tokens: What its judges took.
         """
         self.caps = caps
         self._cost_usd = spent_usd
-        self._tokens = so_far.input_tokens + so_far.output_tokens
+        self._tokens = so_far.input_tokens + so_far.output_tokens + judge_tokens
         self._errors = so_far.error
         self._trials = so_far.total
         self._look()

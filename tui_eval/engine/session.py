@@ -30,6 +30,8 @@ class Session:
         self._renderer = Renderer(suite)
         self._connections: Connections = {}
         self.targets = build(suite, self._connections)
+        self.seating = 0
+        """How often the judges have changed."""
         self.judges = {} if settings.no_judge else build_judges(suite, self._connections)
         self._marking = Marking(suite, self._renderer, no_judge=settings.no_judge)
         self.columns = [
@@ -129,7 +131,8 @@ class Session:
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
     ) -> Marks | Failure:
         """Give the scores that are still missing, and what judges are to say (see `Marking`)."""
-        return self._marking.marks(column, case, output, kept)
+        marks = self._marking.marks(column, case, output, kept)
+        return marks if isinstance(marks, Failure) else replace(marks, seating=self.seating)
 
     def gold(self) -> list[GoldAsk]:
         """Give what judges are asked about the outputs that a person has graded."""
@@ -152,3 +155,4 @@ class Session:
         self.settings = settings
         self.judges = build_judges(suite, self._connections)
         self._marking = Marking(suite, self._renderer)
+        self.seating += 1

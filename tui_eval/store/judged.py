@@ -170,6 +170,16 @@ def add_finding(tx: Tx, finding: NewFinding) -> None:
     )
 
 
+def spent(db: sqlite3.Connection, run: int) -> tuple[int, float]:
+    """Give the tokens that a run's judges took, and what they are known to have cost (dollars)."""
+    row = db.execute(
+        "SELECT ifnull(sum(ifnull(input_tokens, 0) + ifnull(output_tokens, 0)), 0), "
+        "ifnull(sum(cost_usd), 0.0) FROM judge_calls WHERE run = ?",
+        (run,),
+    ).fetchone()
+    return int(row[0]), float(row[1])
+
+
 def kept(
     db: sqlite3.Connection, wanted: Sequence[tuple[bytes, int | None]], reuse: bool
 ) -> dict[tuple[bytes, int | None], KeptFinding]:
@@ -184,8 +194,8 @@ def kept(
     for key, trial in wanted:
         row = db.execute(
             "SELECT id, trial, made FROM findings WHERE score_key = ?1 AND superseded = 0 "
-            "AND problem IS NULL AND (?2 OR trial IS ?3) ORDER BY trial IS ?3 DESC, id DESC "
-            "LIMIT 1",
+            "AND problem IS NULL AND ((?2 AND spent = 0) OR trial IS ?3) "
+            "ORDER BY trial IS ?3 DESC, id DESC LIMIT 1",
             (key, reuse, trial),
         ).fetchone()
         if row is not None:

@@ -279,14 +279,29 @@ def rescore(
             (trial, dump(list(scorers))),
         )
         if not keep_findings:
+            named = "(?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))"
+            values = (trial, dump(list(scorers)))
             # by key: an equal question that another trial asked would answer this one
             tx.db.execute(
-                "UPDATE findings SET superseded = 1 WHERE superseded = 0 AND score_key IN "
-                "(SELECT score_key FROM findings WHERE trial = ?1 AND superseded = 0 "
-                "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2))))",
-                (trial, dump(list(scorers))),
+                "UPDATE findings SET spent = 1 WHERE spent = 0 AND score_key IN (SELECT score_key "
+                f"FROM findings WHERE trial = ?1 AND superseded = 0 AND {named})",
+                values,
+            )
+            tx.db.execute(
+                "UPDATE findings SET superseded = 1 "
+                f"WHERE trial = ?1 AND superseded = 0 AND {named}",
+                values,
             )
     return moved
+
+
+def unscore_open(tx: Tx, run: int) -> None:
+    """Let the scores count no more that trials have which are being scored; a person's stay."""
+    tx.db.execute(
+        "UPDATE scores SET superseded = 1, current = 0 WHERE superseded = 0 AND source <> 'human' "
+        "AND trial IN (SELECT id FROM trials WHERE run = ? AND state = 'scoring')",
+        (run,),
+    )
 
 
 def give_back(tx: Tx, trial: int) -> bool:

@@ -247,7 +247,8 @@ CREATE TABLE findings (                 -- what one judge said of one output, on
     call INTEGER,                       -- the last judge call about it; NULL: copied
     position INTEGER,                   -- its place in that call
     origin INTEGER,                     -- the finding it was copied from
-    superseded INTEGER NOT NULL DEFAULT 0,
+    superseded INTEGER NOT NULL DEFAULT 0,  -- its trial has been scored anew
+    spent INTEGER NOT NULL DEFAULT 0,   -- answers no other trial any more: somebody asked anew
     at REAL NOT NULL
 );
 CREATE INDEX findings_trial ON findings (trial, id);

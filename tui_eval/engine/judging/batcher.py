@@ -35,7 +35,7 @@ class Batcher:
         self._linger_s = linger_s
         self._rng = rng
         self._ready: deque[Batch] = deque()
-        self._waiting: dict[tuple[str, str], dict[Question, float]] = {}
+        self._waiting: dict[tuple[str, str, str, float, float], dict[Question, float]] = {}
         self._alone: set[str] = set()
         """Scorers whose questions go alone."""
 
@@ -56,7 +56,10 @@ class Batcher:
         if alone or too_large or self._size == 1:
             self._ready.append(Batch((question,)))
         else:
-            group = self._waiting.setdefault((question.scorer, question.purpose), {})
+            # a case may bring a scorer of the same name: what one request says must hold for all
+            form = question.item.form
+            kind = (question.scorer, question.purpose, form.kind, form.low, form.high)
+            group = self._waiting.setdefault(kind, {})
             group[question] = now
 
     def grade_alone(self, scorer: str) -> bool:

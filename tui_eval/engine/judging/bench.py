@@ -87,6 +87,7 @@ class Bench:
         purse: Purse,
         patience_s: float,
         ready: Callable[[str], Awaitable[Failure | None]],
+        forget_failures: Callable[[], None],
         hearing: Hearing,
         seed: int,
     ) -> None:
@@ -101,6 +102,7 @@ class Bench:
             purse: Adds up what the run takes.
             patience_s: Seconds to wait for an endpoint that refuses everybody.
             ready: Opens the judge where it is not open yet; gives why it cannot be.
+            forget_failures: Has what could not be opened tried again.
             hearing: Where questions come from and answers go.
             seed: Mixes batches.
         """
@@ -113,6 +115,7 @@ class Bench:
         self._patience = Patience(spec.retries)
         self._patience_s = patience_s
         self._ready = ready
+        self._forget_failures = forget_failures
         self._hearing = hearing
         self._batcher = Batcher(
             spec.batch_size,
@@ -174,6 +177,12 @@ class Bench:
         """See whether batches that wait for company are to leave: perhaps nobody comes any more."""
         if len(self._batcher):
             self._tell()
+
+    def reopen(self) -> None:
+        """Ask again, although nobody could be answered before: somebody has put it right."""
+        self._closed = ""
+        self._forget_failures()
+        self._tell()
 
     def end(self) -> None:
         """Let all workers leave; whoever has a batch finishes it first."""

@@ -70,6 +70,7 @@ class Judging:
         self._writer = writer
         self._identities: dict[str, JsonObject] = {}
         self._leaving: list[Bench] = []
+        self._seating = 0
         self._open = False
         self._hands = hands
         self._reuse = reuse
@@ -93,15 +94,19 @@ class Judging:
         identities: Mapping[str, JsonObject],
         gold: GoldRound,
         auditing: Auditing,
+        seating: int,
     ) -> None:
-        """Give the judges; those that sat before finish what they have.
+        """Give the judges; those that sat before are let go of once their calls have ended.
 
         Args:
             benches: The judges by name.
             identities: What each judge is, as far as it changes grades.
             gold: What is graded first.
             auditing: What their batches are measured by.
+            seating: Their number: what was made for others is not theirs to answer.
         """
+        self.let_go_all()
+        self._seating = seating
         self._end_measuring()
         self._leaving += self.benches.values()
         self.benches = dict(benches)
@@ -174,13 +179,22 @@ class Judging:
         return [*self.benches.values(), *self._leaving]
 
     def take(
-        self, hand: Hand, output: Output, scores: Sequence[Score], asks: Sequence[Ask]
+        self,
+        hand: Hand,
+        output: Output,
+        scores: Sequence[Score],
+        asks: Sequence[Ask],
+        seating: int,
     ) -> bool:
         """Take a trial whose output and other scores are in the store.
 
         Returns:
-            False where there is no room: it stays in the store, and `on_room` is told later.
+            False where there is no room, or it was marked for other judges: it stays in the store,
+            and `on_room` is told when it can be taken.
         """
+        if seating != self._seating:
+            self._on_room()
+            return False
         if self.full:
             return False
         hand.phase = Phase.JUDGING
@@ -213,6 +227,21 @@ class Judging:
         for bench in self._all:
             bench.look()
         self._finish_audit()
+
+    def let_go_all(self) -> None:
+        """Let go of all trials: they stay where they are in the store, and can be taken anew."""
+        for trial, dossier in self._dossiers.items():
+            dossier.hand.withdraw()
+            self._hands.pop(trial, None)
+        self._dossiers.clear()
+        self._arrived.clear()
+        for bench in self._all:
+            bench.drop_withdrawn()
+
+    def reopen(self) -> None:
+        """Let judges that could answer nobody try again."""
+        for bench in self.benches.values():
+            bench.reopen()
 
     def drop_withdrawn(self) -> None:
         """Forget trials that a person took away; batches in flight go on for the others."""
@@ -296,6 +325,7 @@ class Judging:
         questions = [question for dossier in dossiers for question in dossier.questions]
         wanted = [(question.key, question.trial) for question in questions]
         found = await self._reading.call(judged.kept, wanted, self._reuse)
+        questions = [question for question in questions if not question.holder.withdrawn]
         for question in questions:
             known = found.get((question.key, question.trial))
             if known is not None:
@@ -304,7 +334,7 @@ class Judging:
                 question.origin = None if question.own else known.id
         await self._write(None, [question for question in questions if question.closed])
         for question in questions:
-            if not question.closed:
+            if not question.closed and not question.holder.withdrawn:
                 self.benches[question.judge].put(question)
 
     async def _write(self, fact: Fact | None, closed: Sequence[Question]) -> None:

@@ -16,7 +16,7 @@ Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria"]
 WHOLE: Final = (0,)
 """The numbers of what is graded as a whole: a rubric."""
 _LISTED: Final = {"requirements": "requirement", "criteria": "criterion"}
-_CHARACTERS_A_TOKEN: Final = 4
+_BYTES_A_TOKEN: Final = 4
 _OVERHEAD: Final = 12
 """Tokens of an item's id and punctuation, about."""
 
@@ -42,7 +42,7 @@ class Item:
     body: JsonObject
     """As it stands in a request, without its id; keys without a value are left out."""
     tokens: int
-    """About how many tokens it takes: a quarter of the characters of its JSON, and a little."""
+    """About how many tokens it takes: a quarter of the bytes of its JSON, and a little."""
 
     def only(self, numbers: tuple[int, ...]) -> "Item":
         """Give the same about some of its requirements or criteria; they keep their numbers."""
@@ -94,7 +94,13 @@ def split(whole: Item) -> list[Item]:
 
 
 def _item(form: Form, body: JsonObject) -> Item:
-    return Item(form, body, len(json.dumps(body)) // _CHARACTERS_A_TOKEN + _OVERHEAD)
+    return Item(form, body, len(as_text(body).encode()) // _BYTES_A_TOKEN + _OVERHEAD)
+
+
+def as_text(asked: JsonObject) -> str:
+    """Give JSON as judges read it: letters as they are, lone surrogates escaped."""
+    text = json.dumps(asked, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _form(settings: JsonObject) -> Form:

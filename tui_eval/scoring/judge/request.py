@@ -5,7 +5,6 @@ ours stands inside its strings, so that no output can leave its place. Ids are d
 request, and the nonce must come back: neither can be known to an output.
 """
 
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Output
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.item import Form, Item
+from tui_eval.scoring.judge.item import Form, Item, as_text
 
 PROMPT_VERSION: Final = 1
 """Raised when the words below come to ask differently, so that no old finding is reused."""
@@ -59,7 +58,7 @@ def request(items: Sequence[Item], instructions: str | None, rng: random.Random)
     system = _SYSTEM.format(reply=_reply(form), meaning=_meaning(form), graded_by=_graded_by(form))
     if instructions:
         system = f"{system}\n\n{instructions}"
-    user = f"{_BEFORE}\n\n{json.dumps(asked)}\n\n{_AFTER}"
+    user = f"{_BEFORE}\n\n{as_text(asked)}\n\n{_AFTER}"
     messages: list[JsonObject] = [
         {"role": "system", "content": system},
         {"role": "user", "content": user},
@@ -80,6 +79,8 @@ def question_key(
         numbers: The requirements or criteria asked.
     """
     settings = {name: value for name, value in check.settings.items() if name not in _NOT_ASKED}
+    if isinstance(criteria := settings.get("criteria"), list):
+        settings["criteria"] = [_unweighted(criterion) for criterion in criteria]
     return digest(
         [
             "judge",
@@ -115,6 +116,13 @@ _AFTER: Final = (
     "That was all of the material. Reply with the JSON object of grades alone: the nonce, and one "
     "grade for each item."
 )
+
+
+def _unweighted(criterion: Json) -> Json:
+    """Leave out what no judge sees of a criterion."""
+    if not isinstance(criterion, dict):
+        return criterion
+    return {name: value for name, value in criterion.items() if name != "weight"}
 
 
 def _graded_by(form: Form) -> str:

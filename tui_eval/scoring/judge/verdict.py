@@ -66,6 +66,8 @@ def _of_judge(check: Check, repeats: Sequence[Said]) -> Grade:
     mean = statistics.fmean(values)
     passes = [one.verdict is Verdict.PASS for one in whole]
     verdict = _verdict(check, mean)
+    if check.settings["form"] == "pass-fail" and 2 * sum(passes) == len(passes):
+        return Grade.ungraded(f"its {len(passes)} repeats are split", _object(whole[0].raw))
     # the share of pairs of repeats that disagree
     pairs = len(passes) * (len(passes) - 1) / 2
     flips = sum(passes) * (len(passes) - sum(passes)) / pairs if pairs else 0.0

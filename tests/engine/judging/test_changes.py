@@ -1,0 +1,120 @@
+"""Judges that change, come back or are paid while a run goes on."""
+
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, until
+from tests.engine.judging.test_judging import RUBRIC, judged
+from tests.servers.fake_judge import answers, asked, by_number
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.asking import ask
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.settings import Settings
+from tui_eval.model.states import RunState, TrialState
+from tui_eval.store.requests import Verb
+
+
+@pytest.mark.parametrize("name", ["j", "k"])
+async def test_an_edited_suite_takes_over_a_live_run_whole(bench: Bench, name: str) -> None:
+    specs = [{**RUBRIC, "rubric": "Is it better?", "judge": [name]}]
+    async with (
+        FakeModel(latency=0.03) as target,
+        FakeModel(answers(by_number), latency=0.05) as old,
+    ):
+        async with FakeModel(answers(by_number), latency=0.02) as new:
+            judges = [{"kind": "model", "name": name, "base_url": new.base_url, "model": "new"}]
+            made = judged(target.base_url, old.base_url, 120, judge={"concurrency": 1})
+            async with bench.working(made) as (run, _):
+                await until(lambda: old.requests >= 3)
+                answer = await bench.asked(
+                    run, Verb.RESCORE, which="all", scorer_specs=specs, judge_specs=judges
+                )
+                assert answer.outcome in ("accepted", "too-early", "closed")
+            assert target.requests == 120
+            rubrics = {
+                item["rubric"] for call in new.calls for item in (asked(call.body) or {})["items"]
+            }
+    assert rubrics == {"Is it better?"}
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+    current = bench.sql(
+        "SELECT json_extract(s.raw, '$.judge'), count(*) FROM scores s WHERE s.current = 1 GROUP BY 1"
+    )
+    assert current == [(name, 120)]
+
+
+async def test_a_judge_that_cannot_be_asked_is_refused_and_the_run_goes_on(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 3))
+        judges = [{"kind": "model", "name": "j", "provider": "local", "model": "./none.gguf"}]
+        answer = await bench.again(run, Verb.RESCORE, scorer_specs=[RUBRIC], judge_specs=judges)
+        assert answer.outcome == "closed"
+        assert "none.gguf" in (answer.detail or "")
+        assert (await bench.again(run, Verb.RESCORE)).outcome == "accepted"
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_scales_of_cases_of_their_own_never_share_a_request(bench: Bench) -> None:
+    def top(item: Any) -> dict[str, Any]:
+        return {"score": 5}
+
+    cases = [
+        {"id": "a", "q": "q1", "scorers": [{**RUBRIC, "name": "own", "scale": [1, 5]}]},
+        {"id": "b", "q": "q2", "scorers": [{**RUBRIC, "name": "own", "scale": [0, 10]}]},
+    ]
+    async with FakeModel(answers(top)) as server:
+        made = judged(server.base_url, server.base_url, 2, cases=cases, scorers=[])
+        run = await bench.run(made)
+        systems = {
+            str(call.body["messages"][0]["content"]) for call in server.calls if asked(call.body)
+        }
+    assert len(systems) == 2
+    assert [trial.score for trial in bench.trials(run)] == [1.0, 0.5]
+
+
+async def test_what_judges_took_counts_against_the_cap_after_a_resume_too(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 40, run={"max_tokens": 1500})
+        run = bench.create(made)
+        await Engine(bench.path, run).run()
+        assert bench.row(run).stopped_by == "max_tokens"
+        sent = server.requests
+        ask(bench.path, run, Verb.RESUME, {})
+        await Engine(bench.path, run).run()
+        assert (bench.row(run).state, bench.row(run).stopped_by) == (RunState.PAUSED, "max_tokens")
+        assert server.requests == sent
+
+
+async def test_a_judge_that_was_put_right_is_asked_again_in_a_live_run(bench: Bench) -> None:
+    async with FakeModel(latency=0.05) as target:
+        async with FakeModel(answers(by_number), api_key="k") as judge:
+            made = judged(target.base_url, judge.base_url, 60, run={"concurrency": 2})
+            async with bench.working(made) as (run, _):
+                await until(lambda: bench.counts(run).ungraded >= 5)
+                judge.api_key = None
+                answer = await bench.asked(run, Verb.RESCORE, which="ungraded")
+                assert answer.outcome == "accepted"
+    assert judge.requests > 1
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_scoring_one_run_anew_leaves_others_as_they_were(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 6)
+        first, second = await bench.run(made), await bench.run(made)
+        counted = "SELECT count(*) FROM findings f JOIN trials t ON t.id = f.trial WHERE t.run = ?"
+        counted += " AND f.superseded = 0"
+        sent = server.requests
+        await bench.again(second, Verb.RESCORE)
+        assert server.requests > sent
+        assert bench.sql(counted, first) == [(6,)]
+        assert bench.sql(counted, second) == [(6,)]
+
+
+async def test_a_launch_without_judges_asks_none_for_a_rule(bench: Bench) -> None:
+    exact = {"kind": "exact", "expected": "{{ q }}"}
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, server.base_url, 3, scorers=[exact, RUBRIC])
+        run = await bench.run(made, Settings(no_judge=True))
+        await bench.again(run, Verb.RESCORE, scorers=["exact"])
+        assert server.requests == 3
