@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.engine.harness import suite
 from tests.support import any_text
 from tui_eval.engine.keys import generation_key, request_key
-from tui_eval.engine.plan import Wanted
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
@@ -22,8 +21,8 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "ob
 
 def keys(made: Suite, settings: Settings | None = None) -> list[bytes | None]:
     """Give the keys of all trials a suite wants."""
-    wanted: list[Wanted] = list(Session(made, settings or Settings()).wanted(None))
-    return [want.key for want in wanted]
+    wanted = Session(made, settings or Settings()).wanted(None)
+    return [want.key for portion in wanted for want in portion]
 
 
 def target(**changes: Any) -> list[dict[str, Any]]:

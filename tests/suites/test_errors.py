@@ -1,4 +1,13 @@
-from tui_eval.suites.errors import Mistake, NeedsTrust, SuiteError, did_you_mean, nearest
+from pathlib import Path
+
+from tui_eval.suites.errors import (
+    Mistake,
+    NeedsTrust,
+    SuiteError,
+    did_you_mean,
+    meant_file,
+    nearest,
+)
 from tui_eval.suites.wishes import Ask, Standing, Wish
 
 
@@ -42,3 +51,12 @@ def test_where_nothing_is_near_all_words_are_named() -> None:
     assert did_you_mean("modle", ["model", "params"]) == 'did you mean "model"?'
     assert did_you_mean("zzz", ["model", "params"]) == "there are model, params"
     assert did_you_mean("zzz", []) is None
+
+
+def test_the_nearest_name_beside_a_file_that_is_not_there_is_meant_file(tmp_path: Path) -> None:
+    for name in ("questions.jsonl", "other.txt"):
+        (tmp_path / name).touch()
+    for wrong in ("questions.json", "question.jsonl", "Questions.jsonl", "qestions.csv"):
+        assert meant_file(tmp_path / wrong) == 'did you mean "questions.jsonl"?'
+    for far in ("nothing.jsonl", "x", "none/questions.jsonl"):
+        assert meant_file(tmp_path / far) is None

@@ -88,6 +88,8 @@ def test_what_is_no_toml_is_told_with_its_line(
 
 def test_a_suite_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert told(tmp_path / "none.toml") == ["none.toml: no such file"]
+    write(tmp_path, SMALL)
+    assert told(tmp_path / "suit.toml") == ['suit.toml: no such file; did you mean "suite.toml"?']
     (tmp_path / "folder").mkdir()
     assert told(tmp_path / "folder") == [
         "folder: is a folder, not a suite; name the suite's .toml file in it"

@@ -32,6 +32,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.screens import suites as suites_module
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.help import Help
 from tui_eval.ui.screens.launch import Launch
@@ -351,6 +352,72 @@ async def test_suites_are_listed_with_a_preview(store: Path, tmp_path: Path) -> 
         await until_shown(pilot, "Case 1: first")
 
 
+async def test_a_name_no_case_has_is_refused_and_edited_at_its_line(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_suite(tmp_path)
+    file.write_text(file.read_text().replace('expected = "{{ a }}"', 'expected = "{{ b }}"'))
+    line = file.read_text().splitlines().index('expected = "{{ b }}"') + 1
+    opened: list[tuple[Path, int | None]] = []
+    monkeypatch.setattr(suites_module, "edit", lambda _, *where: opened.append(where))
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "▸ my-sums", "1 mistake", f"line {line}: scorers[0].expected")
+        await pilot.press("enter")
+        await until_shown(pilot, "it has mistakes")
+        assert isinstance(app.screen, SuitesScreen)
+        await pilot.press("e")
+        await until(pilot, lambda: opened)
+    assert opened == [(file, line)]
+
+
+async def test_turning_to_a_case_shows_what_it_asks(store: Path, tmp_path: Path) -> None:
+    shots = ", ".join(f'{{ q = "example {n}?", a = "{n}" }}' for n in range(12))
+    file = write_suite(tmp_path)
+    file.write_text(
+        file.read_text().replace(
+            "[[targets]]",
+            f'[prompt.examples]\nassistant = "{{{{ a }}}}"\nrows = [{shots}]\n[[targets]]',
+            1,
+        )
+    )
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "▸ my-sums", "case 1/2 first", "example 0?")
+        assert "1+1?" not in text(app)
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "case 2/2 second", "2+2?")
+        await pilot.press("left_square_bracket")
+        await until_shown(pilot, "case 1/2 first", "1+1?")
+
+
+async def test_the_last_full_runs_of_a_suite_stand_beside_it(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    entry = shelf.read(tmp_path / "my-sums.toml", False)
+    assert entry.suite is not None
+    for settings in (Settings(), Settings(), Settings(limit=1)):
+        run = create(store, entry.suite, settings)
+        await Engine(store, run).run()
+    name = sql(store, "SELECT name FROM runs WHERE id = 2")[0][0]
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "▸ my-sums", "last", "trend", "██", f"last full run {name}")
+        assert re.search(r"my-sums +2 +2 +100 \d+ +██", text(app))
+
+
+async def test_a_folder_without_suites_says_what_to_do(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "sample", "none of your own here: `tui-eval init` writes one")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr(shelf, "samples_dir", lambda: tmp_path / "empty")
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (60, 20)) as pilot:
+        await until_shown(pilot, "No suite here.", "`tui-eval init` writes a first one")
+
+
 async def test_a_suite_that_changes_on_disk_is_read_again(store: Path, tmp_path: Path) -> None:
     file = write_suite(tmp_path)
     app = app_on(store, tmp_path)
@@ -373,7 +440,7 @@ async def test_suites_are_found_by_name(store: Path, tmp_path: Path) -> None:
         await pilot.press("enter")
         assert screen.table.has_focus
         await pilot.press("slash", *"zzz")
-        await until_shown(pilot, "no suite is called so")
+        await until_shown(pilot, "No suite is called so")
         await pilot.press("escape")
         await until(pilot, lambda: len(screen.table.entries) > 4)
 
@@ -416,13 +483,13 @@ async def test_launch_narrows_what_is_run(store: Path, tmp_path: Path) -> None:
         launch = app.screen
         assert isinstance(launch, Launch)
         assert launch.query_one(Press).has_focus
-        launch.query_one("#targets").query(Tick)[1].focus()
+        launch.query_one("#form").query(Tick)[1].focus()
         await pilot.press("space")
         launch.query_one("#epochs", Input).focus()
         await pilot.press(*"3")
         launch.query_one("#tags", Input).focus()
         await pilot.press(*"easy")
-        await until_shown(pilot, "3 trials: 0 reusable")
+        await until_shown(pilot, "3 trials (partial): 0 reusable")
         await pilot.press("enter")
         await run_screen(pilot)
         await until_shown(pilot, "3/3", "○ done", "partial")
@@ -444,7 +511,7 @@ async def test_launch_refuses_what_makes_no_sense(store: Path, tmp_path: Path) -
         assert app.screen is launch
         launch.query_one("#limit", Input).value = ""
         launch.query_one("#cases", Input).value = "nobody"
-        await until_shown(pilot, "no case is like that")
+        await until_shown(pilot, "no case is called “nobody”")
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen is launch

@@ -1,18 +1,30 @@
 """What the Suites screen and Launch are made of."""
 
 import os
+import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support import reading
-from tests.ui.playing import finished, made_up, plain_run
+from tests.ui.playing import finished, made_up, plain_run, sql
 from tui_eval.engine.settings import Settings
+from tui_eval.store import schema
 from tui_eval.store.errors import StoreError
+from tui_eval.ui.editing import NoEditorError, command
 from tui_eval.ui.suites import shelf
 from tui_eval.ui.suites.book import Book
-from tui_eval.ui.suites.launching import Form, FormError, Outlook, launch, outlook, outlook_lines
-from tui_eval.ui.suites.preview import preview
+from tui_eval.ui.suites.launching import (
+    Form,
+    FormError,
+    NotReadyError,
+    Outlook,
+    launch,
+    outlook,
+    outlook_paras,
+)
+from tui_eval.ui.suites.preview import Known, Preview, preview
 
 GOOD = """
 name = "good"
@@ -51,13 +63,29 @@ def write(folder: Path, name: str, text: str = GOOD) -> Path:
     return file
 
 
-def words(entry: shelf.Entry, index: int = 0) -> str:
+def made(entry: shelf.Entry, index: int = 0) -> Preview:
     if entry.suite is None:
-        return "\n".join(para.text for para in preview(entry, None, None))
+        return preview(entry, Known(), 0.0)
     book = Book(entry)
-    return "\n".join(
-        f"{para.label} {para.text}" for para in preview(entry, book.leaf(index), book.survey())
-    )
+    db = connect_nowhere()
+    try:
+        known = Known(book.leaf(index), book.expected(db))
+        if known.leaf is not None and known.leaf.case is not None:
+            known = replace(known, judged=book.judged(db, known.leaf.case))
+    finally:
+        db.close()
+    return preview(entry, known, 0.0)
+
+
+def connect_nowhere() -> sqlite3.Connection:
+    """Give a store with nothing in it."""
+    db = sqlite3.connect(":memory:")
+    schema.migrate(db)
+    return db
+
+
+def words(entry: shelf.Entry, index: int = 0) -> str:
+    return "\n".join(f"{para.label} {para.text}" for para in made(entry, index).paras)
 
 
 def test_what_is_named_comes_first_and_the_samples_last(tmp_path: Path) -> None:
@@ -78,7 +106,9 @@ def test_without_a_path_it_is_the_current_folder(tmp_path: Path) -> None:
 def test_a_suite_is_read_with_its_cases_counted(tmp_path: Path) -> None:
     entry = shelf.read(write(tmp_path, "good.toml"), False)
     assert entry.suite is not None
-    assert (entry.name, entry.cases, entry.trouble, entry.unready) == ("good", 2, (), ())
+    assert (entry.name, entry.cases, entry.mistakes, entry.unready) == ("good", 2, (), ())
+    assert entry.usable
+    assert entry.where() == (entry.path, None)
 
 
 def test_mistakes_are_kept_in_full(tmp_path: Path) -> None:
@@ -86,9 +116,10 @@ def test_mistakes_are_kept_in_full(tmp_path: Path) -> None:
     entry = shelf.read(write(tmp_path, "bad.toml", text), False)
     assert entry.suite is None
     assert not entry.wants_trust
-    assert "bad.toml, line" in entry.trouble[0]
-    assert "1 mistake; e opens the file" in words(entry)
-    assert entry.trouble[0] in words(entry)
+    assert "bad.toml, line 12" in entry.told[0]
+    assert entry.where() == (entry.path, 12)
+    assert "1 mistake; e opens the file at line 12" in words(entry)
+    assert entry.told[0] in words(entry)
 
 
 def test_a_suite_that_wants_trust_says_how_to_run_it(tmp_path: Path) -> None:
@@ -175,19 +206,30 @@ def test_fields_become_settings() -> None:
         cases="x, y ,",
         tags="t",
         limit=" 5",
+        sample="1,000",
+        only="errors",
         epochs="2",
         concurrency="7",
+        max_cost="$2.50",
+        max_tokens="10_000",
         cache=False,
+        judge=False,
     )
     assert form.settings() == Settings(
         targets=("b",),
         cases=("x", "y"),
         tags=("t",),
         limit=5,
+        sample=1000,
+        only="errors",
         epochs=2,
         concurrency=7,
+        max_cost_usd=2.5,
+        max_tokens=10_000,
         fresh=True,
+        no_judge=True,
     )
+    assert Form(("a",), True, concurrency=" Auto").settings() == Settings(concurrency="auto")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +238,11 @@ def test_fields_become_settings() -> None:
         (Form((), False), "target"),
         (Form(("a",), True, limit="0"), "limit"),
         (Form(("a",), True, epochs="two"), "epochs"),
-        (Form(("a",), True, concurrency="-1"), "at once"),
+        (Form(("a",), True, concurrency="-1"), "at once .* or auto"),
+        (Form(("a",), True, sample="²"), "sample"),
+        (Form(("a",), True, max_cost="free"), "max cost"),
+        (Form(("a",), True, max_cost="nan"), "max cost"),
+        (Form(("a",), True, max_tokens="1.5"), "max tokens"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_its_name(form: Form, field: str) -> None:
@@ -205,25 +251,66 @@ def test_what_makes_no_sense_is_refused_by_its_name(form: Form, field: str) -> N
 
 
 def said(found: Outlook | None) -> str:
-    return "\n".join("".join(piece.text for piece in line) for line in outlook_lines(found))
+    return "\n".join(f"{para.label} {para.text}".strip() for para in outlook_paras(found))
+
+
+def looked(db: sqlite3.Connection, entry: shelf.Entry, settings: Settings | None = None) -> Outlook:
+    return outlook(db, entry, settings or Settings(), Book(entry))
 
 
 async def test_the_account_says_what_is_there_already(store: Path, tmp_path: Path) -> None:
     suite = made_up(6, targets=[{"kind": "simulated", "name": "one", "answers": ["{{ a }}"]}])
     await finished(store, suite)
-    entry = shelf.Entry(tmp_path / "s.toml", suite, (), False, (), 6, False, 0.0)
+    entry = shelf.Entry(tmp_path / "s.toml", suite)
     with reading(store) as db:
-        found = outlook(db, entry, Settings())
+        found = looked(db, entry)
         assert "6 trials: 6 reusable · 0 stale · 0 new · 0 removed" in said(found)
-        assert "0 outputs to be got" in said(found)
-        fresh = outlook(db, entry, Settings(epochs=2))
+        assert "asks nobody" in said(found)
+        fresh = looked(db, entry, Settings(epochs=2))
         assert "12 trials: 6 reusable" in said(fresh)
-        none = outlook(db, entry, Settings(cases=("nobody",)))
-        assert none.trouble == "no case is like that"
+        some = looked(db, entry, Settings(limit=2))
+        assert "2 trials (partial): 2 reusable" in said(some)
+        none = looked(db, entry, Settings(only="failed"))
+        assert none.trouble == ("no case of sums failed when last run",)
     assert said(None).startswith("counting")
 
 
-def test_a_missing_key_refuses_the_launch(
+async def test_what_made_outputs_stale_is_told(store: Path, tmp_path: Path) -> None:
+    target = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"]}
+    await finished(store, made_up(6, targets=[target]))
+    suite = made_up(5, targets=[target], prompts=[{"user": "How much is {{ q }}"}])
+    with reading(store) as db:
+        told = said(looked(db, shelf.Entry(tmp_path / "s.toml", suite)))
+    assert "5 trials: 0 reusable · 5 stale · 0 new · 1 removed" in told
+    assert "stale: prompt (5 trials)" in told
+
+
+def test_cases_and_tags_nobody_has_are_told_with_the_nearest(store: Path, tmp_path: Path) -> None:
+    entry = shelf.read(write(tmp_path, "good.toml"), False)
+    plain_run(store, 1)
+    with reading(store) as db:
+        found = looked(db, entry, Settings(cases=("oen",), tags=("easi",)))
+    assert found.trouble == (
+        'no case is called “oen”; did you mean "one"?',
+        'no tag is called “easi”; did you mean "easy"?',
+    )
+
+
+def test_calls_tokens_and_cost_are_told_before_the_start(store: Path, tmp_path: Path) -> None:
+    text = GOOD.replace(
+        'model = "some-model"',
+        'model = "some-model"\nparams = { max_tokens = 1000 }\n'
+        "prices = { input = 1.0, output = 10.0 }",
+    )
+    entry = shelf.read(write(tmp_path, "priced.toml", text), False)
+    plain_run(store, 1)
+    with reading(store) as db:
+        assert "2 calls, about 8 tokens in, up to 2,000 out, about $0.02" in said(looked(db, entry))
+        one = said(looked(db, entry, Settings(limit=1)))
+    assert "1 call, about 4 tokens in, up to 1,000 out, about $0.01" in one
+
+
+def test_a_missing_key_refuses_the_launch_in_full(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -231,13 +318,125 @@ def test_a_missing_key_refuses_the_launch(
     entry = shelf.read(write(tmp_path, "keyed.toml", text), False)
     plain_run(store, 1)
     with reading(store) as db:
-        found = outlook(db, entry, Settings())
+        found = looked(db, entry)
     assert found.account is None
-    assert "OPENAI_API_KEY" in str(found.trouble)
+    assert "OPENAI_API_KEY" in said(found)
+    with pytest.raises(NotReadyError, match="OPENAI_API_KEY"):
+        launch(store, entry, Settings(), None)
+    assert sql(store, "SELECT count(*) FROM runs") == [(1,)]
+
+
+# -- templates that use a name no case has
+
+
+BAD_NAME = GOOD.replace('expected = "{{ a }}"', 'expected = "{{ answer }}"')
+
+
+def test_a_name_no_case_has_is_a_mistake_of_the_suite(store: Path, tmp_path: Path) -> None:
+    entry = shelf.read(write(tmp_path, "unknown.toml", BAD_NAME), False)
+    line = BAD_NAME.splitlines().index('expected = "{{ answer }}"') + 1
+    assert not entry.usable
+    assert entry.where() == (entry.path, line)
+    assert f'unknown.toml, line {line}: scorers[0].expected: no case has "answer"' in words(entry)
+    assert "user      1+1?" in words(entry)  # what can be shown is shown
+    plain_run(store, 1)
+    with reading(store) as db:
+        found = looked(db, entry)
+    assert found.account is None
+    assert f"unknown.toml, line {line}" in said(found)
+
+
+def test_it_is_found_out_by_the_survey_where_the_data_is_much(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "_MOST_COUNTED", 1)
+    text = BAD_NAME.split("[[cases]]")[0] + '[dataset]\npath = "rows.jsonl"\n'
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "q": "x", "a": "y"}\n')
+    entry = shelf.read(write(tmp_path, "much.toml", text), False)
+    assert entry.usable
+    surveyed = Book(entry).survey()
+    assert isinstance(surveyed, tuple)
+    assert "answer" in surveyed[0].message
+    plain_run(store, 1)
+    with reading(store) as db:
+        assert "much.toml, line" in said(looked(db, entry))
+
+
+def test_a_mistake_in_the_data_is_opened_there(tmp_path: Path) -> None:
+    text = GOOD.split("[[cases]]")[0] + '[dataset]\npath = "rows.jsonl"\n'
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "q": "x", "a": "y"}\n{nonsense\n')
+    entry = shelf.read(write(tmp_path, "data.toml", text), False)
+    assert entry.where() == (tmp_path / "rows.jsonl", 2)
+    assert "e opens rows.jsonl at line 2" in words(entry)
+
+
+# -- the preview's pages
+
+
+def test_the_question_of_a_case_is_pointed_out_behind_its_examples(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "[[targets]]",
+        """[prompt.examples]
+assistant = "{{ a }}"
+rows = [{ q = "5+5?", a = "10" }, { q = "6+6?", a = "12" }]
+[[targets]]""",
+    )
+    entry = shelf.read(write(tmp_path, "shots.toml", text), False)
+    assert entry.usable, entry.told
+    for index, question in ((0, "1+1?"), (1, "2+2?")):
+        shown = made(entry, index)
+        assert shown.question is not None
+        assert shown.paras[shown.question].text == question
+        examples = [para for para in shown.paras if para.text in ("5+5?", "10", "6+6?", "12")]
+        assert [para.tone for para in examples] == ["dim"] * 4
+
+
+def test_the_request_to_a_judge_is_shown(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "[[cases]]",
+        """[[scorers]]
+kind = "judge"
+name = "polite"
+requirements = ["Is polite"]
+[judge]
+kind = "simulated"
+[[cases]]""",
+        1,
+    )
+    entry = shelf.read(write(tmp_path, "judged.toml", text), False)
+    assert entry.usable, entry.told
+    told = words(entry)
+    assert "What the judge is asked for polite about somewhere" in told
+    assert "Is polite" in told
+    assert "the output is not there yet" in told
+
+
+# -- the editor
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [
+        ("vi", ["vi", "+7", "a b.toml"]),
+        ("/usr/bin/nvim -p", ["/usr/bin/nvim", "-p", "+7", "a b.toml"]),
+        ("code --wait", ["code", "--wait", "--goto", "a b.toml:7"]),
+        ("hx", ["hx", "a b.toml:7"]),
+        ("some-editor", ["some-editor", "a b.toml"]),
+        ("", ["vi", "+7", "a b.toml"]),
+    ],
+)
+def test_an_editor_is_told_the_line_in_its_own_way(editor: str, words: list[str]) -> None:
+    assert command(Path("a b.toml"), 7, {"EDITOR": editor}) == words
+
+
+def test_visual_comes_before_editor_and_nonsense_is_said() -> None:
+    assert command(Path("x"), None, {"EDITOR": "a", "VISUAL": "b"}) == ["b", "x"]
+    with pytest.raises(NoEditorError, match="EDITOR"):
+        command(Path("x"), None, {"EDITOR": "vi 'x"})
 
 
 def test_a_store_that_cannot_be_used_is_an_error_of_the_store(tmp_path: Path) -> None:
     entry = shelf.read(write(tmp_path, "good.toml"), False)
     (tmp_path / "damaged.db").write_text("this is no database, but long enough to be one" * 20)
     with pytest.raises(StoreError):
-        launch(tmp_path / "damaged.db", entry, Settings())
+        launch(tmp_path / "damaged.db", entry, Settings(), None)

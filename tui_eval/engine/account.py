@@ -5,10 +5,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from tui_eval.engine.changes import Changes
-from tui_eval.engine.plan import Wanted, latest
+from tui_eval.engine.plan import Wanted, latest, problems
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.store.text import pack
+from tui_eval.store import bulk
 from tui_eval.suites.spec import Suite
 
 
@@ -59,19 +59,26 @@ def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> 
     changed = None if db is None or before is None else Changes(db, before, suite)
     why_stale: Counter[str] = Counter()
     cases: int = 0
-    for want in session.wanted(only):
-        cases = want.case.seq + 1
-        was_there = db is not None and before is not None and _had(db, before, want)
-        known += was_there
-        if want.key is None or want.failure is not None:
-            broken += 1
-        elif reuse and db is not None and _output(db, want.key):
-            reusable += 1
-        elif was_there and changed is not None:
-            stale += 1
-            why_stale[changed.why(want)] += 1
-        else:
-            new += 1
+    for portion in session.wanted(only):
+        keys = [want.key for want in portion if want.key is not None]
+        there = bulk.usable_outputs(db, keys) if db is not None and reuse else {}
+        had: set[bulk.TrialName] = set()
+        if db is not None and before is not None:
+            had = bulk.trials_of_cases(db, before, [want.case.id for want in portion])
+        wrong = problems((want for want in portion if want.key is not None), session.problem)
+        for want in portion:
+            was_there = _name(want) in had
+            known += was_there
+            if want.key is None or wrong[want.where] is not None:
+                broken += 1
+            elif want.key in there:
+                reusable += 1
+            elif was_there and changed is not None:
+                stale += 1
+                why_stale[changed.why(want)] += 1
+            else:
+                new += 1
+        cases = portion[-1].case.seq + 1
     removed = 0
     if db is not None and before is not None and not settings.partial:
         total = db.execute("SELECT total FROM runs WHERE id = ?", (before,)).fetchone()[0]
@@ -99,18 +106,5 @@ def _last_full_run(db: sqlite3.Connection, suite: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _had(db: sqlite3.Connection, run: int, want: Wanted) -> bool:
-    found = db.execute(
-        "SELECT 1 FROM cases c JOIN columns k ON k.run = c.run AND k.name = ? "
-        "JOIN trials t ON t.run = c.run AND t.seq = c.seq AND t.col = k.idx AND t.epoch = ? "
-        "WHERE c.run = ? AND c.id = ?",
-        (want.column.name, want.epoch, run, pack(want.case.id)),
-    ).fetchone()
-    return found is not None
-
-
-def _output(db: sqlite3.Connection, key: bytes) -> bool:
-    found = db.execute(
-        "SELECT 1 FROM outputs WHERE generation_key = ? AND superseded = 0 LIMIT 1", (key,)
-    ).fetchone()
-    return found is not None
+def _name(want: Wanted) -> bulk.TrialName:
+    return want.case.id, want.column.name, want.epoch

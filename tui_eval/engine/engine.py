@@ -211,6 +211,7 @@ class Engine:
             row.id,
             number,
             session.wanted(only),
+            session,
             reuse=session.suite.run.cache and not settings.fresh,
             stopped=stopped,
             told=told,

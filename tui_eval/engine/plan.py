@@ -2,9 +2,10 @@
 
 import heapq
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from tui_eval.engine.journey import Asked
 from tui_eval.engine.keys import generation_key, request_key
@@ -12,6 +13,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject, digest
 from tui_eval.model.output import Failure
+from tui_eval.store.bulk import batched, question_marks
 from tui_eval.store.text import unpack_text
 
 
@@ -22,8 +24,7 @@ class Identified(Asked, Protocol):
         """Give what the target is, as far as it changes answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """One trial a run wants."""
 
     case: Case
@@ -32,43 +33,94 @@ class Wanted:
     key: bytes | None
     """None where its request cannot be rendered."""
     failure: Failure | None
-    """What is wrong with it before anything is asked: its request or its checks."""
+    """Why it has no key."""
+
+    @property
+    def where(self) -> tuple[int, int]:
+        """Case and column, which its epochs share."""
+        return self.case.seq, self.column.index
 
 
 def wanted(
     cases: Iterator[Case],
     columns: Sequence[Column],
     targets: Mapping[str, Identified],
-    problem: Callable[[Column, Case], Failure | None],
     epochs: int,
-) -> Iterator[Wanted]:
-    """Give all trials in dataset order: case, column, epoch.
+) -> Iterator[list[Wanted]]:
+    """Give all trials in dataset order (case, column, epoch), in portions of bounded size.
 
     Args:
         cases: The cases, in order.
         columns: The columns by their index.
         targets: The targets by name.
-        problem: Says what is wrong with the scorers of a case before anything is asked.
         epochs: How often each is asked.
     """
     identities = {name: targets[name].identity() for name in {c.target for c in columns}}
-    seen = _Occurrences()
-    try:
-        for case in cases:
-            for column in columns:
-                request = targets[column.target].request(column, case)
-                if isinstance(request, Failure):
-                    for epoch in range(epochs):
-                        yield Wanted(case, column, epoch, None, request)
-                    continue
-                failure = problem(column, case)
-                base = request_key(identities[column.target], request)
-                occurrence = seen.count(base)
-                for epoch in range(epochs):
-                    key = generation_key(base, epoch, occurrence)
-                    yield Wanted(case, column, epoch, key, failure)
-    finally:
-        seen.close()
+
+    def base(column: Column, case: Case) -> bytes | Failure:
+        request = targets[column.target].request(column, case)
+        if isinstance(request, Failure):
+            return request
+        return request_key(identities[column.target], request)
+
+    with closing(_Occurrences()) as seen:
+        for portion in _portions(cases, len(columns) * epochs):
+            asked = [(case, column, base(column, case)) for case in portion for column in columns]
+            before = iter(seen.count([key for _, _, key in asked if isinstance(key, bytes)]))
+            yield [
+                want
+                for case, column, key in asked
+                for want in _epochs(case, column, key, before, epochs)
+            ]
+
+
+def _epochs(
+    case: Case, column: Column, base: bytes | Failure, before: Iterator[int], epochs: int
+) -> list[Wanted]:
+    if isinstance(base, Failure):
+        return [Wanted(case, column, epoch, None, base) for epoch in range(epochs)]
+    occurrence = next(before)
+    return [
+        Wanted(case, column, epoch, generation_key(base, epoch, occurrence), None)
+        for epoch in range(epochs)
+    ]
+
+
+def problems(
+    wants: Iterable[Wanted], problem: Callable[[Column, Case], Failure | None]
+) -> dict[tuple[int, int], Failure | None]:
+    """Give what is wrong with the scorers of some trials, by case and column; None: nothing is."""
+    found: dict[tuple[int, int], Failure | None] = {}
+    for want in wants:
+        if (where := want.where) not in found:
+            found[where] = problem(want.column, want.case)
+    return found
+
+
+_TRIALS = 1000
+"""Trials of a portion at most, unless one case alone has more."""
+_CHARACTERS = 4_000_000
+"""Characters of a portion's cases, roughly, after which it is closed."""
+
+
+def _portions(cases: Iterator[Case], trials_each: int) -> Iterator[list[Case]]:
+    portion: list[Case] = []
+    size = 0
+    for case in cases:
+        portion.append(case)
+        size += _size(case)
+        if len(portion) * trials_each >= _TRIALS or size >= _CHARACTERS:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _size(case: Case) -> int:
+    size = sum(
+        len(value if isinstance(value, str) else repr(value)) for value in case.fields.values()
+    )
+    return size + len(repr(case.recorded)) if case.recorded else size
 
 
 class _Occurrences:
@@ -81,12 +133,19 @@ class _Occurrences:
         self._db.execute("CREATE TABLE seen (key BLOB PRIMARY KEY, n INTEGER) WITHOUT ROWID")
         self._db.execute("BEGIN")
 
-    def count(self, key: bytes) -> int:
-        """Give how often the key was counted before."""
-        row = self._db.execute(
-            "INSERT INTO seen VALUES (?, 0) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n", (key,)
-        ).fetchone()
-        return int(row[0])
+    def count(self, keys: Sequence[bytes]) -> list[int]:
+        """Give for each key how often it was counted before it, and count it."""
+        seen: dict[bytes, int] = {}
+        for few in batched(list(dict.fromkeys(keys))):
+            question = f"SELECT key, n FROM seen WHERE key IN ({question_marks(few)})"  # noqa: S608
+            seen.update(self._db.execute(question, few))
+        before = []
+        for key in keys:
+            n = seen.get(key, 0)
+            before.append(n)
+            seen[key] = n + 1
+        self._db.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", seen.items())
+        return before
 
     def close(self) -> None:
         """Drop the file."""

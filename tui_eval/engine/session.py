@@ -104,8 +104,8 @@ class Session:
             for column in self.columns
         ]
 
-    def wanted(self, only: frozenset[str] | None) -> Iterator[Wanted]:
-        """Give all trials the run wants.
+    def wanted(self, only: frozenset[str] | None) -> Iterator[list[Wanted]]:
+        """Give all trials the run wants, in portions.
 
         Args:
             only: The cases `Settings.only` stands for; None: all.
@@ -115,7 +115,6 @@ class Session:
             chosen(cases(self.suite), self.settings, only, seed),
             self.columns,
             self.targets,
-            self.problem,
             self.settings.epochs or self.suite.run.epochs,
         )
 

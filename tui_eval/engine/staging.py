@@ -1,19 +1,24 @@
 """Staging: the frozen suite's cases and trials go into the store before anything starts."""
 
-import itertools
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 
-from tui_eval.engine.plan import Wanted
+from tui_eval.engine.bugs import bug
+from tui_eval.engine.journey import Marker
+from tui_eval.engine.marking import Marks
+from tui_eval.engine.plan import Wanted, problems
 from tui_eval.model.case import Case
-from tui_eval.store import runs
+from tui_eval.model.output import Failure, Output
+from tui_eval.store import bulk, lease, runs
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact_patiently
 
-_PORTION = 2000
-"""Trials of one transaction."""
+_SCORING_S = 1.0
+"""Seconds that scoring the outputs of a portion may take; what is left is scored by the crew."""
 
 
 class StagingStoppedError(Exception):
@@ -23,20 +28,22 @@ class StagingStoppedError(Exception):
 def stage(
     db: sqlite3.Connection,
     run: int,
-    lease: int,
-    trials: Iterable[Wanted],
+    number: int,
+    portions: Iterable[list[Wanted]],
+    marker: Marker,
     *,
     reuse: bool,
     stopped: Callable[[], bool],
     told: Callable[[str | None], None],
 ) -> int:
-    """Write all trials of a run, with the outputs the store has for them already.
+    """Write all trials of a run, with the outputs the store has for them already, and scored.
 
     Args:
         db: A writable connection; this runs in its thread.
         run: The run; anything staged of it before is taken back first.
-        lease: The lease's number, for the fence.
-        trials: What the run wants, in dataset order.
+        number: The lease's number, for the fence.
+        portions: What the run wants, in dataset order.
+        marker: The suite's scorers.
         reuse: Whether outputs of earlier runs may be used.
         stopped: Asked between portions.
         told: Told why nothing can be written just now (a full disk, a lock), and None once it can.
@@ -47,58 +54,82 @@ def stage(
     Raises:
         StagingStoppedError: `stopped` said so; the run stays unstaged.
         sqlite3.Error: the store can be written no more.
-        suites.errors.SuiteError: out of `trials`, for mistakes in the data.
+        suites.errors.SuiteError: out of `portions`, for mistakes in the data.
     """
 
     def write(unit: Callable[[Tx], None]) -> None:
-        transact_patiently(db, unit, run, lease, told=told, stopped=stopped)
+        transact_patiently(db, unit, run, number, told=told, stopped=stopped)
 
     write(lambda tx: runs.unstage(tx, run))
     place = 0
     last_case = -1
-    for portion in _portions(iter(trials)):
+    for portion in portions:
         if stopped():
             raise StagingStoppedError
         cases = {want.case.seq: want.case for want in portion if want.case.seq > last_case}
         last_case = portion[-1].case.seq
-        write(
-            partial(
-                _write, run=run, cases=[*cases.values()], place=place, portion=portion, reuse=reuse
-            )
-        )
+        outputs = bulk.usable_outputs(db, _keys(portion)) if reuse else {}
+        news = [*_news(db, place, portion, outputs, marker)]
+        write(partial(_write, run=run, cases=[*cases.values()], news=news))
         place += len(portion)
     write(lambda tx: runs.staged(tx, run))
     return place
 
 
-def _write(
-    tx: Tx, run: int, cases: list[Case], place: int, portion: list[Wanted], reuse: bool
-) -> None:
-    # outputs are looked up in the transaction that uses them: a run may be deleted meanwhile
-    news = [_new_trial(tx.db, place + i, want, reuse) for i, want in enumerate(portion)]
+def _keys(portion: Sequence[Wanted]) -> list[bytes]:
+    return [want.key for want in portion if want.key is not None]
+
+
+def _write(tx: Tx, run: int, cases: Sequence[Case], news: Sequence[NewTrial]) -> None:
+    used = [trial.output for trial in news if trial.output is not None]
+    gone = {*used} - bulk.still_usable(tx.db, used)  # another process may delete a run, or retry
+    if gone:
+        news = [
+            trial._replace(output=None, failure=None, scores=None)
+            if trial.output in gone
+            else trial
+            for trial in news
+        ]
     runs.add_cases(tx, run, cases)
     runs.add_trials(tx, run, news)
+    lease.beat(tx, run)
 
 
-def _new_trial(db: sqlite3.Connection, place: int, want: Wanted, reuse: bool) -> NewTrial:
-    output = None
-    if reuse and want.key is not None and want.failure is None:
-        row = db.execute(
-            "SELECT max(id) FROM outputs WHERE generation_key = ? AND superseded = 0",
-            (want.key,),
-        ).fetchone()
-        output = row[0]
-    return NewTrial(
-        place=place,
-        seq=want.case.seq,
-        col=want.column.index,
-        epoch=want.epoch,
-        key=want.key,
-        output=output,
-        failure=want.failure,
-    )
+def _news(
+    db: sqlite3.Connection,
+    place: int,
+    portion: Sequence[Wanted],
+    outputs: dict[bytes, int],
+    marker: Marker,
+) -> Iterator[NewTrial]:
+    """Give the trials of a portion, each as far as it comes without anybody being asked."""
+    marked = _marked(db, {outputs[w.key]: w for w in portion if w.key in outputs}, marker)
+    to_ask = (want for want in portion if want.key is not None and want.key not in outputs)
+    wrong = problems(to_ask, marker.problem)
+    for at, want in enumerate(portion, place):
+        output = None if want.key is None else outputs.get(want.key)
+        marks = None if output is None else marked.get(output)
+        failure = marks if isinstance(marks, Failure) else want.failure or wrong.get(want.where)
+        scores = marks.scores if isinstance(marks, Marks) and not marks.asks else None
+        yield NewTrial(at, *want.where, want.epoch, want.key, output, failure, scores)
 
 
-def _portions(trials: Iterator[Wanted]) -> Iterator[list[Wanted]]:
-    while portion := list(itertools.islice(trials, _PORTION)):
-        yield portion
+def _marked(
+    db: sqlite3.Connection, wants: dict[int, Wanted], marker: Marker
+) -> dict[int, Marks | Failure]:
+    """Score outputs that are there; those that it takes too long to come to are left out."""
+    marked: dict[int, Marks | Failure] = {}
+    until = time.monotonic() + _SCORING_S
+    with closing(bulk.outputs(db, [*wants])) as found:
+        for output_id, output in found:
+            marked[output_id] = _marks(marker, wants[output_id], output)
+            if time.monotonic() > until:
+                break
+    return marked
+
+
+def _marks(marker: Marker, want: Wanted, output: Output) -> Marks | Failure:
+    try:
+        return marker.marks(want.column, want.case, output, ())
+    except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+        return bug()

@@ -1,5 +1,6 @@
 """What scorers say of outputs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.json import Json
@@ -54,7 +55,7 @@ class Tally:
     """The weighted mean of the required, graded scores; None where there is none."""
 
 
-def tally(scores: list[Score]) -> Tally:
+def tally(scores: Sequence[Score]) -> Tally:
     """Put a trial's applicable scores together.
 
     A trial passes when every required score passes, is ungraded when any required one is, and

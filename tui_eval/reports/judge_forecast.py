@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from tui_eval.engine.plan import Wanted
@@ -127,8 +128,8 @@ def _outputs(
 ) -> Iterator[tuple[Wanted, Output, bool]]:
     """Give the trials a session wants with their outputs, and whether these are there already."""
     reuse = session.suite.run.cache and not session.settings.fresh
-    for want in session.wanted(None):
-        if want.key is None or want.failure is not None:
+    for want in chain.from_iterable(session.wanted(None)):
+        if want.key is None:
             continue  # ends in error: nobody judges it
         recorded = want.case.recorded.get(want.column.target, {}).get("output")
         stored = _stored(db, want.key) if db is not None and reuse else None

@@ -220,14 +220,22 @@ def case(db: sqlite3.Connection, run_id: int, seq: int) -> Case:
     return Case.from_json(seq, unpack_text(case_id), json.loads(data))
 
 
+OUTPUT = (
+    "text, reasoning, messages, fields, finish_reason, model, input_tokens, output_tokens, "
+    "reasoning_tokens, cached_tokens, cost_usd, latency_s"
+)
+"""The columns `output_of` makes an output of."""
+
+
 def output(db: sqlite3.Connection, output_id: int) -> Output:
     """Give an output by its id."""
-    row = db.execute(
-        "SELECT text, reasoning, messages, fields, finish_reason, model, input_tokens, "
-        "output_tokens, reasoning_tokens, cached_tokens, cost_usd, latency_s FROM outputs "
-        "WHERE id = ?",
-        (output_id,),
-    ).fetchone()
+    return output_of(
+        db.execute(f"SELECT {OUTPUT} FROM outputs WHERE id = ?", (output_id,)).fetchone()
+    )
+
+
+def output_of(row: Sequence[Any]) -> Output:
+    """Make an output of its row."""
     return Output(
         text=unpack(row[0]),
         reasoning=unpack(row[1]),

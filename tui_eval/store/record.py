@@ -4,7 +4,7 @@ Each function is one fact and runs inside a transaction (`Tx`). Each says by its
 still applied: a trial that was cancelled or retried in the meantime is left as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, Tally
@@ -166,26 +166,38 @@ def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> N
                     "UPDATE scores SET current = 0 WHERE trial = ? AND scorer = ? AND current = 1",
                     (trial, score.scorer),
                 )
-        grade = score.grade
         tx.db.execute(
-            "INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, "
-            "weight, required, cached, current, at) "
-            "SELECT id, output, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM trials WHERE id = ?",
-            (
-                score.scorer,
-                grade.verdict,
-                grade.value,
-                None if grade.raw is None else dump(grade.raw),
-                pack(grade.reason),
-                score.source,
-                score.weight,
-                score.required,
-                score.cached,
-                current,
-                tx.now,
-                trial,
-            ),
+            f"INSERT INTO scores ({_SCORE}, current, at, trial, output) "
+            f"SELECT {_SCORE_VALUES}, ?, ?, id, output FROM trials WHERE id = ?",
+            (*_score_values(score), current, tx.now, trial),
         )
+
+
+def add_first_scores(tx: Tx, scores: Iterable[tuple[int, int, Score]]) -> None:
+    """Keep scores of trials that have none yet, each with its trial and output."""
+    tx.db.executemany(
+        f"INSERT INTO scores ({_SCORE}, at, trial, output) VALUES ({_SCORE_VALUES}, ?, ?, ?)",
+        [(*_score_values(score), tx.now, trial, output) for trial, output, score in scores],
+    )
+
+
+_SCORE = "scorer, verdict, value, raw, reason, source, weight, required, cached"
+_SCORE_VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?"
+
+
+def _score_values(score: Score) -> tuple[object, ...]:
+    grade = score.grade
+    return (
+        score.scorer,
+        grade.verdict,
+        grade.value,
+        None if grade.raw is None else dump(grade.raw),
+        pack(grade.reason),
+        score.source,
+        score.weight,
+        score.required,
+        score.cached,
+    )
 
 
 def settle(tx: Tx, trial: int, tally: Tally) -> bool:

@@ -3,11 +3,13 @@
 import json
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
-from tui_eval.model.states import RUN_MOVES, RunState, TrialState
+from tui_eval.model.score import Score, tally
+from tui_eval.model.states import RUN_MOVES, RunState, TrialState, Verdict
+from tui_eval.store import record
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import pack
 from tui_eval.store.tx import Tx
@@ -16,8 +18,7 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are easily ta
 _SLUG_LENGTH = 60  # a run's name is part of file names, and is typed
 
 
-@dataclass(frozen=True, slots=True)
-class NewTrial:
+class NewTrial(NamedTuple):
     """A trial as staging found it."""
 
     place: int
@@ -29,6 +30,8 @@ class NewTrial:
     output: int | None = None
     """An output that has this key already."""
     failure: Failure | None = None
+    scores: Sequence[Score] | None = None
+    """All scores of that output, where it needs no others; None: it is still to be scored."""
 
 
 def create(
@@ -92,20 +95,23 @@ def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
     )
 
 
-def add_trials(tx: Tx, run: int, trials: Iterable[NewTrial]) -> None:
-    """Write down staged trials: to be scored where there is an output, else queued or in error."""
+def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
+    """Write down staged trials, each in the state that staging found it in."""
+    first = tx.db.execute("SELECT ifnull(max(id), 0) + 1 FROM trials").fetchone()[0]
     tx.db.executemany(
-        "INSERT INTO trials (run, place, seq, col, epoch, state, generation_key, output, cached, "
-        "latency_s, error_kind, error_message, since, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "(SELECT latency_s FROM outputs WHERE id = ?), ?, ?, ?, ?)",
+        "INSERT INTO trials (id, run, place, seq, col, epoch, state, verdict, score, "
+        "generation_key, output, cached, latency_s, error_kind, error_message, since, change) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT latency_s FROM outputs WHERE id = ?), "
+        "?, ?, ?, ?)",
         [
             (
+                trial_id,
                 run,
                 trial.place,
                 trial.seq,
                 trial.col,
                 trial.epoch,
-                _first_state(trial),
+                *_standing(trial),
                 trial.key,
                 trial.output,
                 trial.output is not None,
@@ -115,19 +121,35 @@ def add_trials(tx: Tx, run: int, trials: Iterable[NewTrial]) -> None:
                 tx.now,
                 tx.change,
             )
-            for trial in trials
+            for trial_id, trial in enumerate(trials, first)
         ],
+    )
+    record.add_first_scores(
+        tx,
+        (
+            (trial_id, trial.output, score)
+            for trial_id, trial in enumerate(trials, first)
+            if trial.scores is not None and trial.output is not None
+            for score in trial.scores
+        ),
     )
 
 
-def _first_state(trial: NewTrial) -> TrialState:
+def _standing(trial: NewTrial) -> tuple[TrialState, Verdict | None, float | None]:
+    """Give the state, verdict and score a staged trial begins with."""
     if trial.failure is not None:
-        return TrialState.ERROR
-    return TrialState.SCORING if trial.output is not None else TrialState.QUEUED
+        return TrialState.ERROR, None, None
+    if trial.output is None:
+        return TrialState.QUEUED, None, None
+    if trial.scores is None:
+        return TrialState.SCORING, None, None
+    come_to = tally(trial.scores)
+    return TrialState.DONE, come_to.verdict, come_to.score
 
 
 def unstage(tx: Tx, run: int) -> None:
     """Take back all cases and trials of a run whose staging did not come to its end."""
+    tx.db.execute("DELETE FROM scores WHERE trial IN (SELECT id FROM trials WHERE run = ?)", (run,))
     for table in ("cases", "trials", "tallies"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 

@@ -1,15 +1,21 @@
 """What is wrong with a suite: each mistake with its place, all of them at once."""
 
 import difflib
+import itertools
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.wishes import Ask
 
 if TYPE_CHECKING:
     from tui_eval.suites.spec import Suite
+
+_MOST_NAMES: Final = 2_000
+"""Names of files among which one is looked for that was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +91,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     if near is not None:
         return f'did you mean "{near}"?'
     return f"there are {', '.join(names)}" if names else None
+
+
+def meant_file(path: Path) -> str | None:
+    """Give the hint for a file that is not there: the nearest name beside it; None: none is near.
+
+    Args:
+        path: The file; its folder may be looked into.
+    """
+    try:
+        with os.scandir(path.parent) as entries:
+            beside = sorted(entry.name for entry in itertools.islice(entries, _MOST_NAMES))
+    except OSError:
+        return None
+    stems = {Path(name).stem: name for name in reversed(beside)}
+    near = nearest(path.stem, stems)
+    return None if near is None else f'did you mean "{stems[near]}"?'

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, cast
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites import toml_lines
-from tui_eval.suites.errors import Mistake, SuiteError
+from tui_eval.suites.errors import Mistake, SuiteError, meant_file
 from tui_eval.suites.files import Opener, open_regular, read_whole, trouble_with
 from tui_eval.suites.places import Place, Places
 from tui_eval.suites.toml_lines import Path
@@ -74,7 +74,7 @@ def _decoded(path: FilePath, name: str, opener: Opener) -> str:
         with opener(path) as file:
             raw = read_whole(file)
     except FileNotFoundError:
-        raise SuiteError([Mistake(name, None, "", "no such file")]) from None
+        raise SuiteError([Mistake(name, None, "", "no such file", meant_file(path))]) from None
     except IsADirectoryError:
         hint = "name the suite's .toml file in it"
         raise SuiteError([Mistake(name, None, "", "is a folder, not a suite", hint)]) from None
@@ -139,7 +139,7 @@ def _include(
         elif real not in done and folder.allows(target):
             done.add(real)
             if not real.is_file():
-                mistakes.append(places.mistake(at, f'no such file "{name}"'))
+                mistakes.append(places.mistake(at, f'no such file "{name}"', meant_file(real)))
                 continue
             try:
                 other, others = _read_one(target, os.path.normpath(target), folder.open)

@@ -112,7 +112,7 @@ async def consented(screen: BaseScreen, entry: Entry) -> Entry | None:
             except (OSError, SuiteError) as error:
                 screen.say(f"{error}; trust it this once", "error")
         entry = await asyncio.to_thread(shelf.read, entry.path, entry.sample, allowed)
-    if entry.suite is None:
+    if not entry.usable:
         screen.say("it has mistakes: they stand in the preview; e opens the file")
         return None
     return entry

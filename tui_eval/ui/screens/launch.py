@@ -1,7 +1,7 @@
 """Launch: what to run of a suite, and what the store has of it already."""
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -10,29 +10,37 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui_eval.engine.settings import Settings
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
 from tui_eval.ui.bench import Bench
+from tui_eval.ui.prose import fold
+from tui_eval.ui.suites.book import Book
 from tui_eval.ui.suites.launching import (
+    FIELDS,
+    ONLY,
     Form,
     FormError,
+    NotReadyError,
     Outlook,
+    hints,
     launch,
     outlook,
-    outlook_lines,
+    outlook_paras,
 )
 from tui_eval.ui.suites.shelf import Entry
-from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.tick import Press, Tick
+from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.tick import Pick, Press, Tick
 from tui_eval.ui.widgets.toned import Piece
-
-if TYPE_CHECKING:
-    from tui_eval.suites.spec import Suite
 
 _REST_S = 0.2
 """The fields rest so long before the data is read."""
-_LABEL = 10
+_LABEL = 11
+_MOST_SAID = 12
+"""Lines of what is said under the form; further ones are counted."""
+_AROUND = 10
+"""Lines of the screen that neither the form nor what is said may take."""
 
 
 class Launch(ModalScreen[int | None]):
@@ -46,37 +54,47 @@ class Launch(ModalScreen[int | None]):
         Binding("up", "app.focus_previous", "Back", id="launch.back", tooltip="The field before"),
     ]
 
-    def __init__(self, bench: Bench, entry: Entry) -> None:
+    def __init__(self, bench: Bench, entry: Entry, book: Book) -> None:
         super().__init__()
-        assert entry.suite is not None, "only a valid suite is launched"
+        assert entry.suite is not None, "only a suite that can be read is launched"
         self._bench = bench
         self._entry = entry
-        self._suite = entry.suite
+        self._suite = suite = entry.suite
+        self._book = book
         self._outlook: Outlook | None = None
+        self._wanted: Settings | None = None
+        """What is being counted, or was counted last."""
         self._starting = False
-        self._ticks = [Tick(target.name, True) for target in self._suite.targets]
+        self._ticks = [Tick(target.name, True) for target in suite.targets]
         self._fields = {
-            label: Input(placeholder=hint, id=label.replace(" ", "-"), compact=True)
-            for label, hint in _hints(self._suite).items()
+            name: Input(placeholder=hint, id=name.replace("_", "-"), compact=True)
+            for name, hint in hints(suite).items()
         }
-        self._cache = Tick("use outputs that are there already", self._suite.run.cache, id="cache")
-        self._first = Bar(id="first")
-        self._second = Bar(id="second")
+        self._only = Pick(ONLY, id="only")
+        self._cache = Tick("use what is there already", suite.run.cache, id="cache")
+        self._judge = Tick("ask the judge", True, id="judge")
+        self._said = Lines(id="said")
         self._start = Press("Start")
 
     def compose(self) -> ComposeResult:
         """Lay the form out; the suite's own values stand in the empty fields."""
         with Vertical(classes="box"):
             yield Bar([Piece("Launch ", "accent"), Piece(self._suite.name, "strong")], id="name")
-            with VerticalScroll(id="targets", can_focus=False):
+            with VerticalScroll(id="form", can_focus=False):
                 yield from self._ticks
-            for label, field in self._fields.items():
                 with Horizontal(classes="field"):
-                    yield Bar([Piece(label.ljust(_LABEL), "dim")])
-                    yield field
-            yield self._cache
-            yield self._first
-            yield self._second
+                    yield _label("only")
+                    yield self._only
+                for line in FIELDS:
+                    with Horizontal(classes="field"):
+                        for name, label in line:
+                            yield _label(label)
+                            yield self._fields[name]
+                with Horizontal(classes="field"):
+                    yield self._cache
+                    if self._suite.judges:
+                        yield self._judge
+            yield self._said
             with Horizontal(id="last"):
                 yield self._start
                 yield Bar(
@@ -86,7 +104,9 @@ class Launch(ModalScreen[int | None]):
                         Piece("space", "accent"),
                         Piece(" ticks  ", "plain"),
                         Piece("esc", "accent", "screen.close"),
-                        Piece(" closes", "plain", "screen.close"),
+                        Piece(" closes  ", "plain", "screen.close"),
+                        Piece("up down", "accent"),
+                        Piece(" go on", "plain"),
                     ]
                 )
 
@@ -95,23 +115,30 @@ class Launch(ModalScreen[int | None]):
         self._start.focus()
         self._count()
 
+    def on_resize(self) -> None:
+        """Fold what is said for the new width."""
+        self._show()
+
     @property
     def form(self) -> Form:
         """What stands in the fields now."""
-        fields = {label: field.value for label, field in self._fields.items()}
+        fields = {name: field.value for name, field in self._fields.items() if name != "label"}
         return Form(
             targets=tuple(tick.label for tick in self._ticks if tick.ticked),
             all_targets=all(tick.ticked for tick in self._ticks),
-            cases=fields["cases"],
-            tags=fields["tags"],
-            limit=fields["limit"],
-            epochs=fields["epochs"],
-            concurrency=fields["at once"],
+            only=self._only.word,
             cache=self._cache.ticked,
+            judge=self._judge.ticked,
+            **fields,
         )
 
     @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        if event.input is not self._fields["label"]:
+            self._count()
+
     @on(Tick.Changed)
+    @on(Pick.Changed)
     def _changed(self) -> None:
         self._count()
 
@@ -121,18 +148,33 @@ class Launch(ModalScreen[int | None]):
         try:
             settings = self.form.settings()
         except FormError as error:
-            self._outlook = Outlook(None, str(error), ())
+            self._wanted = None
+            self._outlook = Outlook(None, (str(error),))
             self._show()
             return
+        self._wanted = settings
         self._show()
         await asyncio.sleep(_REST_S)
-        self._outlook = await self._bench.desk.ponder(outlook, self._entry, settings)
-        self._show()
+        found = await self._bench.desk.ponder(
+            lambda db: (
+                outlook(db, self._entry, settings, self._book) if self._wanted is settings else None
+            )  # while it waited for its turn another was asked for
+        )
+        if found is not None:
+            self._outlook = found
+            self._show()
 
     def _show(self) -> None:
-        first, second = outlook_lines(self._outlook)
-        self._first.show(first)
-        self._second.show(second)
+        width = self._said.size.width
+        if not width:
+            self.call_after_refresh(self._show)
+            return
+        room = max(min(self.app.size.height - _AROUND, _MOST_SAID), 3)
+        lines = [[Piece(text, tone)] for text, tone in fold(outlook_paras(self._outlook), width)]
+        if len(lines) > room:
+            hidden = len(lines) - room + 1
+            lines = [*lines[: room - 1], [Piece(f"… and {hidden} more lines", "dim")]]
+        self._said.show(lines)
 
     @on(Press.Pressed)
     @on(Input.Submitted)
@@ -144,39 +186,36 @@ class Launch(ModalScreen[int | None]):
         """Make the run and start its engine."""
         if self._starting:
             return
-        trouble = self._outlook.trouble if self._outlook is not None else None
         try:
             settings = self.form.settings()
         except FormError as error:
             self._refuse(str(error))
             return
-        if trouble is not None:
-            self._refuse(trouble)
+        if self._outlook is not None and self._outlook.trouble:
+            self._refuse(self._outlook.trouble[0])
             return
         self._starting = True
+        label = self._fields["label"].value.strip() or None
+        store = self._bench.desk.path
         try:
-            run_id = await asyncio.to_thread(launch, self._bench.desk.path, self._entry, settings)
-        except (StoreError, OSError) as error:
+            run_id = await asyncio.to_thread(launch, store, self._entry, settings, label)
+        except (NotReadyError, StoreError, OSError) as error:
             self._starting = False
             self._refuse(str(error))
             return
         self.dismiss(run_id)
 
     def _refuse(self, why: str) -> None:
-        self.notify(visible(why), severity="warning", markup=False)
+        """Say why nothing was started, whole, under the form."""
+        self._outlook = Outlook(None, tuple(why.splitlines()))
+        self._show()
+        self.app.bell()
+        self.notify(visible("not started: see below the form"), severity="warning", markup=False)
 
     def action_close(self) -> None:
         """Start nothing."""
         self.dismiss(None)
 
 
-def _hints(suite: "Suite") -> dict[str, str]:
-    """Give the fields by their labels, each with what an empty one means."""
-    at_once = suite.run.concurrency or "the endpoint's own"
-    return {
-        "cases": "ids, with commas; empty: all",
-        "tags": "any of these, with commas; empty: all",
-        "limit": "only so many cases; empty: all",
-        "epochs": f"{suite.run.epochs}: how often each case is asked",
-        "at once": f"{at_once}: calls in flight at each endpoint",
-    }
+def _label(text: str) -> Bar:
+    return Bar([Piece(text.ljust(_LABEL), "dim")], classes="label")

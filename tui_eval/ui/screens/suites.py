@@ -1,29 +1,27 @@
 """The Suites screen: what there is to run, and a preview of what a run would ask."""
 
 import asyncio
-import os
-import shlex
-import sqlite3
-import subprocess
+import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
-from tui_eval.store import board, reader
 from tui_eval.ui.bench import Bench
+from tui_eval.ui.editing import NoEditorError, edit
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.suites import shelf
-from tui_eval.ui.suites.book import Book, Leaf
-from tui_eval.ui.suites.preview import preview
+from tui_eval.ui.suites.book import Book, Expected
+from tui_eval.ui.suites.preview import Known, preview
 from tui_eval.ui.suites.shelf import Entry
+from tui_eval.ui.suites.trend import MOST, Trend, pasts, trends
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.page import Page
@@ -31,55 +29,88 @@ from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import many, number, rates
 
-if TYPE_CHECKING:
-    from tui_eval.suites.check import Survey
-
 _LOOK_S = 2.0
+_ROOMY = 80
+"""Cells of a screen with room for more than what is needed."""
 _REST_S = 0.15
 """The cursor rests so long on a suite before its cases are read."""
-_RUNS_LOOKED_AT = 500
+_NOTHING = (
+    "No suite here.\n\n`tui-eval init` writes a first one, with comments; `tui-eval FOLDER` opens "
+    "those of another folder. R looks again."
+)
 
 
 class SuiteTable(Rows):
     """The list of suites."""
 
     def __init__(self, glyphs: Glyphs) -> None:
-        fields = [
-            Field("suite", 16, share=2),
-            Field("cases", 7, right=True, drop=2),
-            Field("targets", 7, right=True, drop=3),
-            Field("last", 7, share=1, right=True, drop=1),
-            Field("", 14, share=1, drop=4),
-        ]
-        super().__init__(fields, glyphs=glyphs, empty="looking for suites…", id="suites")
+        super().__init__((), glyphs=glyphs, empty="looking for suites…", id="suites")
         self.entries: list[Entry] = []
         self.cases: dict[str, int] = {}
         """How many cases a suite has, by its path, where the preview counted them."""
-        self.last: dict[str, str] = {}
-        """The pass rates of each suite's last full run, by the suite's name."""
+        self.trends: dict[str, Trend] = {}
+        """The last full runs of each suite, by the suite's name."""
+        self.set_fields(self._wanted_fields())
+
+    def list_entries(self, entries: list[Entry], cursor: int) -> None:
+        """Show these suites."""
+        self.entries = entries
+        self.set_fields(self._wanted_fields())
+        self.place(len(entries), cursor)
+
+    def show_trends(self, trends: dict[str, Trend]) -> None:
+        """Show other rates."""
+        if trends != self.trends:
+            self.trends = trends
+            self.set_fields(self._wanted_fields())
+            self.redraw()
+
+    def _wanted_fields(self) -> list[Field]:
+        """Give the columns, as wide as what stands in them; a trend takes two runs."""
+        cases = max((len(number(entry.cases)) for entry in self.entries), default=0)
+        notes = max((len(_note(entry).text) for entry in self.entries), default=0)
+        several = any(len(trend.shares) > 1 for trend in self.trends.values())
+        fields = [
+            Field("suite", 16, share=1),
+            Field("cases", max(cases, 5), right=True, drop=3),
+            Field("targets", 7, right=True, drop=5),
+        ]
+        if self.trends:
+            fields.append(Field("last", 11 if several else 6, right=True, drop=2))
+        if any(len(trend.before) > 1 for trend in self.trends.values()):
+            fields.append(Field("trend", MOST, drop=4))
+        fields.append(Field("", max(notes, 6)))
+        return fields
 
     def row(self, index: int) -> Row | None:
         """Give the row of a suite."""
         entry = self.entries[index]
         suite = entry.suite
-        targets = number(len(suite.targets)) if suite is not None else ""
         cases = self.cases.get(str(entry.path), entry.cases)
-        return Row(
-            (
-                Cell(entry.name, "plain" if suite is not None else "dim"),
-                Cell(number(cases) if cases is not None else "", "dim"),
-                Cell(targets, "dim"),
-                Cell(self.last.get(entry.name, "")),
-                _note(entry),
-            )
-        )
+        trend = self.trends.get(entry.name)
+        cells = {
+            "suite": Cell(entry.name, "plain" if entry.usable else "dim"),
+            "cases": Cell(number(cases) if cases is not None else "", "dim"),
+            "targets": Cell(number(len(suite.targets)) if suite is not None else "", "dim"),
+            "last": Cell(rates(trend.shares) if trend is not None else ""),
+            "trend": Cell(_spark(trend, self._glyphs), "accent"),
+            "": _note(entry),
+        }
+        return Row(tuple(cells[field.title] for field in self.fields))
+
+
+def _spark(trend: Trend | None, glyphs: Glyphs) -> str:
+    if trend is None or len(trend.before) < 2:
+        return ""
+    top = len(glyphs.levels) - 1
+    return "".join(glyphs.levels[round(share * top)] for share in trend.before)
 
 
 def _note(entry: Entry) -> Cell:
     if entry.wants_trust:
         return Cell("needs trust", "ungraded")
-    if entry.suite is None:
-        return Cell(many(len(entry.trouble), "mistake"), "error")
+    if entry.mistakes:
+        return Cell(many(len(entry.mistakes), "mistake"), "error")
     if entry.unready:
         return Cell("not ready", "ungraded")
     return Cell("sample" if entry.sample else "", "dim")
@@ -138,8 +169,7 @@ class SuitesScreen(BaseScreen):
         self._all: list[Entry] = []
         self._sought = ""
         self._book: Book | None = None
-        self._leaf: Leaf | None = None
-        self._survey: Survey | str | None = None
+        self._known = Known()
         self._shown: Entry | None = None
         """The suite the preview is of."""
         self._page = 0
@@ -199,13 +229,22 @@ class SuitesScreen(BaseScreen):
 
     @work
     async def _keep_rates(self) -> None:
-        table = self.table
+        book, desk = self.bench.rates, self.bench.desk
         while True:
             await self._rates_due.wait()
             self._rates_due.clear()
-            table.last = await self.bench.desk.survey(_last_rates)
-            table.redraw()
+            runs = await desk.survey(pasts)
+            # what the list shows first, then what came before
+            wanted = [(of[at].id, of[at].stamp) for at in range(MOST) for of in runs.values()
+                      if at < len(of)]  # fmt: skip
+            while await book.learn(desk, wanted):
+                self._show_rates(trends(runs, book))
+            self._show_rates(trends(runs, book))
             await asyncio.sleep(_LOOK_S)
+
+    def _show_rates(self, found: dict[str, Trend]) -> None:
+        self.table.show_trends(found)
+        self._show_preview()
 
     @work(exclusive=True, group="preview")
     async def _preview(self, entry: Entry) -> None:
@@ -213,25 +252,42 @@ class SuitesScreen(BaseScreen):
         if self._shown is not entry:
             if self._shown is None or self._shown.path != entry.path:
                 self._page = 0
-            self._shown, self._book, self._leaf, self._survey = entry, None, None, None
+            self._shown, self._book, self._known = entry, None, Known()
             self._show_preview(new=True)
             if entry.suite is None:
                 return
             await asyncio.sleep(_REST_S)
             self._book = Book(entry)
-        if self._book is None:
+        book, desk = self._book, self.bench.desk
+        if book is None:
             return
-        book = self._book
-        self._leaf = await asyncio.to_thread(book.leaf, self._page)
-        self._page = self._leaf.index
-        self._show_preview()
+        turned = self._known.leaf is not None
+        leaf = await asyncio.to_thread(book.leaf, self._page)
+        self._page = leaf.index
+        self._known = replace(self._known, leaf=leaf, judged=())
+        self._show_preview(turned=turned)
         self.refresh_bindings()
-        if self._survey is None:
-            self._survey = await asyncio.to_thread(book.survey)
+        if self._known.expected is None:
+            expected = await desk.survey(book.expected)
+            self._known = replace(self._known, expected=expected)
             self._show_preview()
-            if not isinstance(self._survey, str):
-                self.table.cases[str(entry.path)] = self._survey.cases
-                self.table.redraw()
+            self._note_expected(entry, expected)
+        if leaf.case is not None:
+            judged = await desk.survey(book.judged, leaf.case)
+            self._known = replace(self._known, judged=judged)
+            self._show_preview()
+
+    def _note_expected(self, entry: Entry, expected: Expected) -> None:
+        """Let the list know what going through all cases has shown."""
+        if expected.survey is not None:
+            self.table.cases[str(entry.path)] = expected.survey.cases
+            self.table.redraw()
+        elif expected.mistakes != entry.mistakes:
+            wrong = replace(entry, mistakes=expected.mistakes)
+            self._all = [wrong if one is entry else one for one in self._all]
+            self._shown = wrong  # the same, but for what is known of it
+            self._list()
+            self._show_preview()
 
     # -- showing
 
@@ -245,20 +301,24 @@ class SuitesScreen(BaseScreen):
         table = self.table
         before = self.selected
         wanted = self._sought.casefold()
-        table.entries = [entry for entry in self._all if wanted in entry.name.casefold()]
+        entries = [entry for entry in self._all if wanted in entry.name.casefold()]
         at = 0
         if before is not None:
-            same = [n for n, entry in enumerate(table.entries) if entry.path == before.path]
-            at = same[0] if same else min(table.cursor, max(len(table.entries) - 1, 0))
-        table.place(len(table.entries), at)
+            same = [n for n, entry in enumerate(entries) if entry.path == before.path]
+            at = same[0] if same else min(table.cursor, max(len(entries) - 1, 0))
+        table.list_entries(entries, at)
         if self._sought:
-            table.say_empty("no suite is called so; esc lists all")
+            table.say_empty("No suite is called so. esc lists all.")
         elif not self._reading:
-            table.say_empty("no suite found: `tui-eval init` writes a first one")
-        bad = sum(entry.suite is None and not entry.wants_trust for entry in self._all)
-        right = [Piece(f"{bad} with mistakes ", "error")] if bad else []
+            table.say_empty(_NOTHING)
+        bad = sum(bool(entry.mistakes) for entry in self._all)
+        right = []
         if self._reading:
             right = [Piece("reading… ", "dim")]
+        elif bad:
+            right = [Piece(f"{bad} with mistakes ", "error")]
+        elif all(entry.sample for entry in self._all) and self.app.size.width >= _ROOMY:
+            right = [Piece("none of your own here: `tui-eval init` writes one ", "dim")]
         self.head.show(
             [Piece("  Suites", "strong"), Piece(f"  {number(len(table.entries))}", "dim")], right
         )
@@ -270,17 +330,34 @@ class SuitesScreen(BaseScreen):
             self._preview(entry)
         self.refresh_bindings()
 
-    def _show_preview(self, *, new: bool = False) -> None:
+    def _show_preview(self, *, new: bool = False, turned: bool = False) -> None:
+        """Show what is known of the suite.
+
+        Args:
+            new: Whether it is another suite: its beginning is shown.
+            turned: Whether it is another case: what it asks is shown.
+        """
         entry = self._shown
         if entry is None:
             return
+        self._show_rule(entry)
+        known = replace(self._known, trend=self.table.trends.get(entry.name))
+        made = preview(entry, known, time.time())
+        self.page.show(made.paras, keep_place=not new)
+        if turned and made.question is not None:
+            self.page.reveal(made.question)
+
+    def _show_rule(self, entry: Entry) -> None:
+        """Say what the preview is of: the case stands here, wherever one scrolls to."""
         rule = self.bench.glyphs.rule
-        self.rule.show(
-            [Piece(f"{rule} ", "dim"), Piece(entry.name, "strong"), Piece(" ")],
-            [Piece(f" {entry.path.name} ", "dim"), Piece(rule, "dim")],
-        )
-        paras = list(preview(entry, self._leaf, self._survey))
-        self.page.show(paras, keep_place=not new)
+        left = [Piece(f"{rule} ", "dim"), Piece(entry.name, "strong"), Piece(" ")]
+        leaf, expected = self._known.leaf, self._known.expected
+        if leaf is not None and leaf.case is not None:
+            cases = expected.survey.cases if expected and expected.survey else entry.cases
+            of = f"/{number(cases)}" if cases is not None else ""
+            left += [Piece(f"{rule} ", "dim"), Piece(f"case {number(leaf.index + 1)}{of} "),
+                     Piece(f"{leaf.case.id} ", "accent")]  # fmt: skip
+        self.rule.show(left, [Piece(f" {entry.path.name} ", "dim"), Piece(rule, "dim")])
 
     def why_not(self, action: str) -> str | None:
         """Say why an action makes no sense now."""
@@ -289,9 +366,9 @@ class SuitesScreen(BaseScreen):
         entry = self.selected
         if entry is None:
             return "there is no suite here"
-        if action == "launch" and entry.suite is None and not entry.wants_trust:
-            return "it has mistakes: they stand in the preview; e opens the file"
-        if action == "turn" and (self._leaf is None or self._leaf.case is None):
+        if action == "launch" and entry.mistakes:
+            return "it has mistakes: they stand in the preview; e opens the first"
+        if action == "turn" and (self._known.leaf is None or self._known.leaf.case is None):
             return "there is no case to show"
         return None
 
@@ -317,26 +394,22 @@ class SuitesScreen(BaseScreen):
         if entry is not None and entry.wants_trust:
             entry = await consented(self, entry)
             self._reread(self.selected)
-        if entry is None or entry.suite is None:
+        if entry is None or not entry.usable:
             return
-        run_id = await self.app.push_screen_wait(Launch(self.bench, entry))
+        book = self._book if self._shown is entry else None
+        run_id = await self.app.push_screen_wait(Launch(self.bench, entry, book or Book(entry)))
         if run_id is not None:
             self.post_message(self.Launched(run_id))
 
     def action_edit(self) -> None:
-        """Edit the suite in `$EDITOR`; it is read again after that."""
+        """Edit the suite in `$EDITOR`, at its first mistake; it is read again after that."""
         entry = self.selected
         if entry is None:
             return
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         try:
-            with self.app.suspend():
-                subprocess.run([*shlex.split(editor), str(entry.path)], check=False)  # noqa: S603
-        except SuspendNotSupported:
-            self.say("an editor needs a terminal of its own", "warning")
-            return
-        except (OSError, ValueError) as error:
-            self.say(f"{editor}: {error}; set EDITOR to a program that is there", "error")
+            edit(self.app, *entry.where())
+        except NoEditorError as error:
+            self.say(str(error), "warning")
             return
         self._reread(entry)
 
@@ -390,14 +463,3 @@ class SuitesScreen(BaseScreen):
     async def action_leave(self) -> None:
         """Quit."""
         await self.app.run_action("app.quit")
-
-
-def _last_rates(db: sqlite3.Connection) -> dict[str, str]:
-    """Give the pass rates of each suite's last full run, by the suite's name."""
-    found: dict[str, str] = {}
-    for run in reader.runs(db, limit=_RUNS_LOOKED_AT):
-        if run.suite in found or run.partial or run.state != "done":
-            continue
-        _, by_column = board.board(db, run.id)
-        found[run.suite] = rates([by_column[at].pass_rate for at in sorted(by_column)])
-    return found

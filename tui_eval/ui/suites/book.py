@@ -1,5 +1,6 @@
 """A suite's cases to page through, and what a run of it would be; read in threads."""
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from tui_eval.model.json import JsonObject
 from tui_eval.ui.suites.shelf import Entry
 
 if TYPE_CHECKING:
+    from tui_eval.reports.forecast import ColumnForecast
+    from tui_eval.reports.judge_forecast import JudgeRequest
     from tui_eval.suites.check import Survey
+    from tui_eval.suites.errors import Mistake
     from tui_eval.suites.prompts import Renderer
 
 _MOST = 1000
@@ -31,11 +35,21 @@ class Leaf:
     trouble: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a run of a whole suite would be, were nothing there already."""
+
+    survey: "Survey | None"
+    """None: it has mistakes."""
+    mistakes: "tuple[Mistake, ...]"
+    forecasts: "tuple[ColumnForecast, ...]"
+
+
 class Book:
     """Pages of one suite; reads no further than one has paged. All methods run in a thread."""
 
     def __init__(self, entry: Entry) -> None:
-        assert entry.suite is not None, "only a valid suite has cases to show"
+        assert entry.suite is not None, "only a suite that can be read has cases to show"
         self._suite = entry.suite
         self._cases: list[Case] = []
         self._rest: Iterator[Case] | None = None
@@ -43,6 +57,8 @@ class Book:
         self._ended = False
         self._trouble: str | None = None
         self._turn = threading.Lock()
+        self._surveyed: Survey | tuple[Mistake, ...] | None = None
+        self._surveying = threading.Lock()
 
     def leaf(self, index: int) -> Leaf:
         """Give the case at an index, or the last there is."""
@@ -55,15 +71,45 @@ class Book:
             case = self._cases[index]
             return Leaf(index, case, tuple(self._asked(case)), last, self._trouble)
 
-    def survey(self) -> "Survey | str":
-        """Say what a run of the suite would be; a text where its data has mistakes."""
+    def survey(self) -> "Survey | tuple[Mistake, ...]":
+        """Say what a run of the suite would be, or what is wrong with it; goes through all cases.
+
+        The second time it knows.
+        """
         from tui_eval.suites.check import survey
         from tui_eval.suites.errors import SuiteError
 
+        with self._surveying:
+            if self._surveyed is None:
+                try:
+                    self._surveyed = survey(self._suite)
+                except SuiteError as error:
+                    self._surveyed = error.mistakes
+            return self._surveyed
+
+    def expected(self, db: sqlite3.Connection) -> Expected:
+        """Say what a run of the whole suite would send and cost."""
+        from tui_eval.reports.forecast import forecast
+
+        found = self.survey()
+        if isinstance(found, tuple):
+            return Expected(None, found, ())
+        trials = found.cases * found.epochs
+        forecasts = forecast(db, self._suite, found.columns, found.input_tokens, trials, 1.0)
+        return Expected(found, (), tuple(forecasts))
+
+    def judged(self, db: sqlite3.Connection, case: Case) -> "tuple[JudgeRequest, ...]":
+        """Give what judges would be asked about a case; nothing: none is."""
+        from tui_eval.providers.errors import UnavailableError
+        from tui_eval.reports.judge_forecast import judge_requests
+        from tui_eval.suites.errors import SuiteError
+
+        if not self._suite.judges:
+            return ()
         try:
-            return survey(self._suite)
-        except SuiteError as error:
-            return str(error)
+            return tuple(judge_requests(db, self._suite, case.id))
+        except (SuiteError, UnavailableError):
+            return ()  # what is wrong is said by the survey, and by what is not ready
 
     def _read_to(self, index: int) -> None:
         from tui_eval.suites.dataset import cases

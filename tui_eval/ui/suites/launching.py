@@ -1,25 +1,38 @@
 """From what stands in the Launch form to a run. The slow imports happen where they are used."""
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tui_eval.engine.settings import Settings
 from tui_eval.store import reader
+from tui_eval.ui.prose import Para
+from tui_eval.ui.suites.book import Book
+from tui_eval.ui.suites.preview import tokens_and_cost
 from tui_eval.ui.suites.shelf import Entry
-from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import many, number
+from tui_eval.ui.words import many, money, number
 
 if TYPE_CHECKING:
     from tui_eval.engine.account import Account
+    from tui_eval.reports.forecast import ColumnForecast
+    from tui_eval.reports.judge_forecast import JudgeForecast
+    from tui_eval.suites.check import Survey
+    from tui_eval.suites.spec import Suite
 
 _RUNS_LOOKED_AT = 50
+ONLY = ("all", "failed", "errors", "ungraded")
+"""Which cases are run, by their latest verdict."""
+_WHEN_LAST_RUN = {"failed": "failed", "errors": "errored", "ungraded": "was ungraded"}
 
 
 class FormError(Exception):
     """A field cannot be meant so; the message says which and what is allowed."""
+
+
+class NotReadyError(Exception):
+    """The run cannot be started; the message says all that is missing, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +44,15 @@ class Form:
     all_targets: bool
     cases: str = ""
     tags: str = ""
+    only: str = ONLY[0]
     limit: str = ""
+    sample: str = ""
     epochs: str = ""
     concurrency: str = ""
+    max_cost: str = ""
+    max_tokens: str = ""
     cache: bool = True
+    judge: bool = True
 
     def settings(self) -> Settings:
         """Read the fields.
@@ -48,10 +66,15 @@ class Form:
             targets=() if self.all_targets else self.targets,
             cases=_words(self.cases),
             tags=_words(self.tags),
+            only=None if self.only == ONLY[0] else self.only,
             limit=_whole("limit", self.limit),
+            sample=_whole("sample", self.sample),
             epochs=_whole("epochs", self.epochs),
-            concurrency=_whole("at once", self.concurrency),
+            concurrency=_calls(self.concurrency),
+            max_cost_usd=_dollars("max cost", self.max_cost),
+            max_tokens=_whole("max tokens", self.max_tokens),
             fresh=not self.cache,
+            no_judge=not self.judge,
         )
 
 
@@ -60,11 +83,34 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _whole(field: str, text: str) -> int | None:
-    if not text.strip():
+    plain = text.strip().replace(",", "").replace("_", "")
+    if not plain:
         return None
-    if not text.strip().isdecimal() or int(text) < 1:
+    if not (plain.isascii() and plain.isdecimal()) or int(plain) < 1:
         raise FormError(f"{field} must be a whole number of at least 1, not “{text}”")
-    return int(text)
+    return int(plain)
+
+
+def _calls(text: str) -> int | Literal["auto"] | None:
+    if text.strip().lower() == "auto":
+        return "auto"
+    try:
+        return _whole("at once", text)
+    except FormError as error:
+        raise FormError(f"{error}; or auto") from None
+
+
+def _dollars(field: str, text: str) -> float | None:
+    plain = text.strip().removeprefix("$").replace(",", "")
+    if not plain:
+        return None
+    try:
+        value = float(plain)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise FormError(f"{field} must be US dollars above 0, such as 2.50, not “{text}”")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,87 +119,214 @@ class Outlook:
 
     account: "Account | None"
     """None: it cannot be launched so; `trouble` says why."""
-    trouble: str | None
-    company: tuple[str, ...]
+    trouble: tuple[str, ...] = ()
+    forecasts: "tuple[ColumnForecast, ...]" = ()
+    judging: "tuple[JudgeForecast, ...]" = ()
+    partial: bool = False
+    company: tuple[str, ...] = ()
     """Live runs that ask the same endpoints."""
 
 
-def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings) -> Outlook:
-    """Count what a launch would find; reads all of the suite's data."""
+def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book) -> Outlook:
+    """Count what a launch would find; goes through all of the suite's data."""
+    from tui_eval.engine import launch as launches
     from tui_eval.engine.account import account
-    from tui_eval.engine.session import Session
+    from tui_eval.providers.errors import UnavailableError
+    from tui_eval.reports.judge_forecast import judge_forecast
     from tui_eval.suites.errors import SuiteError
 
-    suite = entry.suite
-    assert suite is not None, "only a valid suite is launched"
-    session = Session(suite, settings)
-    missing = session.problems()
+    suite = _suite(entry)
+    missing = launches.problems(suite, settings)
     if missing:
-        return Outlook(None, "; ".join(missing), ())
+        return Outlook(None, tuple(missing))
+    surveyed = book.survey()
+    if isinstance(surveyed, tuple):
+        return Outlook(None, tuple(replace(entry, mistakes=surveyed).told))
     try:
+        unknown = tuple(_unknown(suite, settings))
         found = account(db, suite, settings)
-    except SuiteError as error:
-        return Outlook(None, str(error), ())
-    if not found.trials:
-        return Outlook(None, "no case is like that", ())
-    endpoints = {row.endpoint for row in session.column_rows() if row.kind == "model"}
-    return Outlook(found, None, tuple(_company(db, endpoints)))
+        judging = () if settings.no_judge else judge_forecast(db, suite, settings)
+    except (SuiteError, UnavailableError) as error:
+        return Outlook(None, tuple(str(error).splitlines()))
+    if unknown or not found.trials:
+        return Outlook(None, unknown or (_no_case(suite, settings),))
+    return Outlook(
+        found,
+        forecasts=_forecasts(db, suite, surveyed, found, settings),
+        judging=tuple(judging),
+        partial=settings.partial,
+        company=tuple(_company(db, suite, settings)),
+    )
 
 
-def _company(db: sqlite3.Connection, endpoints: set[str]) -> list[str]:
-    return [
-        run.name
-        for run in reader.runs(db, limit=_RUNS_LOOKED_AT)
-        if not run.state.settled
-        and run.live
-        and endpoints & {column.endpoint for column in reader.columns(db, run.id)}
+def _suite(entry: Entry) -> "Suite":
+    assert entry.suite is not None, "only a suite that can be read is launched"
+    return entry.suite
+
+
+def _unknown(suite: "Suite", settings: Settings) -> Iterator[str]:
+    """Say which cases and tags that were named do not exist."""
+    from tui_eval.suites.dataset import cases
+    from tui_eval.suites.errors import did_you_mean
+
+    if not settings.cases and not settings.tags:
+        return
+    ids: set[str] = set()
+    tags: set[str] = set()
+    for case in cases(suite):
+        ids.add(case.id)
+        tags.update(case.tags)
+    for noun, wanted, there in (("case", settings.cases, ids), ("tag", settings.tags, tags)):
+        for name in wanted:
+            if name not in there:
+                hint = did_you_mean(name, sorted(there)[:1000])
+                yield f"no {noun} is called “{name}”{f'; {hint[:200]}' if hint else ''}"
+
+
+def _no_case(suite: "Suite", settings: Settings) -> str:
+    if settings.only is not None:
+        return f"no case of {suite.name} {_WHEN_LAST_RUN[settings.only]} when last run"
+    return "no case is like that"
+
+
+def _forecasts(
+    db: sqlite3.Connection,
+    suite: "Suite",
+    surveyed: "Survey",
+    found: "Account",
+    settings: Settings,
+) -> "tuple[ColumnForecast, ...]":
+    """Say what the calls would send and cost: of a part of the cases its share."""
+    from tui_eval.reports.forecast import forecast
+
+    each = found.cases * found.epochs
+    part = each / (surveyed.cases * surveyed.epochs)
+    columns = [
+        column
+        for column in surveyed.columns
+        if not settings.targets or column.target in settings.targets
     ]
+    sent = {column.name: round(surveyed.input_tokens[column.name] * part) for column in columns}
+    share = found.calls / found.trials
+    return tuple(forecast(db, suite, columns, sent, each, share))
 
 
-def outlook_lines(found: Outlook | None) -> Sequence[Sequence[Piece]]:
-    """Give the lines under the form."""
+def _company(db: sqlite3.Connection, suite: "Suite", settings: Settings) -> Iterator[str]:
+    from tui_eval.engine.session import Session
+
+    ours = {
+        column.endpoint
+        for column in Session(suite, settings).column_rows()
+        if column.kind == "model"
+    }
+    for run in reader.runs(db, limit=_RUNS_LOOKED_AT):
+        if not run.state.settled and run.live:
+            theirs = {column.endpoint for column in reader.columns(db, run.id)}
+            if ours & theirs:
+                yield run.name
+
+
+def outlook_paras(found: Outlook | None) -> Iterator[Para]:
+    """Give what stands under the form."""
     if found is None:
-        return [[Piece("counting what is there already…", "dim")], []]
+        yield Para("counting what is there already…", "dim")
+        return
     if found.account is None:
-        return [[Piece(found.trouble or "", "error")], []]
+        for line in found.trouble:
+            yield Para(line, "error")
+        return
     account = found.account
-    first = [
-        Piece(many(account.trials, "trial"), "strong"),
-        Piece(f": {number(account.reusable)} reusable", "pass" if account.reusable else "dim"),
-        Piece(f" · {number(account.stale)} stale", "ungraded" if account.stale else "dim"),
-        Piece(f" · {number(account.new)} new"),
-        Piece(f" · {number(account.removed)} removed", "dim"),
-    ]
+    partial = " (partial)" if found.partial else ""
+    broken = f" · {number(account.broken)} broken" if account.broken else ""
+    yield Para(
+        f"{many(account.trials, 'trial')}{partial}: {number(account.reusable)} reusable · "
+        f"{number(account.stale)} stale · {number(account.new)} new{broken} · "
+        f"{number(account.removed)} removed",
+        "strong",
+    )
+    yield Para(_calls_words(found), "dim")
+    for why, trials in account.why_stale.items():
+        yield Para(f"{why} ({many(trials, 'trial')})", "ungraded", label="stale:")
     if account.broken:
-        first.append(Piece(f" · {number(account.broken)} broken", "error"))
-    if account.why_stale:
-        second = [Piece(f"stale: {_reasons(account.why_stale)}", "ungraded")]
-    elif found.company:
-        second = [Piece(f"{', '.join(found.company)} asks the same endpoint just now", "ungraded")]
-    else:
-        second = [Piece(f"{many(account.calls, 'output')} to be got, further tries aside", "dim")]
-    return [first, second]
+        yield Para("their requests cannot be rendered: they end in error", "error", label="broken:")
+    for one in found.judging:
+        name = "judge" if one.judge == "judge" else f"judge {one.judge}"
+        yield Para(_judge_words(one), "dim", label=f"{name}:")
+    for name in found.company:
+        yield Para(f"{name} asks the same endpoint just now", "ungraded", label="note:")
 
 
-def _reasons(why: dict[str, int]) -> str:
-    return ", ".join(f"{what} ({number(n)})" for what, n in sorted(why.items()))
+def _calls_words(found: Outlook) -> str:
+    account = found.account
+    assert account is not None, "there is something to say"
+    asking = [one for one in found.forecasts if not one.asks_nobody]
+    if not asking:
+        return "asks nobody: its outputs are recorded or made up"
+    if not account.calls:
+        return "no call: every output is there"
+    return f"{many(account.calls, 'call')}, {tokens_and_cost(asking)}"
 
 
-def launch(store: Path, entry: Entry, settings: Settings) -> int:
+def _judge_words(one: "JudgeForecast") -> str:
+    parts = [f"{many(one.trials, 'output')} to grade"]
+    if one.known:
+        parts.append(f"{number(one.known)} known")
+    parts.append(many(one.calls, "call"))
+    if one.simulated:
+        parts.append("made up")
+    elif one.calls:
+        parts.append(f"about {money(one.cost_usd)}" if one.cost_usd is not None else "cost unknown")
+    return ", ".join(parts)
+
+
+def launch(store: Path, entry: Entry, settings: Settings, label: str | None) -> int:
     """Make the run and start its engine; give the run's id. Runs in a thread.
 
     Raises:
+        NotReadyError: a key, a model or a price is missing; nothing was made.
         StoreError: the store cannot be used.
     """
-    from tui_eval.engine.launch import create, spawn
+    from tui_eval.engine import launch as launches
     from tui_eval.store.connection import open_readable
 
-    assert entry.suite is not None, "only a valid suite is launched"
-    run_id = create(store, entry.suite, settings, path=str(entry.path.absolute()))
+    suite = _suite(entry)
+    missing = launches.problems(suite, settings)
+    if missing:
+        raise NotReadyError("\n".join(missing))
+    path = str(entry.path.absolute())
+    run_id = launches.create(store, suite, settings, path=path, label=label)
     db = open_readable(store)
     try:
         name = reader.run(db, run_id).name
     finally:
         db.close()
-    spawn(store, name)
+    launches.spawn(store, name)
     return run_id
+
+
+def hints(suite: "Suite") -> dict[str, str]:
+    """Give what an empty field means, by the name of the form's field."""
+    run = suite.run
+    at_once = run.concurrency if run.concurrency is not None else "the endpoint's"
+    return {
+        "cases": "all; or ids, with commas",
+        "tags": "any; or some, with commas",
+        "limit": "all",
+        "sample": "all",
+        "epochs": f"{run.epochs}",
+        "concurrency": f"{at_once}",
+        "max_cost": f"{money(run.max_cost_usd)}" if run.max_cost_usd is not None else "none",
+        "max_tokens": number(run.max_tokens) if run.max_tokens is not None else "none",
+        "label": "a name of your own for the run",
+    }
+
+
+FIELDS: Sequence[tuple[tuple[str, str], ...]] = (
+    (("cases", "cases"),),
+    (("tags", "tags"),),
+    (("limit", "limit"), ("sample", "sample")),
+    (("epochs", "epochs"), ("concurrency", "at once")),
+    (("max_cost", "max cost"), ("max_tokens", "max tokens")),
+    (("label", "name"),),
+)
+"""The form's text fields, line by line: their names and what stands before them."""

@@ -1,87 +1,131 @@
 """What a suite would do, as paragraphs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui_eval.model.json import JsonObject
 from tui_eval.ui.prose import Para
-from tui_eval.ui.suites.book import Leaf
+from tui_eval.ui.suites.book import Expected, Leaf
 from tui_eval.ui.suites.shelf import Entry
-from tui_eval.ui.words import many, number
+from tui_eval.ui.suites.trend import Trend
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.words import ago, many, money, number, percent
 
 if TYPE_CHECKING:
-    from tui_eval.suites.check import Survey
+    from tui_eval.reports.forecast import ColumnForecast
+    from tui_eval.reports.judge_forecast import JudgeRequest
     from tui_eval.suites.spec import Suite
 
 _SILENT = {"kind", "name", "weight", "required", "invert", "not", "when", "of"}
 """Fields of a scorer that are no part of its one line, or stand in it elsewhere."""
 
 
-def preview(entry: Entry, leaf: Leaf | None, survey: "Survey | str | None") -> Iterator[Para]:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What has been read of a suite so far."""
+
+    leaf: Leaf | None = None
+    """The case that is shown; None: still being read."""
+    expected: Expected | None = None
+    """What a run would be; None: still being counted."""
+    judged: "tuple[JudgeRequest, ...]" = ()
+    """What judges would be asked about the case."""
+    trend: Trend | None = None
+    """Its last full runs; None: there are none, as far as is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The preview of a suite."""
+
+    paras: Sequence[Para]
+    question: int | None
+    """The place of what the shown case itself asks; None: it asks nothing."""
+
+
+def preview(entry: Entry, known: Known, now: float) -> Preview:
     """Give the preview of a suite.
 
     Args:
         entry: The suite as it was read.
-        leaf: The case that is shown; None: still being read.
-        survey: What a run would be, or what is wrong with the data; None: still being counted.
+        known: What has been read of it so far.
+        now: Unix seconds.
     """
-    suite = entry.suite
-    if suite is None:
-        yield from _trouble(entry)
-        return
-    if suite.description:
-        yield Para(suite.description, "dim")
-    yield from _expected(suite, survey)
-    for problem in entry.unready:
-        yield Para(problem, "ungraded")
-    yield Para("")
-    yield from _case(suite, leaf)
-    yield Para("Scorers", "accent")
-    if not suite.scorers:
-        yield Para("none: every trial would be ungraded", "ungraded", indent=2)
-    for scorer in suite.scorers:
-        yield Para(_scorer(scorer.model_dump(mode="json", exclude_defaults=True)), indent=2)
-    yield Para("")
-    yield Para("Targets", "accent")
-    for target in suite.targets:
-        yield Para(_target(target.model_dump(mode="json", exclude_defaults=True)), indent=2)
+    if entry.suite is None:
+        return Preview(list(_trouble(entry)), None)
+    paras = list(_head(entry, entry.suite, known, now))
+    question = None
+    for para, own in _case(entry.suite, known.leaf):
+        if own and question is None:
+            question = len(paras)
+        paras.append(para)
+    paras += _scorers(entry.suite)
+    paras += _targets(entry.suite)
+    paras += _judged(known.judged)
+    return Preview(paras, question)
 
 
 def _trouble(entry: Entry) -> Iterator[Para]:
     if entry.wants_trust:
         yield Para("This suite wants more than its own folder and keys:", "ungraded")
-        for wish in entry.trouble:
-            yield Para(wish, indent=2)
+        for wish in entry.wishes:
+            yield Para(f"wants to {wish}", indent=2)
         yield Para("")
         yield Para("Look at it; enter asks whether you trust it. Without the app:", "dim")
         yield Para(f"tui-eval run {entry.path} --trust", indent=2)
         return
-    yield Para(f"{many(len(entry.trouble), 'mistake')}; e opens the file", "error")
+    yield from _mistakes(entry)
+
+
+def _mistakes(entry: Entry) -> Iterator[Para]:
+    if not entry.mistakes:
+        return
+    file, line = entry.where()
+    at = f" at line {line}" if line is not None else ""
+    which = "" if file.name == entry.path.name else f" {file.name}"
+    yield Para(
+        f"{many(len(entry.mistakes), 'mistake')}; e opens{which or ' the file'}{at}, and it is "
+        "read again once it is saved",
+        "error",
+    )
+    for told in entry.told:
+        yield Para(told, label="•")
     yield Para("")
-    for mistake in entry.trouble:
-        yield Para(mistake)
 
 
-def _expected(suite: "Suite", survey: "Survey | str | None") -> Iterator[Para]:
-    if survey is None:
+def _head(entry: Entry, suite: "Suite", known: Known, now: float) -> Iterator[Para]:
+    yield from _mistakes(entry)
+    if suite.description:
+        yield Para(suite.description, "dim")
+    if not entry.mistakes:
+        yield from _expected(suite, known.expected)
+    for problem in entry.unready:
+        yield Para(problem, "ungraded")
+    if known.trend is not None:
+        yield from _lately(known.trend, now)
+    yield Para("")
+
+
+def _expected(suite: "Suite", expected: Expected | None) -> Iterator[Para]:
+    if expected is None:
         yield Para("counting…", "dim")
         return
-    if isinstance(survey, str):
-        yield Para(survey, "error")
-        return
+    survey = expected.survey
+    if survey is None:
+        return  # its mistakes stand above
     epochs = f" × {many(survey.epochs, 'epoch')}" if survey.epochs > 1 else ""
     targets = many(len(survey.columns), "target")
-    tokens = sum(survey.input_tokens.values())
     yield Para(
         f"{many(survey.cases, 'case')} × {targets}{epochs} = {many(survey.trials, 'trial')}",
         "strong",
     )
-    asked = [column for column in survey.columns if _asks(suite, column.target)]
-    calls = survey.cases * survey.epochs * len(asked)
-    sent = sum(survey.input_tokens.get(column.name, 0) for column in asked)
-    if asked:
-        yield Para(f"{many(calls, 'call')} at most, about {number(sent)} tokens in", "dim")
-    elif tokens or survey.trials:
+    asking = [one for one in expected.forecasts if not one.asks_nobody]
+    if asking:
+        calls = survey.cases * survey.epochs * len(asking)
+        yield Para(f"{many(calls, 'call')} at most, {tokens_and_cost(asking)}", "dim")
+    else:
         yield Para("asks nobody: its outputs are recorded or made up", "dim")
     for trouble in survey.troubles:
         yield Para(str(trouble), "error")
@@ -89,33 +133,81 @@ def _expected(suite: "Suite", survey: "Survey | str | None") -> Iterator[Para]:
         yield Para(warning, "ungraded")
 
 
-def _asks(suite: "Suite", target: str) -> bool:
-    return any(one.name == target and one.kind == "model" for one in suite.targets)
+def tokens_and_cost(forecasts: "Iterable[ColumnForecast]") -> str:
+    """Say what calls send, get and cost: `about 12,300 tokens in, up to 3,000 out, $0.02`."""
+    forecasts = list(forecasts)
+    sent = sum(one.input_tokens for one in forecasts)
+    outs = [one.output_tokens for one in forecasts]
+    known = [out for out in outs if out is not None]
+    out = number(sum(known)) if len(known) == len(outs) else "an unknown number"
+    at_most = any(one.at_most and one.output_tokens for one in forecasts)
+    costs = [one.cost_usd for one in forecasts]
+    priced = [cost for cost in costs if cost is not None]
+    cost = f"about {money(sum(priced))}" if sum(priced) else "free"
+    if len(priced) < len(costs):
+        cost = "cost unknown"
+    return f"about {number(sent)} tokens in, {'up to ' if at_most else ''}{out} out, {cost}"
 
 
-def _case(suite: "Suite", leaf: Leaf | None) -> Iterator[Para]:
-    if leaf is None:
-        yield Para("reading the cases…", "dim")
-        yield Para("")
+def _lately(trend: Trend, now: float) -> Iterator[Para]:
+    when = ago(trend.created_at, now)
+    if len(trend.columns) == 1:
+        yield Para(f"last full run {trend.run}, {when}: {percent(trend.shares[0])}", "dim")
         return
-    if leaf.case is None:
-        yield Para(leaf.trouble or "no case", "error")
-        yield Para("")
+    yield Para(f"last full run {trend.run}, {when}:", "dim")
+    for column, share in zip(trend.columns, trend.shares, strict=False):
+        yield Para(column, "dim", indent=2, label=f"{percent(share):>6}")
+
+
+def _case(suite: "Suite", leaf: Leaf | None) -> Iterator[tuple[Para, bool]]:
+    """Give the paragraphs of a case, each with whether it is what the case itself asks."""
+    if leaf is None or leaf.case is None:
+        told = Para("reading the cases…", "dim")
+        if leaf is not None:
+            told = Para(leaf.trouble or "no case", "error")
+        yield told, False
+        yield Para(""), False
         return
     more = "" if leaf.last else "  (] next)"
     tags = f"  {', '.join(leaf.case.tags)}" if leaf.case.tags else ""
-    yield Para(f"Case {number(leaf.index + 1)}: {leaf.case.id}{tags}{more}", "accent")
+    yield Para(f"Case {number(leaf.index + 1)}: {leaf.case.id}{tags}{more}", "accent"), False
+    shot = {prompt.name: prompt.examples is not None for prompt in suite.prompts}
     for column, asked in leaf.asked:
         if len(leaf.asked) > 1:
-            yield Para(f"prompt {column.prompt}", "dim", indent=2)
+            yield Para(f"prompt {column.prompt}", "dim", indent=2), False
         if isinstance(asked, str):
-            yield Para(asked, "error", indent=2)
+            yield Para(asked, "error", indent=2), True
         elif not asked:
-            yield Para("no prompt: nothing is asked", "dim", indent=2)
+            yield Para("no prompt: nothing is asked", "dim", indent=2), False
         else:
-            for message in asked:
-                role = str(message.get("role", "?"))
-                yield Para(str(message.get("content") or ""), indent=2, label=f"{role:<9}")
+            yield from _messages(asked, shots=shot.get(column.prompt, False))
+    yield Para(""), False
+
+
+def _messages(messages: Sequence[JsonObject], *, shots: bool) -> Iterator[tuple[Para, bool]]:
+    """Give messages; examples before the question stand back."""
+    users = [at for at, message in enumerate(messages) if message.get("role") == "user"]
+    question = users[-1] if users else len(messages) - 1
+    for at, message in enumerate(messages):
+        role = str(message.get("role", "?"))
+        example = shots and at < question and role in ("user", "assistant")
+        text = _content(message.get("content"))
+        tone: Tone = "dim" if example else "plain"
+        yield Para(text, tone, indent=2, label=f"{role:<9}"), at == question
+
+
+def _content(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    return json.dumps(content, ensure_ascii=False) if content else ""
+
+
+def _scorers(suite: "Suite") -> Iterator[Para]:
+    yield Para("Scorers", "accent")
+    if not suite.scorers:
+        yield Para("none: every output passes", "ungraded", indent=2)
+    for scorer in suite.scorers:
+        yield Para(_scorer(scorer.model_dump(mode="json", exclude_defaults=True)), indent=2)
     yield Para("")
 
 
@@ -132,13 +224,42 @@ def _scorer(settings: dict[str, object]) -> str:
     return f"{title}: {', '.join(parts)}" if parts else title
 
 
+def _targets(suite: "Suite") -> Iterator[Para]:
+    yield Para("Targets", "accent")
+    for target in suite.targets:
+        yield Para(_target(target.model_dump(mode="json", exclude_defaults=True)), indent=2)
+    yield Para("")
+    if suite.judges:
+        yield Para("Judges", "accent")
+        for judge in suite.judges:
+            yield Para(_target(judge.model_dump(mode="json", exclude_defaults=True)), indent=2)
+        yield Para("")
+
+
 def _target(settings: dict[str, object]) -> str:
-    kind, name = str(settings.get("kind", "model")), str(settings.get("name", "?"))
+    kind, name = str(settings.get("kind", "model")), str(settings.get("name", "judge"))
     where = settings.get("provider") or settings.get("base_url") or ""
     model = settings.get("model")
     of = f" {model}" if model and model != name else ""
     what = {"model": f"model{of}", "replay": "recorded outputs", "simulated": "made up"}
     return f"{name}: {what.get(kind, kind)}{f' at {where}' if where else ''}"
+
+
+def _judged(requests: "Sequence[JudgeRequest]") -> Iterator[Para]:
+    for one in requests:
+        who = f"judge {one.judge}" if one.judge != "judge" else "the judge"
+        yield Para(f"What {who} is asked for {one.scorer} about {one.column}", "accent")
+        if not one.real:
+            yield Para("the output is not there yet: a text stands for it", "dim", indent=2)
+        messages = one.body.get("messages") or one.body.get("input")
+        if isinstance(messages, list):
+            for message in messages:
+                said = message if isinstance(message, dict) else {"content": message}
+                role = str(said.get("role", ""))
+                yield Para(_content(said.get("content")), indent=2, label=f"{role:<9}")
+        else:
+            yield Para(json.dumps(one.body, indent=2, ensure_ascii=False), indent=2)
+        yield Para("")
 
 
 def _short(value: object) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tui_eval.resources import samples_dir
 
 if TYPE_CHECKING:
+    from tui_eval.suites.errors import Mistake
     from tui_eval.suites.spec import Suite
     from tui_eval.suites.wishes import Ask, Wish
 
@@ -30,18 +31,18 @@ class Entry:
 
     path: Path
     suite: "Suite | None"
-    """None: it cannot be used; `trouble` says why."""
-    trouble: tuple[str, ...]
-    """Its mistakes, or what it wants and is not trusted with."""
-    wants_trust: bool
-    """Whether that is all that is in its way."""
-    unready: tuple[str, ...]
-    """What keeps its targets from being started: missing keys and models."""
-    cases: int | None
+    """None: it cannot be used; `mistakes` or `asks` say why."""
+    mistakes: "tuple[Mistake, ...]" = ()
+    """What must be put right first: in its files, its data, its templates."""
+    wants_trust: bool = False
+    """Whether all that is in its way is what it wants and is not trusted with."""
+    unready: tuple[str, ...] = ()
+    """What keeps it from being started: keys, models and prices that are missing."""
+    cases: int | None = None
     """How many cases it has; None: too much data to count unasked, or it cannot be read."""
-    sample: bool
+    sample: bool = False
     """Whether it came with the program."""
-    stamp: float
+    stamp: float = 0.0
     """When anything in its folder was last changed, as far as that was looked at."""
     asks: "tuple[Ask, ...]" = ()
     """All it wants that needs trust, allowed or not."""
@@ -50,6 +51,31 @@ class Entry:
     def name(self) -> str:
         """The suite's name, or the file's where it has none that can be read."""
         return self.suite.name if self.suite is not None else self.path.stem
+
+    @property
+    def usable(self) -> bool:
+        """Whether a run of it could be made, as far as is known."""
+        return self.suite is not None and not self.mistakes
+
+    @property
+    def wishes(self) -> list[str]:
+        """What it wants and is not trusted with, in words."""
+        return [ask.words for ask in self.asks if ask.standing != "trusted"]
+
+    @property
+    def told(self) -> list[str]:
+        """Its mistakes as lines; the file stands above the preview, its folder is not said."""
+        return [str(replace(one, file=Path(one.file).name)) for one in self.mistakes]
+
+    def where(self) -> tuple[Path, int | None]:
+        """Give the file to edit, and the line of the first mistake in it, where there is one."""
+        for mistake in self.mistakes:
+            if mistake.line is None:
+                continue
+            for file in (self.path.parent / mistake.file, Path(mistake.file)):
+                if file.is_file():
+                    return file, mistake.line
+        return self.path, None
 
 
 def found(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
@@ -94,17 +120,13 @@ def read(path: Path, sample: bool, allowed: "Iterable[Wish]" = ()) -> Entry:
     try:
         looked = look(path, allowed=allowed)
     except SuiteError as error:
-        # the file stands above the preview: its folder is not said again with each mistake
-        mistakes = tuple(
-            str(replace(mistake, file=Path(mistake.file).name)) for mistake in error.mistakes
-        )
-        return Entry(path, None, mistakes, False, (), None, sample, stamp)
+        return Entry(path, None, error.mistakes, sample=sample, stamp=stamp)
     suite, asks = looked.suite, looked.asks
     if suite is None or looked.refused:
-        wishes = tuple(f"wants to {ask.words}" for ask in looked.refused)
-        return Entry(path, None, wishes, True, (), None, sample, stamp, asks)
+        return Entry(path, None, wants_trust=True, sample=sample, stamp=stamp, asks=asks)
+    cases, mistakes = _look_through(suite)
     unready = tuple(_unready(suite))
-    return Entry(path, suite, (), False, unready, _count(suite), sample, stamp, asks)
+    return Entry(path, suite, mistakes, False, unready, cases, sample, stamp, asks)
 
 
 def trust(entry: Entry) -> None:
@@ -126,17 +148,26 @@ def _unready(suite: "Suite") -> list[str]:
     return launch.problems(suite, Settings())
 
 
-def _count(suite: "Suite") -> int | None:
+def _look_through(suite: "Suite") -> "tuple[int | None, tuple[Mistake, ...]]":
+    """Read the data, unless it is much: give how many cases there are, and what is wrong."""
+    from tui_eval.suites.check import unknown_names
     from tui_eval.suites.dataset import cases
     from tui_eval.suites.errors import SuiteError
 
     data = Path(suite.dataset.path) if suite.dataset.path is not None else None
+    columns: set[str] = set()
+    count = 0
     try:
         if data is not None and data.stat().st_size > _MOST_COUNTED:
-            return None
-        return sum(1 for _ in cases(suite))
-    except (SuiteError, OSError):
-        return None  # the preview says what is wrong
+            return None, ()
+        for case in cases(suite):
+            count += 1
+            columns.update(case.fields)
+    except SuiteError as error:
+        return None, error.mistakes
+    except OSError:
+        return None, ()  # a glob, say: the preview reads it and says what is wrong
+    return count, unknown_names(suite, columns) if count else ()
 
 
 def last_change(path: Path) -> float:

@@ -1,9 +1,11 @@
-"""Things of a form that are one line high: a box to tick, a button."""
+"""Things of a form that are one line high: a box to tick, words to choose from, a button."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.events import Click
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -59,6 +61,76 @@ class Tick(Toned, can_focus=True):
     def on_click(self) -> None:
         """Tick or untick it."""
         self.action_tick()
+
+
+class Pick(Toned, can_focus=True):
+    """One of a few words, chosen with `space`, `left` and `right`."""
+
+    DEFAULT_CSS = "Pick { height: 1; width: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,right", "pick(1)", "Next", show=False, id="form.pick", tooltip="The next"),
+        Binding(
+            "left",
+            "pick(-1)",
+            "Before",
+            show=False,
+            id="form.pick-before",
+            tooltip="The one before",
+        ),
+    ]
+
+    picked: reactive[int] = reactive(0)
+
+    @dataclass
+    class Changed(Message):
+        """Another word was chosen."""
+
+        pick: "Pick"
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's name for it
+    ) -> None:
+        super().__init__(id=id)
+        self.words = tuple(words)
+
+    @property
+    def word(self) -> str:
+        """The one that is chosen."""
+        return self.words[self.picked]
+
+    def render_line(self, y: int) -> Strip:
+        """Draw it."""
+        pieces = []
+        for at, word in enumerate(self.words):
+            chosen = at == self.picked
+            # not by its colour alone
+            pieces.append(
+                Piece(f"({word})" if chosen else f" {word} ", "accent" if chosen else "dim")
+            )
+        base = self.rich_style
+        return Strip(self.segments(pieces, base)).adjust_cell_length(self.size.width, base)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Take all there is."""
+        return container.width
+
+    def action_pick(self, by: int) -> None:
+        """Choose the next word, or with -1 the one before."""
+        self.picked = (self.picked + by) % len(self.words)
+        self.post_message(self.Changed(self))
+
+    def on_click(self, event: Click) -> None:
+        """Choose the word that was clicked."""
+        start = 0
+        for at, word in enumerate(self.words):
+            end = start + len(word) + 2
+            if start <= event.x < end:
+                self.picked = at
+                self.post_message(self.Changed(self))
+            start = end
 
 
 class Press(Toned, can_focus=True):

@@ -1,0 +1,220 @@
+"""Staging: trials stand in the store, as far as they come without anybody being asked."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, suite
+from tests.servers.fake_model import FakeModel
+from tests.support import reading, writing
+from tui_eval.engine import plan, staging
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.engine.staging import StagingStoppedError, stage
+from tui_eval.model.case import Case
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.store import bulk, lease, reader, runs
+from tui_eval.store.requests import Verb
+from tui_eval.store.writer import transact
+from tui_eval.suites.spec import Suite
+
+
+def staged(
+    bench: Bench,
+    wanted: Suite,
+    settings: Settings | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> int:
+    """Stage a run and do nothing else; give its id."""
+    settings = settings or Settings()
+    run = bench.create(wanted, settings)
+    session = Session(wanted, settings)
+    with writing(bench.path) as db:
+        number = transact(db, lambda tx: lease.acquire(tx, run))
+        assert number is not None
+        transact(db, lambda tx: runs.add_columns(tx, run, session.column_rows()))
+        reuse = wanted.run.cache and not settings.fresh
+        with suppress(StagingStoppedError):
+            portions = session.wanted(None)
+            stage(db, run, number, portions, session, reuse=reuse, stopped=stopped, told=never_told)
+        transact(db, lambda tx: lease.release(tx, run))
+    return run
+
+
+def never_told(why: str | None) -> None:
+    raise AssertionError(why)
+
+
+def states(bench: Bench, run: int) -> list[TrialState]:
+    return [trial.state for trial in bench.trials(run)]
+
+
+def scores(bench: Bench, run: int) -> list[tuple[Any, ...]]:
+    return bench.sql(
+        "SELECT s.scorer, s.verdict, s.value, s.reason, s.source, s.weight, s.required, s.current, "
+        "s.superseded, s.output = t.output FROM trials t JOIN scores s ON s.trial = t.id "
+        "WHERE t.run = ? ORDER BY t.place, s.id",
+        run,
+    )
+
+
+async def test_what_the_store_has_is_scored_as_it_is_staged_just_as_it_was_before(
+    bench: Bench,
+) -> None:
+    several = [
+        {"kind": "exact", "expected": "{{ q }}"},
+        {"kind": "includes", "expected": "q", "required": False, "weight": 2},
+    ]
+    async with FakeModel(answers={"q0": "q0", "q1": "q"}) as server:
+        wanted = suite(server.base_url, 3, scorers=several)
+        first = await bench.run(wanted)
+        second = staged(bench, wanted)
+        asked = server.requests
+        other = suite(server.base_url, 3)
+        third = staged(bench, other)
+    assert states(bench, second) == [TrialState.DONE] * 3
+    assert [t.verdict for t in bench.trials(second)] == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+    assert scores(bench, second) == scores(bench, first)
+    assert [(t.verdict, t.score) for t in bench.trials(second)] == [
+        (t.verdict, t.score) for t in bench.trials(first)
+    ]
+    assert len(scores(bench, third)) == 3
+    counts = bench.counts(second)
+    assert (counts.cached, counts.attempts, counts.cost_usd) == (3, 0, 0.0)
+    assert asked == 3
+
+
+async def test_only_what_nobody_has_is_queued(bench: Bench) -> None:
+    async with FakeModel() as server:
+        await bench.run(suite(server.base_url, 2, run={"epochs": 2}))
+        run = staged(bench, suite(server.base_url, 3, run={"epochs": 3}))
+    done, queued = TrialState.DONE, TrialState.QUEUED
+    assert states(bench, run) == [done, done, queued, done, done, queued, queued, queued, queued]
+
+
+async def test_what_takes_too_long_to_score_is_left_for_the_crew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeModel() as server:
+        wanted = suite(server.base_url, 4)
+        await bench.run(wanted)
+        monkeypatch.setattr(staging, "_SCORING_S", -1.0)
+        run = staged(bench, wanted)
+        assert sorted(states(bench, run)) == [TrialState.DONE] + [TrialState.SCORING] * 3
+        await bench.again(run, Verb.RESUME)
+        assert server.requests == 4
+    assert bench.counts(run).passed == 4
+    assert len(scores(bench, run)) == 4
+
+
+async def test_a_bug_in_a_scorer_ends_its_trial_alone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeModel() as server:
+        wanted = suite(server.base_url, 3)
+        await bench.run(wanted)
+        kept = Session.marks
+
+        def broken(self: Session, column: Any, case: Case, *rest: Any) -> Any:
+            if case.id == "c1":
+                raise ZeroDivisionError("half way")
+            return kept(self, column, case, *rest)
+
+        monkeypatch.setattr(Session, "marks", broken)
+        run = staged(bench, wanted)
+    assert states(bench, run) == [TrialState.DONE, TrialState.ERROR, TrialState.DONE]
+    trial = bench.trial(run, "c1")
+    assert (trial.error_kind, trial.output is None) == ("bug", False)
+
+
+@pytest.mark.parametrize("how", ["deleted", "superseded"])
+async def test_an_output_that_goes_while_it_is_scored_is_asked_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    async with FakeModel() as server:
+        wanted = suite(server.base_url, 3)
+        await bench.run(wanted)
+        kept = bulk.usable_outputs
+
+        def found(db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, int]:
+            outputs = kept(db, keys)
+            gone = outputs[keys[1]]
+            with writing(bench.path) as other:
+                if how == "deleted":
+                    other.execute("DELETE FROM outputs WHERE id = ?", (gone,))
+                else:
+                    other.execute("UPDATE outputs SET superseded = 1 WHERE id = ?", (gone,))
+            return outputs
+
+        monkeypatch.setattr(bulk, "usable_outputs", found)
+        run = staged(bench, wanted)
+    assert states(bench, run) == [TrialState.DONE, TrialState.QUEUED, TrialState.DONE]
+    assert bench.trials(run)[1].output is None
+    assert len(scores(bench, run)) == 2
+
+
+async def test_a_staging_that_is_done_again_leaves_nothing_of_the_first(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "_TRIALS", 2)
+    async with FakeModel() as server:
+        wanted = suite(server.base_url, 5)
+        await bench.run(wanted)
+        looks = iter([False, False, True])
+        run = staged(bench, wanted, stopped=lambda: next(looks))
+        assert (len(bench.trials(run)), bench.row(run).staged) == (4, False)
+        await bench.again(run, Verb.RESUME)
+        assert server.requests == 5
+    assert bench.row(run).state is RunState.DONE
+    assert len(scores(bench, run)) == 5
+    assert bench.sql("SELECT count(*) FROM scores WHERE trial NOT IN (SELECT id FROM trials)") == [
+        (0,)
+    ]
+
+
+def cases(texts: list[str]) -> Iterator[Case]:
+    return (Case(i, str(i), {"q": text}) for i, text in enumerate(texts))
+
+
+def wanted_of(made: Suite, given: Iterator[Case], epochs: int = 1) -> list[list[plan.Wanted]]:
+    session = Session(made, Settings())
+    return list(plan.wanted(given, session.columns, session.targets, epochs))
+
+
+def test_portions_are_bounded_in_trials_and_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = suite("http://127.0.0.1:9/v1", 0, cases=[{"id": "a", "q": "x"}])
+    monkeypatch.setattr(plan, "_TRIALS", 6)
+    portions = wanted_of(made, cases(["x"] * 10), epochs=2)
+    assert [len(portion) for portion in portions] == [6, 6, 6, 2]
+    monkeypatch.setattr(plan, "_CHARACTERS", 100)
+    portions = wanted_of(made, cases(["x" * 60] * 5), epochs=1)
+    assert [len(portion) for portion in portions] == [2, 2, 1]
+    listed = (Case(i, str(i), {"q": "x", "parts": ["y" * 200]}) for i in range(3))
+    assert [len(portion) for portion in wanted_of(made, listed)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 1000])
+def test_equal_requests_are_told_apart_wherever_portions_end(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    made = suite("http://127.0.0.1:9/v1", 0, cases=[{"id": "a", "q": "x"}])
+    texts = ["x", "y", "x", "x", "y", "z", "x"]
+    usual = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
+    monkeypatch.setattr(plan, "_TRIALS", at_once)
+    keys = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
+    assert keys == usual
+    assert len(set(keys)) == len(texts)
+    assert keys[0] == wanted_of(made, cases(["x"]))[0][0].key, "the first is as if it were alone"
+
+
+def test_more_may_be_looked_up_than_one_question_names(bench: Bench) -> None:
+    run = bench.create(suite("http://127.0.0.1:9/v1", 1))
+    with reading(bench.path) as db:
+        assert bulk.usable_outputs(db, [bytes([n % 256]) * 32 for n in range(1200)]) == {}
+        assert bulk.still_usable(db, range(1200)) == set()
+        assert list(bulk.outputs(db, range(1200))) == []
+        assert bulk.trials_of_cases(db, run, [str(n) for n in range(1200)]) == set()
+        assert reader.run(db, run).total == 0

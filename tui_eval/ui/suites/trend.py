@@ -1,0 +1,75 @@
+"""How each suite did in its last full runs."""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tui_eval.model.states import RunState
+from tui_eval.store import reader
+from tui_eval.ui.rating import RateBook
+
+MOST = 6
+"""Runs of a suite that are looked at."""
+_RUNS_LOOKED_AT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One full run that was finished."""
+
+    id: int
+    name: str
+    stamp: int
+    """Its last change."""
+    created_at: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The last full run of a suite, and what those before it came to."""
+
+    run: str
+    created_at: float
+    columns: tuple[str, ...]
+    shares: tuple[float | None, ...]
+    """Pass rates of its columns."""
+    before: tuple[float, ...]
+    """Pass rates of its first column over the runs, oldest first, the last one included; only of
+    runs that have that column first."""
+
+
+def pasts(db: sqlite3.Connection) -> dict[str, list[Past]]:
+    """Give the last full runs of each suite, newest first, by the suite's name."""
+    found: dict[str, list[Past]] = {}
+    for run in reader.runs(db, limit=_RUNS_LOOKED_AT):
+        if run.partial or run.state is not RunState.DONE:
+            continue
+        of_suite = found.setdefault(run.suite, [])
+        if len(of_suite) < MOST:
+            columns = tuple(column.name for column in reader.columns(db, run.id))
+            stamp = reader.last_change(db, run.id)
+            of_suite.append(Past(run.id, run.name, stamp, run.created_at, columns))
+    return found
+
+
+def trends(runs: Mapping[str, list[Past]], book: RateBook) -> dict[str, Trend]:
+    """Give the trend of each suite whose last run has been rated."""
+    found = {}
+    for suite, (last, *_) in runs.items():
+        rated = book.of(last.id)
+        if rated is None or not last.columns:
+            continue
+        before = []
+        for past in reversed(runs[suite]):
+            known = book.of(past.id)
+            if known is not None and past.columns[:1] == last.columns[:1] and known.shares:
+                before.append(known.shares[0])
+        found[suite] = Trend(
+            last.name,
+            last.created_at,
+            last.columns,
+            rated.shares,
+            tuple(share for share in before if share is not None),
+        )
+    return found
