@@ -21,24 +21,24 @@ async def test_an_edited_suite_takes_over_a_live_run_whole(bench: Bench, name: s
     async with (
         FakeModel(latency=0.03) as target,
         FakeModel(answers(by_number), latency=0.05) as old,
+        FakeModel(answers(by_number), latency=0.02) as new,
     ):
-        async with FakeModel(answers(by_number), latency=0.02) as new:
-            judges = [{"kind": "model", "name": name, "base_url": new.base_url, "model": "new"}]
-            made = judged(target.base_url, old.base_url, 120, judge={"concurrency": 1})
-            async with bench.working(made) as (run, _):
-                await until(lambda: old.requests >= 3)
-                answer = await bench.asked(
-                    run, Verb.RESCORE, which="all", scorer_specs=specs, judge_specs=judges
-                )
-                assert answer.outcome in ("accepted", "too-early", "closed")
-            assert target.requests == 120
-            rubrics = {
-                item["rubric"] for call in new.calls for item in (asked(call.body) or {})["items"]
-            }
+        judges = [{"kind": "model", "name": name, "base_url": new.base_url, "model": "new"}]
+        made = judged(target.base_url, old.base_url, 120, judge={"concurrency": 1})
+        async with bench.working(made) as (run, _):
+            await until(lambda: old.requests >= 3)
+            answer = await bench.asked(
+                run, Verb.RESCORE, which="all", scorer_specs=specs, judge_specs=judges
+            )
+            assert answer.outcome in ("accepted", "too-early", "closed")
+        assert target.requests == 120
+        rubrics = {
+            item["rubric"] for call in new.calls for item in (asked(call.body) or {})["items"]
+        }
     assert rubrics == {"Is it better?"}
     assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
     current = bench.sql(
-        "SELECT json_extract(s.raw, '$.judge'), count(*) FROM scores s WHERE s.current = 1 GROUP BY 1"
+        "SELECT json_extract(raw, '$.judge'), count(*) FROM scores WHERE current = 1 GROUP BY 1"
     )
     assert current == [(name, 120)]
 
@@ -74,7 +74,7 @@ async def test_scales_of_cases_of_their_own_never_share_a_request(bench: Bench) 
 
 async def test_what_judges_took_counts_against_the_cap_after_a_resume_too(bench: Bench) -> None:
     async with FakeModel(answers(by_number)) as server:
-        made = judged(server.base_url, server.base_url, 40, run={"max_tokens": 1500})
+        made = judged(server.base_url, server.base_url, 40, run={"max_tokens": 200})
         run = bench.create(made)
         await Engine(bench.path, run).run()
         assert bench.row(run).stopped_by == "max_tokens"
@@ -86,14 +86,16 @@ async def test_what_judges_took_counts_against_the_cap_after_a_resume_too(bench:
 
 
 async def test_a_judge_that_was_put_right_is_asked_again_in_a_live_run(bench: Bench) -> None:
-    async with FakeModel(latency=0.05) as target:
-        async with FakeModel(answers(by_number), api_key="k") as judge:
-            made = judged(target.base_url, judge.base_url, 60, run={"concurrency": 2})
-            async with bench.working(made) as (run, _):
-                await until(lambda: bench.counts(run).ungraded >= 5)
-                judge.api_key = None
-                answer = await bench.asked(run, Verb.RESCORE, which="ungraded")
-                assert answer.outcome == "accepted"
+    async with (
+        FakeModel(latency=0.05) as target,
+        FakeModel(answers(by_number), api_key="k") as judge,
+    ):
+        made = judged(target.base_url, judge.base_url, 60, run={"concurrency": 2})
+        async with bench.working(made) as (run, _):
+            await until(lambda: bench.counts(run).ungraded >= 5)
+            judge.api_key = None
+            answer = await bench.asked(run, Verb.RESCORE, which="ungraded")
+            assert answer.outcome == "accepted"
     assert judge.requests > 1
     assert all(trial.score is not None for trial in bench.trials(run))
 
