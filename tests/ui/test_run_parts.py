@@ -304,7 +304,7 @@ def test_targets_beyond_the_room_are_folded(store: Path) -> None:
     found = first_look(store, made.run)
     lines = target_lines(found, None, 3, 80)
     assert len(lines) == 4
-    assert words(lines[-1]).strip() == "+4 more targets"
+    assert words(lines[0]).split("  ")[1] == "target · prompt, 3 of 6"
     assert len(target_lines(found, None, 8, 80)) == 7
     narrow = target_lines(found, None, 8, 60)
     assert all(len(words(line)) <= 60 for line in narrow)
@@ -315,12 +315,12 @@ def test_the_filter_line_says_how_the_list_divides(store: Path) -> None:
     found = first_look(store, made.run)
     with reading(store) as db:
         figures = count_figures(db, made.run)
-    plain = words(filter_words(found, figures, [], "", 10, UNICODE))
+    plain = words(filter_words(found, figures, [], "", 10, UNICODE, 80))
     assert "all 10" in plain
     assert "✓ 8" in plain
     assert "✗ 2" in plain
     assert "exact 2" in plain
-    narrowed = words(filter_words(found, figures, ["failed"], "by score", 2, UNICODE))
+    narrowed = words(filter_words(found, figures, ["failed"], "by score", 2, UNICODE, 80))
     assert "failed 2" in narrowed
     assert "by score" in narrowed
 

@@ -161,7 +161,7 @@ def test_an_endpoint_that_refuses_everybody_is_in_the_head_until_it_answers(stor
     write(refuse)
     found = with_run(first_look(store, made.run), live=True, state=RunState.RUNNING)
     since = found.refusing["endpoint"]
-    assert "The endpoint of one has refused everything for 0:42" in said(found, since + 42)
+    assert "The endpoint has refused everything for 0:42" in said(found, since + 42)
     write(refuse_and_answer)
     assert first_look(store, made.run).refusing == {}
 

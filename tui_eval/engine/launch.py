@@ -18,11 +18,14 @@ from tui_eval.model.states import RunState
 from tui_eval.store import lease, reader, requests, runs
 from tui_eval.store.connection import open_writable
 from tui_eval.store.errors import StoreError, UnknownRunError
+from tui_eval.store.place import log_file
 from tui_eval.store.requests import Outcome
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
 from tui_eval.suites.consent import engine_environment
 from tui_eval.suites.spec import Suite
+
+__all__ = ["create", "log_file", "problems", "spawn"]
 
 log = logging.getLogger(__name__)
 
@@ -143,8 +146,3 @@ def _import_path() -> str:
     """Give the import path on which the engine is this very program, installed or not."""
     ours = str(Path(tui_eval.__file__).parents[1])
     return os.pathsep.join([ours, *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
-def log_file(store: Path, run_name: str) -> Path:
-    """Give where the engine of a run writes its log."""
-    return store.parent / "logs" / f"{run_name}.log"

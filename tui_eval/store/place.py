@@ -1,4 +1,4 @@
-"""Where a store is when nobody says so."""
+"""Where a store is when nobody says so, and what stands beside it."""
 
 from pathlib import Path
 
@@ -8,3 +8,8 @@ import platformdirs
 def usual_store() -> Path:
     """Give the store in the user's data directory, whether it is there or not."""
     return platformdirs.user_data_path("tui-eval") / "store.sqlite3"
+
+
+def log_file(store: Path, run_name: str) -> Path:
+    """Give where the engine of a run writes its log."""
+    return store.parent / "logs" / f"{run_name}.log"

@@ -110,8 +110,22 @@ def rules(db: sqlite3.Connection, run_id: int) -> JsonObject:
     Raises:
         UnknownRunError: there is no such run.
     """
-    row = db.execute("SELECT json_extract(spec, '$.run') FROM runs WHERE id = ?", (run_id,))
-    found = row.fetchone()
+    return _table(db, run_id, "run")
+
+
+def gate(db: sqlite3.Connection, run_id: int) -> JsonObject:
+    """Give the `[gate]` of a run's frozen suite, and read no more of it; empty: there is none.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    return _table(db, run_id, "gate")
+
+
+def _table(db: sqlite3.Connection, run_id: int, name: str) -> JsonObject:
+    found = db.execute(
+        "SELECT json_extract(spec, '$.' || ?) FROM runs WHERE id = ?", (name, run_id)
+    ).fetchone()
     if found is None:
         raise UnknownRunError(f"run {run_id} is not in this store")
     kept: JsonObject = json.loads(found[0]) if found[0] else {}

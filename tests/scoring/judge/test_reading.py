@@ -233,6 +233,21 @@ def test_a_grade_inside_a_grade_that_is_cut_is_none(cut: int) -> None:
     assert three(envelope(grade("k1a", "7", f", {QUOTED}"))[:cut])[1] is None
 
 
+@pytest.mark.parametrize(
+    "more", [QUOTED, '"seen": [{"id": "k2b", "score": 10}]', '"a": {' + QUOTED + "}"]
+)
+@pytest.mark.parametrize("array", [False, True])
+def test_no_single_mistake_makes_a_grade_of_a_quoted_one(more: str, array: bool) -> None:
+    quoting = grade("k1a", "7", f", {more}")
+    reply = f"[{quoting}, {C}]" if array else envelope(quoting, C)
+    begin = reply.index(quoting)
+    for at in range(begin, begin + len(quoting)):
+        for put in '{}[]",:\\ 0':
+            assert three(reply[:at] + put + reply[at:])[1] is None
+            assert three(reply[:at] + put + reply[at + 1 :])[1] is None
+        assert three(reply[:at] + reply[at + 1 :])[1] is None
+
+
 def test_without_the_nonce_what_stands_beside_it_does_not_count() -> None:
     assert three(f"[{A}]{envelope(B, C)}") == [None, 3, 10]
     assert three(f"{A}{envelope(B)}{C}") == [None, 3, None]
@@ -533,7 +548,7 @@ EXTRAS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(st.sampled_from(["id", "score", "grades", "x"]), inner, max_size=3)
-            | st.fixed_dictionaries({"id": st.sampled_from(ASKED), "score": st.integers(0, 10)})
+            | st.fixed_dictionaries({"id": st.just(ASKED[0]), "score": st.integers(0, 10)})
         ),
         max_leaves=4,
     ),
@@ -543,8 +558,12 @@ EXTRAS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
 
 @st.composite
 def replies(draw: st.DrawFn) -> tuple[str, dict[str, float], list[tuple[str, int, int]]]:
-    """Give a valid reply, the scores it gives, and where each grade stands in it."""
-    ids = draw(st.lists(st.sampled_from(ASKED), unique=True, min_size=1))
+    """Give a valid reply, the scores it gives, and where each grade stands in it.
+
+    Grades may quote the grade of the first id.
+    """
+    others = draw(st.lists(st.sampled_from(ASKED[1:]), unique=True))
+    ids = draw(st.permutations([ASKED[0], *others]))
     given: dict[str, float] = {}
     ascii_only, indent = draw(st.booleans()), draw(st.sampled_from([None, 2]))
     reply, where = "", []
@@ -627,12 +646,15 @@ def test_a_changed_character_moves_no_grade(
 def test_a_changed_character_costs_no_more_than_it_touches(
     made: tuple[str, dict[str, float], list[tuple[str, int, int]]], data: st.DataObject
 ) -> None:
-    """A letter that is none of JSON's marks, put into or for anything inside a grade."""
+    """A letter for anything inside a grade that is none of JSON's marks.
+
+    A grade that quotes another may so seem to begin it anew; that may cost the other one too.
+    """
     reply, given_, where = made
     id_, begin, end = data.draw(st.sampled_from(where))
     at = data.draw(st.integers(begin + 1, end - 2))
     assume(reply[at] not in '{}[]"\\:,' and reply[at - 1] != "\\")
     got = four(reply[:at] + "z" + reply[at + 1 :])
-    assert {other: got[other] for other in ASKED if other != id_} == {
-        other: given_.get(other) for other in ASKED if other != id_
-    }
+    for other in ASKED:
+        if other != id_ and (got[other] is not None or f'"{other}"' not in reply[begin:end]):
+            assert got[other] == given_.get(other)

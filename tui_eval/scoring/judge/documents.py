@@ -13,7 +13,8 @@ so that a mistake costs what it stands in and not what stands beside it:
 - An object or array where an object needs a key means that the closing bracket before it is
   lacking: it belongs to the nearest array around, or begins a document of its own. Where something
   else is broken there as well it is `doubtful`: it may have been quoted, or begin anew. So is one
-  behind a colon in an array: it belonged to a key.
+  behind a colon in an array, and in prose behind a key other than `grades`: what it belonged to
+  has lost its own bracket.
 - A closing bracket of the wrong kind closes what it would close, if that is open, and what stands
   open within; it is passed over where what comes next shows that it is one too many.
 - What is still open when the text ends is `cut`.
@@ -101,6 +102,8 @@ _TOKEN: Final = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+_KEY_BEFORE: Final = re.compile(rf'(?<!"grades)"{_SPACE}:[ \t\r\n\]}}]*+\Z')
+_KEY_LENGTH: Final = 80
 _ONE_TOO_MANY: Final = {  # by the bracket that is open: what shows that another closes nothing
     "[": re.compile(rf"\}}{_SPACE}(?:,{_SPACE}\{{|\])|\]{_SPACE},{_SPACE}\{{"),
     "{": re.compile(rf"\]{_SPACE},{_SPACE}\""),
@@ -194,7 +197,8 @@ class _Scan:
         if start is None:
             return len(self._text)
         self._objects = 0
-        self._push(start.group(), _NONE)
+        before = self._text[max(start.start() - _KEY_LENGTH, 0) : start.start()]
+        self._push(start.group(), _DOUBTFUL if _KEY_BEFORE.search(before) else _NONE)
         return start.end()
 
     def _token(self, at: int) -> int:
@@ -228,7 +232,7 @@ class _Scan:
         if mark in "}]":
             self._closing(mark, at)
         elif mark == ":":
-            if top.expects == "colon":
+            if top.bracket == "{" and top.expects == "colon":
                 top.expects = "value"
             else:
                 top.breaks()
@@ -242,21 +246,24 @@ class _Scan:
 
     def _opening(self, mark: str, at: int) -> int:
         top = self._open[-1]
-        doubtful = False
+        doubtful = "doubtful" in top.flaws or top.expects == "colon"
         if top.bracket == "[":
-            doubtful = "doubtful" in top.flaws or top.expects == "colon"
-            if top.expects == "comma":
+            if top.expects != "value" and top.expects != "first":
                 top.breaks()
-        elif top.expects != "value":
+        elif top.expects == "value":
+            doubtful = False
+        else:
+            doubtful = bool(top.flaws) or top.expects != "key"
+            self._break_off()
             while self._open and self._open[-1].bracket == "{":
-                doubtful = doubtful or bool(self._open[-1].flaws)
+                doubtful = True
                 self._break_off()
-            if not self._open:
-                if not _START.match(self._text, at):
-                    return at + 1
+            if self._open:
+                self._open[-1].breaks()
+            elif _START.match(self._text, at):
                 self._objects = 0
             else:
-                self._open[-1].breaks()
+                return at + 1
         if len(self._open) < DEPTH:
             self._push(mark, _DOUBTFUL if doubtful else _NONE)
         else:
@@ -267,18 +274,28 @@ class _Scan:
     def _closing(self, mark: str, at: int) -> None:
         bracket = _OPENED_BY[mark]
         top = self._open[-1]
-        if top.bracket == "{" or self._in_list():
-            one_too_many = _ONE_TOO_MANY[top.bracket].match(self._text, at)
-        else:
-            one_too_many = None
-        if one_too_many or not self._depth[bracket]:
+        if not self._depth[bracket] or self._one_too_many(mark, at):
             top.breaks()
             return
+        lacking = top.expects in ("colon", "value") or (
+            top.expects == "first" and top.bracket == "["
+        )
         while self._open[-1].bracket != bracket:
             self._break_off()
         if self._open[-1].expects not in ("first", "comma"):
             self._open[-1].breaks()
         self._pop()
+        if mark == "}" and lacking and self._open and self._open[-1].bracket == "[":
+            self._open[-1].expects = "colon"  # what comes next belonged into what was closed
+
+    def _one_too_many(self, mark: str, at: int) -> bool:
+        """Say whether a closing bracket closes nothing, though something of its kind is open."""
+        top = self._open[-1]
+        if mark == "]" and top.bracket == "{" and (top.flaws or top.expects != "comma"):
+            return True
+        if top.bracket == "[" and not self._in_list():
+            return False
+        return _ONE_TOO_MANY[top.bracket].match(self._text, at) is not None
 
     def _in_list(self) -> bool:
         """Say whether the innermost array is that of the grades, not one inside a grade."""

@@ -1,7 +1,6 @@
 """What the Run screen knows of its run: read when the store changed, no oftener than shown."""
 
 import asyncio
-import json
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -17,6 +16,7 @@ from tui_eval.store import board, browse, figures, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
 from tui_eval.store.judge_calls import calls_in_flight
+from tui_eval.store.place import log_file
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.ui.desk import Desk
 
@@ -66,6 +66,8 @@ class Snapshot:
     """Calls to judges in flight."""
     caps: Caps = field(default_factory=Caps)
     """Where the run pauses and asks."""
+    gated: bool = False
+    """Whether its suite has a gate."""
     log: Path | None = None
     """Where its engine writes its log; None while one works on it."""
 
@@ -126,7 +128,7 @@ class Feed:
         Raises:
             UnknownRunError: the run is not there (any more).
         """
-        of_suite = await self._desk.read(suite_caps, self._run_id)
+        of_suite, gated = await self._desk.read(_of_suite, self._run_id)
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -134,7 +136,8 @@ class Feed:
             found = replace(
                 found,
                 caps=_caps_in_force(of_suite, found.run),
-                log=None if found.run.live else await self._log_file(found.run.name),
+                gated=gated,
+                log=None if found.run.live else log_file(self._desk.path, found.run.name),
             )
             self._since = found.change
             self.awaited -= {request.id for request in found.answered}
@@ -168,20 +171,10 @@ class Feed:
         """Give what happened in the last minute."""
         return await self._desk.survey(browse.lately, self._run_id, time.time(), _LATELY_S)
 
-    async def _log_file(self, run_name: str) -> Path:
-        return await asyncio.to_thread(_log_file, self._desk.path, run_name)
 
-
-def _log_file(store: Path, run_name: str) -> Path:
-    # imported late: it is slow to load, and a run that is worked on needs none of it
-    from tui_eval.engine.launch import log_file
-
-    return log_file(store, run_name)
-
-
-def suite_caps(db: sqlite3.Connection, run_id: int) -> Caps:
-    """Give where the frozen suite of a run says to pause and ask."""
-    return _caps(reader.rules(db, run_id))
+def _of_suite(db: sqlite3.Connection, run_id: int) -> tuple[Caps, bool]:
+    """Give where the frozen suite of a run says to pause and ask, and whether it has a gate."""
+    return _caps(reader.rules(db, run_id)), bool(reader.gate(db, run_id))
 
 
 def _caps(said: JsonObject) -> Caps:
@@ -212,7 +205,7 @@ def judge_gate(db: sqlite3.Connection, run_id: int) -> Gate | None:
 
     total = board.board(db, run_id)[0]
     run = reader.run(db, run_id)
-    if not json.loads(reader.spec(db, run_id)).get("gate"):
+    if not reader.gate(db, run_id):
         return None
     try:
         missed = missed_so_far(db, run_id)

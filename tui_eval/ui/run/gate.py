@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 _UNITS = {"max_p95_latency_s": "s"}
 
 
-def gate_line(gate: Gate, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
+def gate_line(gate: Gate | None, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
     """Say whether a gate holds, with as much of what does not as there is room for.
 
     Args:
-        gate: How the run stands to it.
+        gate: How the run stands to it; None: nobody knows yet.
         columns: How many targets the run has: one alone needs no name.
         width: Cells there are.
         glyphs: The shapes.
     """
     left = [Piece("  gate ", "dim")]
+    if gate is None:
+        return [*left, Piece(glyphs.working, "dim")]
     if not gate.missed:
         if gate.unmeasured:
             return [*left, Piece(f"{glyphs.waiting} nothing to measure yet", "dim")]

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 
 from tui_eval.model.states import RunState
 from tui_eval.store.board import Counts
+from tui_eval.store.browse import Which
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import fold
@@ -26,8 +27,11 @@ from tui_eval.ui.words import clock, interval, many, number, per_second, percent
 _SPARK_CELLS = 16
 _MARGIN = "  "
 _NOTICE_LINES = 3
+_FILTER = "screen.filter"
+KEPT_OF_TARGET = 6
+"""Cells at the end of a target's name that stay where it is cut: its prompt's."""
 _FIELDS = (
-    Field("target · prompt", 12, share=1),
+    Field("target · prompt", 12, share=1, keep=KEPT_OF_TARGET),
     Field("pass", 6, right=True),
     Field("95%", 9, right=True, drop=3),
     Field("n", 5, right=True),
@@ -66,7 +70,7 @@ class RunHead(Vertical):
         Args:
             run: As it stands.
             figures: What has been counted of it; None: nothing yet.
-            gate: How it stands to its gate; None: it has none, or nobody knows yet.
+            gate: How it stands to its gate, where it has one; None: nobody knows yet.
             pace: How fast it goes.
             now: Unix seconds.
         """
@@ -75,7 +79,7 @@ class RunHead(Vertical):
         self._title.show(*_title(run, pace, spent, self._glyphs, now, self._wide))
         self._targets.show(target_lines(run, figures, self._room, width))
         columns = len(run.columns)
-        self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if gate else [])
+        self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else [])
         self._pace.show(*_pace(run, figures, pace, spent, self._glyphs, width))
         said = fold(notices(run, now), width - 2 * len(_MARGIN))
         self._notice.show(
@@ -155,6 +159,7 @@ def _pace(
     if not row.live:
         return _whole_pace(run, figures, glyphs)
     spark = sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels)
+    apart = Piece("   ")
     groups = [[Piece(f"{_MARGIN}{per_second(pace.per_second())} "), Piece(spark, "accent")]]
     endpoints = {column.endpoint for column in run.columns}  # judges have limits of their own
     slots = sum(limit.concurrency for name, limit in run.limits.items() if name in endpoints)
@@ -164,30 +169,31 @@ def _pace(
         held = min(max(total.running - waiting, 0), slots)
         groups.append(
             [
+                apart,
                 Piece(f"{held} of {many(slots, 'slot')}"),
                 Piece(" -", "accent", "screen.limit(-1)"),
                 Piece(" +", "accent", "screen.limit(1)"),
             ]
         )
     if figures is not None and figures.backing_off and total.running:
-        groups.append([Piece(f"{figures.backing_off} backing off", "ungraded")])
+        groups.append([apart, Piece(f"{figures.backing_off} backing off", "ungraded")])
     if coming := to_come(spent):
-        groups.append([Piece(coming, "dim")])
+        groups.append([apart, Piece(coming, "dim")])
     if total.scoring and run.judging:
         words = f"judge {many(run.judging, 'call')}, {number(total.scoring)} waiting"
         groups.append([Piece(words)])
     elif total.scoring:
         groups.append([Piece(f"{number(total.scoring)} being scored")])
-    return _as_fits(groups, width), []
+    return as_fits(groups, width - 1), []
 
 
-def _as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
-    """Put groups beside each other as long as they fit, the first ones first."""
+def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
+    """Put groups beside each other until one does not fit."""
     pieces: list[Piece] = []
     for group in groups:
-        added = [Piece("   "), *group] if pieces else list(group)
-        if sum(width_of(piece.text) for piece in [*pieces, *added]) < width:
-            pieces += added
+        if sum(width_of(piece.text) for piece in [*pieces, *group]) > width:
+            break
+        pieces += group
     return pieces
 
 
@@ -221,23 +227,26 @@ def target_lines(
     columns = run.columns
     if not columns:
         return []
-    folded = len(columns) > room
-    shown = columns[: room - 1] if folded else columns
+    shown = columns[:room]
+    folded = f", {room} of {len(columns)}" if len(columns) > room else ""
     longest = max(width_of(_named(column)) for column in shown)
     least = sum(field.least + 2 for field in _FIELDS[1:])
-    widths = lay_out(_FIELDS, min(width - 2 * len(_MARGIN), max(longest, 16) + least))
-    lines = [_line([(field.title, "dim") for field in _FIELDS], widths)]
-    lines += [_line(_target(column, run, figures), widths) for column in shown]
-    if folded:
-        lines.append([Piece(f"{_MARGIN}+{len(columns) - len(shown)} more targets", "dim")])
-    return lines
+    least_name = len(_FIELDS[0].title) + len(folded)
+    widths = lay_out(_FIELDS, min(width - 2 * len(_MARGIN), max(longest, least_name) + least))
+    first, *rest = (field.title for field in _FIELDS)
+    heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
+    return [
+        _line(heads, widths),
+        *(_line(_target(column, run, figures), widths) for column in shown),
+    ]
 
 
 def _line(cells: Sequence[tuple[str, Tone]], widths: Sequence[int]) -> list[Piece]:
     pieces = [Piece(_MARGIN)]
     for (text, tone), field, width in zip(cells, _FIELDS, widths, strict=True):
         if width:
-            pieces.append(Piece(fit(text, width, right=field.right) + "  ", tone))
+            shown = fit(text, width, right=field.right, keep=field.keep)
+            pieces.append(Piece(shown + "  ", tone))
     return pieces
 
 
@@ -283,6 +292,7 @@ def filter_words(
     order: str,
     listed: int,
     glyphs: Glyphs,
+    room: int,
 ) -> list[Piece]:
     """Give the filter line: what is listed, how it divides, how it is sorted.
 
@@ -293,27 +303,32 @@ def filter_words(
         order: How it is sorted; empty: in dataset order.
         listed: How many trials are listed.
         glyphs: The shapes.
+        room: Cells there are; what matters least is left out.
     """
     total = run.total
-    pieces = [Piece(f"{glyphs.rule} ", "dim")]
+    rule = Piece(f"{glyphs.rule} ", "dim")
+    groups: list[list[Piece]] = []
     if words:
-        pieces += [Piece(f"{', '.join(words)} {number(listed)}", "accent"), Piece(" ")]
+        groups.append([rule, Piece(f"{', '.join(words)} {number(listed)} ", "accent", _FILTER)])
     else:
-        pieces += [
-            Piece(f"all {number(total.total)} "),
-            Piece(f"{glyphs.rule} ", "dim"),
-            Piece(f"{glyphs.passed} {number(total.passed)} ", "pass"),
-            Piece(f"{glyphs.failed} {number(total.failed)} ", "fail"),
+        groups.append([rule, Piece(f"all {number(total.total)} ", "plain", _FILTER), rule])
+        counts: list[tuple[str, int, Tone, Which]] = [
+            (glyphs.passed, total.passed, "pass", Which.PASSED),
+            (glyphs.failed, total.failed, "fail", Which.FAILED),
+            (glyphs.ungraded, total.ungraded, "ungraded", Which.UNGRADED),
+            (glyphs.error, total.error, "error", Which.ERRORS),
+            (glyphs.cancelled, total.cancelled, "dim", Which.CANCELLED),
         ]
-        if total.ungraded:
-            pieces.append(Piece(f"{glyphs.ungraded} {number(total.ungraded)} ", "ungraded"))
-        if total.error:
-            pieces.append(Piece(f"{glyphs.error} {number(total.error)} ", "error"))
-        if total.cancelled:
-            pieces.append(Piece(f"{glyphs.cancelled} {number(total.cancelled)} ", "dim"))
+        groups[0] += [
+            Piece(f"{shape} {number(n)} ", tone, f"screen.list_only('{which.name}')")
+            for shape, n, tone, which in counts
+            if n or which in (Which.PASSED, Which.FAILED)
+        ]
     if order:
-        pieces += [Piece(f"{glyphs.rule} ", "dim"), Piece(f"{order} ", "accent")]
-    elif figures is not None and figures.failing:
-        named = f" {glyphs.dot} ".join(f"{name} {number(n)}" for name, n in figures.failing[:4])
-        pieces += [Piece(f"{glyphs.rule} ", "dim"), Piece(f"{named} ", "dim")]
-    return pieces
+        groups.append([rule, Piece(f"{order} ", "accent", "screen.sort")])
+    elif figures is not None and words in ([], [Which.FAILED], [Which.UNMET]):
+        # of other lists it would say what is not in them
+        for at, (name, n) in enumerate(figures.failing[:4]):
+            lead = Piece(f"{glyphs.dot} ", "dim") if at else rule
+            groups.append([lead, Piece(f"{name} {number(n)} ", "dim")])
+    return as_fits(groups, room)

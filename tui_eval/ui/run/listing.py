@@ -23,7 +23,7 @@ from tui_eval.ui.run.table import TrialTable
 from tui_eval.ui.run.trials import Trials
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
-from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.widgets.toned import Piece, width_of
 from tui_eval.ui.words import number
 
 _RELIST_S = 0.5
@@ -100,6 +100,13 @@ class Listing(Vertical):
 
     def show_words(self, snapshot: Snapshot, figures: Figures | None) -> None:
         """Say what is listed, how it divides, and what is asked of the run."""
+        right = [Piece(f" {word} ", "accent") for word in errands.for_run(snapshot.pending)]
+        if self.marks.count:
+            marked = f" {number(self.marks.count)} marked "
+            right.append(Piece(marked, "accent", "screen.unmark"))
+        at = min(self.table.cursor + 1, self.trials.count)
+        right.append(Piece(f" {number(at)}/{number(self.trials.count)} ", "dim"))
+        right.append(Piece(self._glyphs.rule, "dim"))
         left = filter_words(
             snapshot,
             figures,
@@ -107,13 +114,8 @@ class Listing(Vertical):
             filters.order_words(self.view),
             self.trials.count,
             self._glyphs,
+            self.size.width - sum(width_of(piece.text) for piece in right),
         )
-        right = [Piece(f" {word} ", "accent") for word in errands.for_run(snapshot.pending)]
-        if self.marks.count:
-            right.append(Piece(f" {number(self.marks.count)} marked ", "accent"))
-        at = min(self.table.cursor + 1, self.trials.count)
-        right.append(Piece(f" {number(at)}/{number(self.trials.count)} ", "dim"))
-        right.append(Piece(self._glyphs.rule, "dim"))
         self._line.show(left, right)
 
     def tick(self) -> None:

@@ -79,10 +79,9 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
             "error",
         )
     for endpoint, since in run.refusing.items():
-        names = [column.name for column in run.columns if column.endpoint == endpoint]
         yield Para(
-            f"The endpoint of {', '.join(names)} has refused everything for {clock(now - since)}: "
-            "it is paused, one probe at a time",
+            f"{_named(endpoint, run)} has refused everything for {clock(now - since)}: paused, "
+            "one probe at a time",
             "ungraded",
         )
     if row.state is RunState.PAUSED:
@@ -102,6 +101,15 @@ def _cap_words(run: Snapshot) -> str:
             return f"{many(total.error, 'trial')} errored, max_errors is {caps.errors:g}"
         case _:
             return str(run.run.reason)
+
+
+def _named(endpoint: str, run: Snapshot) -> str:
+    """Name an endpoint by a target of it, where the run has others too."""
+    asking = [column.name for column in run.columns if column.endpoint == endpoint]
+    if len(asking) == len(run.columns):
+        return "The endpoint"
+    more = f" and {len(asking) - 1} more" if len(asking) > 1 else ""
+    return f"The endpoint of {asking[0] if asking else endpoint}{more}"
 
 
 def _unheard(run: Snapshot, now: float) -> RequestRow | None:

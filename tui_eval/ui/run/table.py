@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.pages import waiting_words
 from tui_eval.ui.run.trials import Trials
@@ -13,13 +14,13 @@ from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.words import UNKNOWN, clock, score, seconds
 
-_CASE = Field("case", 10, share=3)
-_COLUMN = Field("target · prompt", 15, share=2, drop=2)
+_CASE = Field("case", 10, share=2, keep=4)
+_COLUMN = Field("target · prompt", 15, share=2, drop=2, keep=KEPT_OF_TARGET)
 _EPOCH = Field("ep", 2, right=True, drop=4)
 _VERDICT = Field("verdict", 11)
 _SCORE = Field("score", 5, right=True, drop=3)
 _LATENCY = Field("s", 6, right=True, drop=5)
-_WHY = Field("why", 12, share=5, drop=1)
+_WHY = Field("why", 12, share=6, drop=1)
 
 _TONES: Mapping[str, Tone] = {
     "pass": "pass",

@@ -15,7 +15,7 @@ from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
 from tui_eval.store import browse
 from tui_eval.store.board import Counts
-from tui_eval.store.browse import View
+from tui_eval.store.browse import View, Which
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
@@ -393,6 +393,14 @@ class RunScreen(BaseScreen):
     def action_mark(self) -> None:
         """Mark the trial, or take its mark away, and go on to the next."""
         self.listing.mark()
+
+    def action_unmark(self) -> None:
+        """Take all marks away."""
+        self.listing.unmark()
+
+    def action_list_only(self, which: str) -> None:
+        """List only trials that stand so, whatever was listed before."""
+        self.listing.show_view(View(which=Which[which]))
 
     def action_mark_all(self) -> None:
         """Mark all trials that are listed."""
