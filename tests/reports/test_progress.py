@@ -78,6 +78,14 @@ def test_the_pace_is_of_the_last_seconds() -> None:
     assert last == 1.0
 
 
+@pytest.mark.parametrize(
+    ("pace", "said"),
+    [(48.0, "48/s"), (9.96, "10.0/s"), (0.8, "0.8/s"), (0.3, "18/min"), (0.04, "2.4/min")],
+)
+def test_a_slow_pace_is_told_by_the_minute(pace: float, said: str) -> None:
+    assert f"  {said}  " in line(HALF, [HALF], pace, 42.0, bar=True)
+
+
 def test_the_pace_of_a_slow_run_does_not_jump() -> None:
     pace = Pace()
     told = [pace.update(float(second), second // 20) for second in range(2000)][500:]

@@ -77,7 +77,7 @@ def line(
         "count": [f"{counts.settled:,}/{counts.total:,}"],
         "share": [f"{100 * share:.0f}%"],
         "clock": [clock(wall_s)],
-        "pace": [] if pace is None else [f"{pace:.1f}/s" if pace < 10 else f"{pace:.0f}/s"],
+        "pace": [] if pace is None else [_speed(pace)],
         "flight": [f"{counts.running:,} in flight"],
         "rates": _rates(columns) if counts.graded else [],
         "errors": [many(counts.error, "error")] if counts.error else [],
@@ -94,6 +94,12 @@ def line(
 
 def _joined(parts: Mapping[str, Sequence[str]]) -> str:
     return _APART.join(forms[0] for forms in parts.values() if forms)
+
+
+def _speed(pace: float) -> str:
+    if pace < 0.5:
+        return f"{60 * pace:.1f}/min" if pace < 1 / 6 else f"{60 * pace:.0f}/min"
+    return f"{pace:.1f}/s" if pace < 10 else f"{pace:.0f}/s"
 
 
 def _bar(share: float, cells: int) -> str:
