@@ -153,6 +153,21 @@ def test_a_run_that_was_stopped_by_hand_needs_no_reason(tmp_path: Path) -> None:
     assert "\nstopped" not in text
 
 
+@pytest.mark.parametrize(("truncated", "said"), [("ungraded", True), ("grade", False)])
+def test_answers_cut_short_come_with_what_to_do(tmp_path: Path, truncated: str, said: bool) -> None:
+    plan = Plan(
+        {"gpt": [Told(UNGRADED, finish_reason="length"), Told()]},
+        cases(2),
+        run={"truncated": truncated},
+    )
+    run = fill(tmp_path / "store.db", plan)
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
+        db.execute("UPDATE columns SET kind = 'model'")
+    with closing(connect(tmp_path / "store.db")) as db:
+        text = summary(results(db, run), width=80, ink=Ink())
+    assert ("raise the token limit in the target's params" in text) == said
+
+
 def test_small_groups_show_counts_and_larger_ones_rates(tmp_path: Path) -> None:
     few, many = cases(24)[:4], cases(24)[4:]
     few = [type(case)(case.seq, case.id, {}, tags=("few",)) for case in few]

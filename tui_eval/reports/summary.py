@@ -20,6 +20,10 @@ _CAPS = {"max_cost_usd": "--max-cost USD", "max_tokens": "--max-tokens N"}
 """What a run that paused at a cap has to be told to go on."""
 _OF_THE_SUITE = ("unknown_host", "unknown_model", "not_found", "auth", "tls", "connection")
 """What may be wrong in the suite: a resume takes the run's frozen copy and would meet it again."""
+_CUT_SHORT = (
+    "raise the token limit in the target's params; or grade what is there: "
+    '[run] truncated = "grade", and run it again, which asks nobody'
+)
 _ERROR_INDENT = " " * 8
 """As far as the number of an error and its sign reach."""
 _LASTING = ("template", "no_recording")
@@ -241,6 +245,9 @@ def _ungraded(of: Results, width: int, ink: Ink) -> list[str]:
         lines += folded(line, width, _ERROR_INDENT)
     if more := of.ungraded[_ERRORS_SHOWN:]:
         lines.append(f"{sum(row.n for row in more):>5,} × {many(len(more), 'other reason')}")
+    cut = any(column.cut_short and column.column.kind == "model" for column in of.columns)
+    if cut and of.suite.run.truncated == "ungraded":
+        lines += folded(f"{_ERROR_INDENT}{_CUT_SHORT}", width, _ERROR_INDENT)
     return lines
 
 
