@@ -14,7 +14,6 @@ from tests.ui.playing import (
     until,
 )
 from tui_eval.ui.app import TuiEvalApp
-from tui_eval.ui.screens.run import RunScreen
 from tui_eval.ui.screens.runs import RunsScreen
 
 _NAMED = {"\r": "enter", "\x7f": "backspace", "\x1b": "escape", "/": "slash", " ": "space"}
@@ -26,19 +25,19 @@ def burst(app: TuiEvalApp, keys: str) -> None:
         app.post_message(events.Key(_NAMED.get(key, key), key if key.isprintable() else None))
 
 
-async def state_after(store: Path, keys: str) -> tuple[str, int]:
-    """Give what a run's list is narrowed to and how many trials are marked.
+async def come_to(store: Path, keys: str, state: tuple[str, int]) -> None:
+    """Wait until a run's list is narrowed to a text and so many trials are marked.
 
-    Not what is selected: a list that was narrowed for a moment may not have been read yet.
+    Not until something is selected: a list that was narrowed for a moment may not have been read.
     """
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
         burst(app, keys)
+        await until(pilot, lambda: (screen.listing.view.text, screen.listing.marks.count) == state)
         await until(pilot, lambda: all((app._message_queue.empty(), app._turns.idle)))
-        await until(pilot, lambda: isinstance(app.screen, RunScreen))
         await pilot.pause(0.3)
-        return screen.listing.view.text, screen.listing.marks.count
+        assert (screen.listing.view.text, screen.listing.marks.count) == state
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ async def test_a_burst_does_what_the_same_keys_do_typed_slowly(
     store: Path, keys: str, state: tuple[str, int]
 ) -> None:
     plain_run(store, 30)
-    assert await state_after(store, keys) == state
+    await come_to(store, keys, state)
 
 
 async def test_without_turns_a_burst_goes_wrong(
