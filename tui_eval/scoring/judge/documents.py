@@ -92,14 +92,14 @@ _START: Final = re.compile(
     re.DOTALL,
 )
 _TOKEN: Final = re.compile(
-    rf"""
-      (?P<space> [ \t\r\n]++ )
-    | (?P<mark> [{{}}\[\],:] )
+    rf"""{_SPACE} (?:
+      (?P<mark> [{{}}\[\],:] )
     | (?P<string> {_STRING} (?={_SPACE}(?:[,:}}\]]|\Z)) )
     | (?P<number> -?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+ (?=[\s,:{{}}\[\]"]|\Z) )
     | (?P<word> (?:true|false|null|NaN|-?Infinity) (?=[\s,:{{}}\[\]"]|\Z) )
     | (?P<noise> \\. | [^\s"{{}}\[\],:\\]++ | . )
-    """,
+    | (?P<end> \Z )
+    )""",
     re.DOTALL | re.VERBOSE,
 )
 _KEY_BEFORE: Final = re.compile(rf'(?<!"grades)"{_SPACE}:[ \t\r\n\]}}]*+\Z')
@@ -202,25 +202,26 @@ class _Scan:
         return start.end()
 
     def _token(self, at: int) -> int:
-        token = _TOKEN.match(self._text, at)
-        assert token is not None
-        kind = token.lastgroup
-        if self._beyond and kind != "mark":
-            return token.end()
+        found = _TOKEN.match(self._text, at)
+        assert found is not None
+        kind = found.lastgroup or "end"
+        piece = found[kind]
+        if kind == "mark":
+            return self._mark(piece, found.end() - 1)
+        if self._beyond:
+            return found.end()
         match kind:
-            case "mark":
-                return self._mark(token.group(), at)
             case "string":
-                self._string(token.group())
+                self._string(piece)
             case "number":
-                self._scalar(float(token.group()))
+                self._scalar(float(piece))
             case "word":
-                self._scalar(_WORDS[token.group()])
+                self._scalar(_WORDS[piece])
             case "noise":
-                if token.group() == '"' and _UNCLOSED.match(self._text, at):
+                if piece == '"' and _UNCLOSED.match(self._text, found.end() - 1):
                     return len(self._text)
                 self._noise()
-        return token.end()
+        return found.end()
 
     def _mark(self, mark: str, at: int) -> int:
         top = self._open[-1]
