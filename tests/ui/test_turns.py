@@ -25,19 +25,32 @@ def burst(app: TuiEvalApp, keys: str) -> None:
         app.post_message(events.Key(_NAMED.get(key, key), key if key.isprintable() else None))
 
 
-async def come_to(store: Path, keys: str, state: tuple[str, int]) -> None:
-    """Wait until a run's list is narrowed to a text and so many trials are marked.
+async def state_after(
+    store: Path, keys: str, wanted: tuple[str, int] | None = None
+) -> tuple[str, int]:
+    """Give what a run's list is narrowed to and how many trials are marked.
 
-    Not until something is selected: a list that was narrowed for a moment may not have been read.
+    Not what is selected: a list that was narrowed for a moment may not have been read yet.
+
+    Args:
+        store: The store.
+        keys: What is pressed.
+        wanted: What it has to come to, and to stay at; None: whatever it comes to.
     """
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
+
+        def state() -> tuple[str, int]:
+            return screen.listing.view.text, screen.listing.marks.count
+
         burst(app, keys)
-        await until(pilot, lambda: (screen.listing.view.text, screen.listing.marks.count) == state)
+        if wanted is not None:
+            await until(pilot, lambda: state() == wanted)
         await until(pilot, lambda: all((app._message_queue.empty(), app._turns.idle)))
+        await until(pilot, lambda: isinstance(app.screen, RunScreen))
         await pilot.pause(0.3)
-        assert (screen.listing.view.text, screen.listing.marks.count) == state
+        return state()
 
 
 @pytest.mark.parametrize(
@@ -53,7 +66,7 @@ async def test_a_burst_does_what_the_same_keys_do_typed_slowly(
     store: Path, keys: str, state: tuple[str, int]
 ) -> None:
     plain_run(store, 30)
-    await come_to(store, keys, state)
+    assert await state_after(store, keys, state) == state
 
 
 async def test_without_turns_a_burst_goes_wrong(
