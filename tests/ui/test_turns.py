@@ -48,7 +48,6 @@ async def state_after(
         if wanted is not None:
             await until(pilot, lambda: state() == wanted)
         await until(pilot, lambda: all((app._message_queue.empty(), app._turns.idle)))
-        await until(pilot, lambda: isinstance(app.screen, RunScreen))
         await pilot.pause(0.3)
         return state()
 
