@@ -58,7 +58,6 @@ async def state_after(
         ("/answer 29\x7f\r", ("answer 2", 0)),
         ("/anx\x7fs\r", ("ans", 0)),
         ("/answer 1\rjj  ", ("answer 1", 2)),
-        ("/answer 1\x1bj", ("", 0)),
     ],
 )
 async def test_a_burst_does_what_the_same_keys_do_typed_slowly(
