@@ -1,7 +1,9 @@
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,45 @@ def test_what_nobody_foresaw_is_one_line_and_a_log(
     (log,) = place.folder.glob("state/**/*.log")
     assert str(log) in done.err
     assert "Traceback" in log.read_text()
+
+
+def test_what_broke_together_is_told_by_its_first(
+    tui_eval: Command, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down() -> None:
+        inner = ExceptionGroup("inner", [ValueError("the reason"), KeyError("x")])
+        raise ExceptionGroup("outer", [inner, TypeError("y")])
+
+    monkeypatch.setattr("tui_eval.suites.schema.json_schema", break_down)
+    done = tui_eval("schema")
+    assert "(ValueError: the reason)" in done.err
+    (log,) = place.folder.glob("state/**/*.log")
+    assert "KeyError" in log.read_text()
+
+
+@pytest.mark.parametrize(("term", "drawn"), [("xterm", True), ("dumb", False)])
+def test_a_dumb_terminal_gets_lines_and_no_escape_sequences(
+    place: Place, term: str, drawn: bool
+) -> None:
+    suite = place.suite(n=12, target="latency_s = 0.2\nconcurrency = 2")
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui_eval", "run", suite],
+        cwd=place.folder,
+        env={**place.environment, "TERM": term},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the terminal's other end has gone
+        while piece := os.read(ours, 65536):
+            shown += piece
+    os.close(ours)
+    assert process.wait(60) == 0
+    assert b"100.0%" in shown
+    assert (b"\x1b" in shown) == drawn
 
 
 def test_a_reader_that_goes_away_is_no_mistake(place: Place) -> None:

@@ -223,3 +223,22 @@ def test_the_doctor_looks_at_a_damaged_store_without_touching_it(
     found = json.loads(tui_eval("doctor", "--json").out)
     assert "damaged" in found["store"]["state"]
     assert place.store.read_bytes() == before
+
+
+def test_doctor_says_whether_a_store_can_be_made_or_written(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def state() -> str:
+        found = json.loads(tui_eval("doctor", "--json").out)["store"]["state"]
+        assert isinstance(found, str)
+        return found
+
+    def denied() -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.access", lambda *_: False)
+            return state()
+
+    assert state() == "not made yet; the first run makes it"
+    assert denied() == f"not there, and cannot be made: {place.folder} may not be written to"
+    tui_eval("run", place.suite())
+    assert (state(), denied()) == ("fine", "may only be read, not written")
