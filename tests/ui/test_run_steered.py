@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from textual.binding import ActiveBinding
 
 from tests.engine.harness import suite as asking
 from tests.servers.fake_model import FakeModel
@@ -35,7 +34,6 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
-from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.palette import Actions
 from tui_eval.ui.screens import cap
 from tui_eval.ui.screens.ask import Ask
@@ -69,7 +67,7 @@ async def test_in_zoom_keys_act_on_the_trial_that_is_shown_alone(store: Path) ->
         await until_shown(pilot, "2 marked")
         assert "cancel 2" in lines(app)[-1]
         await pilot.press("enter")
-        await until_shown(pilot, "cancel this one", "2 marked")
+        await until_shown(pilot, "cancel this one", "2 marked", "c2")
         await pilot.press("c")
         await until_shown(pilot, "cancelled: 1 trial")
         assert not isinstance(app.screen, Ask)
@@ -279,8 +277,8 @@ async def test_every_action_of_the_screen_is_in_the_palette_once(store: Path) ->
     async with shown_on(app, (100, 40)) as pilot:
         screen = await run_screen(pilot)
         await until(pilot, lambda: screen.selected is not None)
-        offered = [words for words, _ in _palette(app)]
-        names = [words.rpartition("  (")[0] for words in offered]
+        entries = [entry.words for entry in Actions(screen)._entries()]
+        names = [words.rpartition("  (")[0] for words in entries if "Theme: " not in words]
         assert len(names) == len(set(names))
         enabled = {
             active.binding.action
@@ -353,7 +351,3 @@ async def test_no_colour_of_another_theme_stays(store: Path, theme: str) -> None
 
 def _colours(svg: str) -> set[str]:
     return set(re.findall(r"#[0-9a-f]{6}", svg))
-
-
-def _palette(app: TuiEvalApp) -> list[tuple[str, ActiveBinding]]:
-    return list(Actions(app.screen)._offered())

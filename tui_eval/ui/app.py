@@ -1,11 +1,15 @@
-"""The app: modes, themes, keys and the way out. What is on the screen belongs to the screens."""
+"""The app: modes, themes, keys and the way out. What is on the screen belongs to the screens.
+
+What the first picture does not need is imported where it is used: the store, and other screens.
+"""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events, work
@@ -16,26 +20,19 @@ from textual.signal import Signal
 
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
-from tui_eval.store import reader
 from tui_eval.store.errors import StoreError
-from tui_eval.store.follow import follow
-from tui_eval.store.requests import Verb
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.crash import write_log
 from tui_eval.ui.desk import Desk
-from tui_eval.ui.farewell import farewell
 from tui_eval.ui.glyphs import ASCII, glyphs_for
-from tui_eval.ui.palette import Actions, Themes
+from tui_eval.ui.palette import Actions
 from tui_eval.ui.remembered import Remembered, state_file
 from tui_eval.ui.screens.base import BaseScreen
-from tui_eval.ui.screens.help import Help
-from tui_eval.ui.screens.leaving import Leaving
-from tui_eval.ui.screens.run import RunScreen
-from tui_eval.ui.screens.runs import RunsScreen
-from tui_eval.ui.screens.suites import SuitesScreen
-from tui_eval.ui.steering import ask_all
 from tui_eval.ui.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.turns import Follower, Turns
+
+if TYPE_CHECKING:
+    from tui_eval.ui.screens.runs import RunsScreen
+    from tui_eval.ui.screens.suites import SuitesScreen
 
 _INSTEAD = {"run.copy": "copies", "run.stop-run": "stops the run"}
 """What somebody may have meant by ctrl+c beside quitting, by the binding's id."""
@@ -59,7 +56,7 @@ class TuiEvalApp(App[None]):
     TITLE = "tui-eval"
     CSS_PATH = styles_dir() / "app.tcss"
     DEFAULT_MODE = "suites"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Actions, Themes}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Actions}
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (80, "-normal"),
@@ -103,12 +100,22 @@ class TuiEvalApp(App[None]):
         )
         self.crash_log: Path | None = None
         """Where the story of a crash was written; None: there was none, or no place for it."""
-        self.add_mode("suites", lambda: SuitesScreen(self.bench))
-        self.add_mode("runs", lambda: RunsScreen(self.bench))
+        self.add_mode("suites", self._suites_screen)
+        self.add_mode("runs", self._runs_screen)
         for theme in THEMES.values():
             self.register_theme(theme)
         chosen = self._remembered.get("theme")
         self.theme = chosen if chosen in THEMES else "dark"
+
+    def _suites_screen(self) -> "SuitesScreen":
+        from tui_eval.ui.screens.suites import SuitesScreen
+
+        return SuitesScreen(self.bench)
+
+    def _runs_screen(self) -> "RunsScreen":
+        from tui_eval.ui.screens.runs import RunsScreen
+
+        return RunsScreen(self.bench)
 
     # -- starting and ending
 
@@ -119,10 +126,20 @@ class TuiEvalApp(App[None]):
         for ended in (signal.SIGTERM, signal.SIGHUP):
             # a closed or killed terminal ends the app, never the runs: the engines are not ours
             loop.add_signal_handler(ended, self.exit)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Go on, now that the first picture is painted."""
+        if not gc.isenabled():
+            gc.freeze()  # what a start has made stays: it need not be looked through
+            gc.enable()
         self._follow_store()
 
     @work
     async def _follow_store(self) -> None:
+        from tui_eval.store import reader
+        from tui_eval.store.follow import follow
+
         desk = self.bench.desk
         try:
             await desk.open()
@@ -141,6 +158,8 @@ class TuiEvalApp(App[None]):
 
     def _fatal_error(self) -> None:
         # Textual's own would print the whole story over the terminal
+        from tui_eval.ui.crash import write_log
+
         error = self._exception
         if error is None or self.crash_log is not None:
             return
@@ -158,6 +177,12 @@ class TuiEvalApp(App[None]):
     @work
     async def action_quit(self) -> None:  # type: ignore[override]  # a worker, so that it can ask
         """Leave the app; asks what becomes of live runs."""
+        from tui_eval.store import reader
+        from tui_eval.store.requests import Verb
+        from tui_eval.ui.farewell import farewell
+        from tui_eval.ui.screens.leaving import Leaving
+        from tui_eval.ui.steering import ask_all
+
         if any(isinstance(screen, Leaving) for screen in self.screen_stack):
             return
         desk = self.bench.desk
@@ -207,14 +232,16 @@ class TuiEvalApp(App[None]):
     @work
     async def open_run(self, run_id: int) -> None:
         """Show a run."""
+        from tui_eval.ui.screens.run import RunScreen
+
         await self._show("runs")
         await self.push_screen(RunScreen(self.bench, run_id))
 
-    def on_runs_screen_chosen(self, event: RunsScreen.Chosen) -> None:
+    def on_runs_screen_chosen(self, event: "RunsScreen.Chosen") -> None:
         """Show the run that was chosen."""
         self.open_run(event.run_id)
 
-    def on_suites_screen_launched(self, event: SuitesScreen.Launched) -> None:
+    def on_suites_screen_launched(self, event: "SuitesScreen.Launched") -> None:
         """Show the run that was made."""
         self.open_run(event.run_id)
 
@@ -244,6 +271,8 @@ class TuiEvalApp(App[None]):
     @work
     async def action_help(self) -> None:
         """Show all keys of this screen, and do what is chosen among them."""
+        from tui_eval.ui.screens.help import Help
+
         screen = self.screen
         chosen = await self.push_screen_wait(Help(screen, self.bench.glyphs))
         if chosen is None:

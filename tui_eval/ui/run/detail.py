@@ -15,6 +15,7 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run import pages
 from tui_eval.ui.run.judge_page import judge_page
+from tui_eval.ui.run.standing import STANDING_TONES
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
@@ -36,6 +37,19 @@ class Tab(StrEnum):
 _TABS = list(Tab)
 _LEAST_NAME = 6
 """Cells below which the case's name is left out beside the tabs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the trial that is shown stands in a list that zoom hides."""
+
+    at: int = 0
+    """From 1."""
+    listed: int = 0
+    marked: int = 0
+    """How many trials are marked."""
+    this_one: bool = False
+    """Whether this one is."""
 
 
 class TrialPage(Page):
@@ -68,10 +82,12 @@ class Detail(Vertical):
         super().__init__(id="detail")
         self._glyphs = glyphs
         self.page = TrialPage(id="page")
+        self._trial = Bar(id="trial")
+        """Which trial it is: shown in zoom, elsewhere the list says so."""
         self._tabs = Bar(id="tabs")
         self._found: WholeTrial | None = None
         self._asked: Sequence[JsonObject] | str | None = None
-        self._marks = (0, False)
+        self._place = Place()
         self.tab = Tab.OUTPUT
 
     @property
@@ -81,6 +97,7 @@ class Detail(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
+        yield self._trial
         yield self._tabs
         yield self.page
 
@@ -89,8 +106,13 @@ class Detail(Vertical):
         self.show(None)
 
     def on_resize(self) -> None:
-        """Fit the tabs to the new width."""
+        """Fit the lines to the new width."""
+        self._show_trial()
         self._show_tabs()
+
+    @property
+    def _zoomed(self) -> bool:
+        return self.screen.has_class("-zoomed")
 
     def show(self, found: WholeTrial | None) -> None:
         """Show a trial; the same one again keeps the place one reads at."""
@@ -100,6 +122,7 @@ class Detail(Vertical):
         if not same:
             self._asked = None
         self._found = found
+        self._show_trial()
         self._show_tabs()
         self._show_page(keep_place=same)
 
@@ -109,16 +132,11 @@ class Detail(Vertical):
             self._asked = asked
             self._show_page(keep_place=True)
 
-    def show_marks(self, count: int, *, this_one: bool) -> None:
-        """Say beside the tabs what is marked.
-
-        Args:
-            count: How many trials are.
-            this_one: Whether the one that is shown is.
-        """
-        if (count, this_one) != self._marks:
-            self._marks = (count, this_one)
-            self._show_tabs()
+    def show_place(self, place: Place) -> None:
+        """Say where the trial stands in the list."""
+        if place != self._place:
+            self._place = place
+            self._show_trial()
 
     def tick(self) -> None:
         """Let the clocks of an open trial run on."""
@@ -139,7 +157,8 @@ class Detail(Vertical):
         rule = self._glyphs.rule
         left = [Piece(f"{rule} ", "dim")]
         room = self.size.width - sum(len(tab) + 3 for tab in _TABS) - 4
-        if self._found is not None and room >= _LEAST_NAME:
+        # in zoom the line above says it
+        if self._found is not None and room >= _LEAST_NAME and not self._zoomed:
             name = fit(self._found.trial.case_id, room, ellipsis=self._glyphs.cut).rstrip()
             left += [Piece(name, "strong"), Piece(f" {rule} ", "dim")]
         for at, tab in enumerate(_TABS):
@@ -148,16 +167,35 @@ class Detail(Vertical):
             tone: Tone = "accent" if tab is self.tab else "plain"
             left.append(Piece(tab, tone, f"screen.open_tab('{tab}')"))
         left.append(Piece(" "))
-        count, this_one = self._marks
-        right = []
-        if count and self.screen.has_class("-zoomed"):
-            right.append(Piece(f" {number(count)} marked ", "dim"))
-        if this_one:
-            right.append(Piece(f" {self._glyphs.mark} ", "accent"))
         room = self.size.width - sum(width_of(piece.text) for piece in left)
-        while right and sum(width_of(piece.text) for piece in right) >= room:
-            del right[0]
-        self._tabs.show(left, [*right, Piece(rule, "dim")] if right else [], fill=rule)
+        turning = [Piece(f"{rule} ", "dim"), Piece("[", "accent", "screen.turn_tab(-1)")]
+        turning += [
+            Piece(" "),
+            Piece("]", "accent", "screen.turn_tab(1)"),
+            Piece(f" {rule}", "dim"),
+        ]
+        self._tabs.show(left, turning if room > len(turning) + 2 else [], fill=rule)
+
+    def _show_trial(self) -> None:
+        if self._found is None:
+            self._trial.show([])
+            return
+        trial, place = self._found.trial, self._place
+        word = str(trial.verdict if trial.verdict is not None else trial.state)
+        shape = self._glyphs.trial(trial.state, trial.verdict)
+        right = [Piece(f" {self._glyphs.mark} ", "accent")] if place.this_one else []
+        if place.marked:
+            right.append(Piece(f" {number(place.marked)} marked ", "dim"))
+        right.append(Piece(f" {number(place.at)}/{number(place.listed)} ", "dim"))
+        left = [Piece(f"  {shape} {word}  ", STANDING_TONES[word])]
+        epoch = f"  epoch {trial.epoch + 1}" if trial.epoch else ""
+        room = self.size.width - sum(width_of(piece.text) for piece in [*left, *right]) - len(epoch)
+        cut = self._glyphs.cut
+        case = fit(trial.case_id, min(width_of(trial.case_id), room // 2), ellipsis=cut, keep=4)
+        room -= width_of(case) + 2
+        column = fit(trial.column, min(width_of(trial.column), room), ellipsis=cut, keep=6)
+        left += [Piece(case, "strong"), Piece(f"  {column}"), Piece(epoch, "dim")]
+        self._trial.show(left, right)
 
     def _show_page(self, *, keep_place: bool) -> None:
         self.page.show(list(self._paras()), keep_place=keep_place)

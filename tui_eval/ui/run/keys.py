@@ -5,15 +5,15 @@ from textual.binding import Binding
 from tui_eval.ui.widgets.keyline import WHILE_POSSIBLE
 
 _IN_THE_KEY_LINE = (
+    ("u", "resume", "resume", "Finish what is missing; asks for nothing twice"),
     ("r", "retry", "retry", "Ask again for this trial or the marked ones"),
     ("s", "rescore", "rescore", "Score this trial or the marked ones again"),
     ("c", "cancel", "cancel", "Cancel this trial or the marked ones"),
+    ("p", "pause", "pause", "Start nothing new, or go on"),
     ("n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
     ("f", "filter", "filter", "List some of the trials; with counts"),
     ("slash", "find", "find", "Narrow the list by text, or find in the detail"),
     ("enter", "zoom", "zoom", "Give the detail the whole screen, or take it back"),
-    ("p", "pause", "pause", "Start nothing new, or go on"),
-    ("u", "resume", "resume", "Finish what is missing; asks for nothing twice"),
     ("space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
     ("o", "sort", "sort", "Sort the list; ties stay in dataset order"),
     ("y", "copy", "copy", "Copy output, prompt, id, or the request as curl"),

@@ -16,6 +16,7 @@ from tui_eval.store.rows import TrialRow
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run import errands, filters
+from tui_eval.ui.run.detail import Place
 from tui_eval.ui.run.feed import Figures, Snapshot
 from tui_eval.ui.run.head import filter_words
 from tui_eval.ui.run.marks import Marks
@@ -84,7 +85,8 @@ class Listing(Vertical):
         """Take the rows that changed."""
         table, trials = self.table, self.trials
         if not trials.view.narrowed:
-            table.say_empty("no trials yet: the cases are being read")
+            reading = ": the cases are being read" if snapshot.run.live else ""
+            table.say_empty(f"no trials yet{reading}")
         table.suit(several_columns=len(snapshot.columns) > 1, several_epochs=snapshot.epochs > 1)
         trials.set_total(snapshot.total.total)
         if snapshot.overflow:
@@ -104,8 +106,7 @@ class Listing(Vertical):
         if self.marks.count:
             marked = f" {number(self.marks.count)} marked "
             right.append(Piece(marked, "accent", "screen.unmark"))
-        at = min(self.table.cursor + 1, self.trials.count)
-        right.append(Piece(f" {number(at)}/{number(self.trials.count)} ", "dim"))
+        right.append(Piece(f" {number(self.place.at)}/{number(self.place.listed)} ", "dim"))
         right.append(Piece(self._glyphs.rule, "dim"))
         left = filter_words(
             snapshot,
@@ -146,10 +147,16 @@ class Listing(Vertical):
     # -- marks
 
     @property
-    def selected_is_marked(self) -> bool:
-        """Whether the trial under the cursor is marked."""
-        place = self.trials.place_at(self.table.cursor)
-        return place is not None and place in self.marks
+    def place(self) -> Place:
+        """Where the trial under the cursor stands."""
+        at = self.table.cursor
+        place = self.trials.place_at(at)
+        return Place(
+            at=min(at + 1, self.trials.count),
+            listed=self.trials.count,
+            marked=self.marks.count,
+            this_one=place is not None and place in self.marks,
+        )
 
     async def chosen(self, *, alone: bool) -> list[int]:
         """Give the ids of the trials that keys act on: the marked ones, else the selected one.

@@ -9,8 +9,8 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.pages import waiting_words
+from tui_eval.ui.run.standing import STANDING_TONES
 from tui_eval.ui.run.trials import Trials
-from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.words import UNKNOWN, clock, score, seconds
 
@@ -21,17 +21,6 @@ _VERDICT = Field("verdict", 11)
 _SCORE = Field("score", 5, right=True, drop=3)
 _LATENCY = Field("s", 6, right=True, drop=5)
 _WHY = Field("why", 12, share=6, drop=1)
-
-_TONES: Mapping[str, Tone] = {
-    "pass": "pass",
-    "fail": "fail",
-    "ungraded": "ungraded",
-    "error": "error",
-    "cancelled": "dim",
-    "queued": "dim",
-    "running": "accent",
-    "scoring": "accent",
-}
 
 
 class TrialTable(Rows):
@@ -82,7 +71,7 @@ class TrialTable(Rows):
         if asked is not None:
             return Cell(f"{self._glyphs.working} {asked}", "accent")
         word = str(trial.verdict if trial.verdict is not None else trial.state)
-        return Cell(f"{shape} {word}", _TONES[word])
+        return Cell(f"{shape} {word}", STANDING_TONES[word])
 
 
 def why(trial: TrialRow, reason: str | None, now: float) -> str:

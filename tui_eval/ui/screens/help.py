@@ -1,7 +1,7 @@
 """All keys of the screen beneath, in words; each can be done from here."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,6 +11,7 @@ from textual.screen import ModalScreen, Screen
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.offered import offered
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
@@ -18,7 +19,6 @@ from tui_eval.ui.widgets.toned import Piece
 
 _KEYS = Field("Keys", 12)
 _WORDS = Field("", 20, share=1)
-_GENERAL = ("everywhere", "table", "page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +63,17 @@ class Help(ModalScreen[ActiveBinding | None]):
         self.query_one(_Lines).focus()
 
     def _lines(self) -> Iterator[_Line]:
-        groups: dict[str, dict[str, tuple[list[str], ActiveBinding]]] = {}
-        for active in self._of.active_bindings.values():
-            binding = active.binding
-            if binding.id is None:
-                continue
-            area = binding.id.partition(".")[0] if "." in binding.id else "everywhere"
-            keys, _ = groups.setdefault(area, {}).setdefault(binding.id, ([], active))
-            keys.append(self.app.get_key_display(binding))
-        # what belongs to the screen first, then what is the same everywhere
-        for area, actions in sorted(groups.items(), key=lambda group: group[0] in _GENERAL):
-            yield _Line(area, "")
-            for keys, active in actions.values():
-                words = active.binding.tooltip or active.binding.description
-                yield _Line(" ".join(dict.fromkeys(keys)), words, active)
-            yield _Line("", "")
+        area = ""
+        for one in offered(self._of):
+            if one.area != area:
+                if area:
+                    yield _Line("", "")
+                area = one.area
+                yield _Line(area, "")
+            binding = one.active.binding
+            shown = (self.app.get_key_display(replace(binding, key=key)) for key in one.keys)
+            words = binding.tooltip or binding.description
+            yield _Line(" ".join(dict.fromkeys(shown)), words, one.active)
 
     def on_rows_opened(self) -> None:
         """Do what was clicked twice."""

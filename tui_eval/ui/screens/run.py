@@ -198,13 +198,13 @@ class RunScreen(BaseScreen):
             now = time.time()
             self.head.show(self.snapshot, self.figures, self.gate, self._pace, now)
             self.listing.show_words(self.snapshot, self.figures)
-            self.detail.show_marks(
-                self.listing.marks.count, this_one=self.listing.selected_is_marked
-            )
+            self.detail.show_place(self.listing.place)
 
     def _key_words(self, binding: Binding) -> str:
         """Give the words of a key: what acts on trials says on how many, where it is not plain."""
         words, marked = binding.description, self.listing.marks.count
+        if binding.action == "zoom" and self.zoomed:
+            return "list"
         if binding.action not in _ABOUT_TRIALS or not marked:
             return words
         return f"{words} this one" if self.zoomed else f"{words} {number(marked)}"

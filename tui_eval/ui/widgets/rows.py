@@ -335,8 +335,10 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         return max(min(cursor, self._count - 1), 0)
 
     def _show_cursor(self) -> None:
+        if self.size.height < 2:
+            return  # not laid out yet: it is looked at again as soon as it is
         top = int(self.scroll_offset.y)
-        room = max(self.size.height - 1, 1)
+        room = self.size.height - 1
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True, immediate=True)
         elif self.cursor >= top + room:
