@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -317,12 +318,12 @@ async def test_a_crash_ends_with_one_line_and_a_log(
     assert app.crash_log.is_relative_to(tmp_path)
 
 
-def test_starting_loads_nothing_heavy() -> None:
-    import subprocess
-
-    heavy = ("openai", "pydantic", "jinja2", "jsonschema", "httpx", "aiohttp", "rapidfuzz")
+def test_the_first_picture_loads_nothing_heavy_and_no_store() -> None:
+    late = ("openai", "pydantic", "jinja2", "jsonschema", "httpx", "aiohttp", "rapidfuzz",
+            "sqlite3", "aiosqlite", "psutil", "tui_eval.ui.screens.run")  # fmt: skip
     program = (
-        f"import sys, tui_eval.ui.app\nprint([name for name in {heavy!r} if name in sys.modules])"
+        "import sys, tui_eval.ui.app, tui_eval.ui.screens.suites\n"
+        f"print([name for name in {late!r} if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ

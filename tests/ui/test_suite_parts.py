@@ -264,7 +264,7 @@ async def test_the_account_says_what_is_there_already(store: Path, tmp_path: Pat
     entry = shelf.Entry(tmp_path / "s.toml", suite)
     with reading(store) as db:
         found = looked(db, entry)
-        assert "6 trials: 6 reusable · 0 stale · 0 new · 0 removed" in said(found)
+        assert "6 trials: 6 reusable · 0 stale · 0 new" in said(found)
         assert "asks nobody" in said(found)
         fresh = looked(db, entry, Settings(epochs=2))
         assert "12 trials: 6 reusable" in said(fresh)

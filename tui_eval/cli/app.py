@@ -1,5 +1,6 @@
 """The app: on suites and folders, or on a run."""
 
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +51,7 @@ def open_on(store: Path, run_name: str) -> int:
 
 
 def _open(store: Path, paths: Sequence[Path], run_name: str | None) -> int:
+    gc.disable()  # a start makes no garbage; on again once the first picture is painted
     from tui_eval.ui.app import TuiEvalApp
 
     app = TuiEvalApp(store, paths, run_name)

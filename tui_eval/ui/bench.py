@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.signal import Signal
 
-from tui_eval.store.follow import Pulse
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.rating import RateBook
+
+if TYPE_CHECKING:
+    from tui_eval.store.follow import Pulse
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Bench:
 
     desk: Desk
     glyphs: Glyphs
-    pulse: Signal[Pulse]
+    pulse: "Signal[Pulse]"
     """Something was committed to the store."""
     paths: Sequence[Path]
     """Suites and folders of suites the person named; empty: here."""

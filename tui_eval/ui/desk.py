@@ -1,14 +1,18 @@
-"""The app's way to the store: everything off the screen's own loop."""
+"""The app's way to the store: everything off the screen's own loop.
+
+The store is imported when it is opened: the first picture is painted before.
+"""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from tui_eval.store.connection import Connection, open_writable, readable, writable
-from tui_eval.store.tx import Tx
-from tui_eval.store.writer import transact
+if TYPE_CHECKING:
+    import sqlite3
+
+    from tui_eval.store.connection import Connection
+    from tui_eval.store.tx import Tx
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,6 +39,8 @@ class Desk:
         Raises:
             StoreError: it is damaged, newer, or cannot be reached; nothing was changed.
         """
+        from tui_eval.store.connection import open_writable, readable
+
         await asyncio.to_thread(lambda: open_writable(self.path).close())
         self._quick = await _entered(readable(self.path))
         self._slow = await _entered(readable(self.path))
@@ -57,7 +63,7 @@ class Desk:
         """Whether the app is on its way out."""
         return self._closed
 
-    async def reader(self) -> Connection:
+    async def reader(self) -> "Connection":
         """Give the connection for quick questions, for `follow`."""
         await self._open.wait()
         assert self._quick is not None, "the desk is closed"
@@ -65,7 +71,7 @@ class Desk:
 
     async def read(
         self,
-        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        question: "Callable[Concatenate[sqlite3.Connection, P], T]",
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
@@ -74,7 +80,7 @@ class Desk:
 
     async def ponder(
         self,
-        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        question: "Callable[Concatenate[sqlite3.Connection, P], T]",
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
@@ -85,7 +91,7 @@ class Desk:
 
     async def survey(
         self,
-        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        question: "Callable[Concatenate[sqlite3.Connection, P], T]",
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
@@ -94,14 +100,17 @@ class Desk:
         assert self._slowest is not None, "the desk is closed"
         return await self._slowest.call(question, *args, **kwargs)
 
-    async def write(self, unit: Callable[[Tx], T]) -> T:
+    async def write(self, unit: "Callable[[Tx], T]") -> T:
         """Write something small, in a transaction of its own."""
+        from tui_eval.store.connection import writable
+        from tui_eval.store.writer import transact
+
         await self._open.wait()
         if self._writing is None:
             self._writing = await _entered(writable(self.path))
         return await self._writing.call(transact, unit)
 
 
-async def _entered(connection: Connection) -> Connection:
+async def _entered(connection: "Connection") -> "Connection":
     await connection  # opens it; aiosqlite gives itself back, under its own type
     return connection

@@ -1,13 +1,14 @@
 """Pass rates for lists of runs: as reports have them, each worked out once for each change."""
 
-import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tui_eval.reports.passing import passing
-from tui_eval.store.errors import UnknownRunError
 from tui_eval.ui.desk import Desk
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _AT_ONCE_S = 0.05
 """Seconds of work on rates between two looks at what is wanted most."""
@@ -70,8 +71,12 @@ class RateBook:
         return True
 
 
-def _work_out(db: sqlite3.Connection, due: Sequence[tuple[int, int]]) -> dict[int, _Known]:
+def _work_out(db: "sqlite3.Connection", due: Sequence[tuple[int, int]]) -> dict[int, _Known]:
     """Work out as many as there is time for, at least one."""
+    # imported late: the first picture needs no store
+    from tui_eval.reports.passing import passing
+    from tui_eval.store.errors import UnknownRunError
+
     found: dict[int, _Known] = {}
     end = time.monotonic() + _AT_ONCE_S
     for run, stamp in due:

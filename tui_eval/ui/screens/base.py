@@ -1,7 +1,7 @@
 """What all screens have in common: actions that say why they cannot be done, and going back."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -9,9 +9,11 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from tui_eval.model.visible import visible
-from tui_eval.store.follow import Pulse
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.widgets.keyline import KeyLine
+
+if TYPE_CHECKING:
+    from tui_eval.store.follow import Pulse
 
 
 class BaseScreen(Screen[None]):
@@ -54,7 +56,7 @@ class BaseScreen(Screen[None]):
     def on_pulse(self, act: Callable[[], object]) -> None:
         """Do something when the store changed and nothing covers the screen."""
 
-        def heed(_: Pulse) -> None:
+        def heed(_: "Pulse") -> None:
             if self.is_active:
                 act()
 

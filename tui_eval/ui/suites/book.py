@@ -1,16 +1,17 @@
 """A suite's cases to page through, and what a run of it would be; read in threads."""
 
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui_eval.model.case import Case, Column
-from tui_eval.model.json import JsonObject
 from tui_eval.ui.suites.shelf import Entry
 
 if TYPE_CHECKING:
+    import sqlite3
+
+    from tui_eval.model.case import Case, Column
+    from tui_eval.model.json import JsonObject
     from tui_eval.reports.forecast import ColumnForecast
     from tui_eval.reports.judge_forecast import JudgeRequest
     from tui_eval.suites.check import Survey
@@ -26,9 +27,9 @@ class Leaf:
     """One case as it would be asked."""
 
     index: int
-    case: Case | None
+    case: "Case | None"
     """None: the suite has no case, or its data has mistakes."""
-    asked: tuple[tuple[Column, Sequence[JsonObject] | str], ...]
+    asked: "tuple[tuple[Column, Sequence[JsonObject] | str], ...]"
     """For each prompt, its first column and the messages; a text says why there are none."""
     last: bool
     """Whether no case follows that can be paged to."""
@@ -87,7 +88,7 @@ class Book:
                     self._surveyed = error.mistakes
             return self._surveyed
 
-    def expected(self, db: sqlite3.Connection) -> Expected:
+    def expected(self, db: "sqlite3.Connection") -> Expected:
         """Say what a run of the whole suite would send and cost."""
         from tui_eval.reports.forecast import forecast
 
@@ -98,7 +99,7 @@ class Book:
         forecasts = forecast(db, self._suite, found.columns, found.input_tokens, trials, 1.0)
         return Expected(found, (), tuple(forecasts))
 
-    def judged(self, db: sqlite3.Connection, case: Case) -> "tuple[JudgeRequest, ...]":
+    def judged(self, db: "sqlite3.Connection", case: "Case") -> "tuple[JudgeRequest, ...]":
         """Give what judges would be asked about a case; nothing: none is."""
         from tui_eval.providers.errors import UnavailableError
         from tui_eval.reports.judge_forecast import judge_requests
@@ -126,7 +127,7 @@ class Book:
             except SuiteError as error:
                 self._ended, self._trouble = True, str(error)
 
-    def _asked(self, case: Case) -> Iterator[tuple[Column, Sequence[JsonObject] | str]]:
+    def _asked(self, case: "Case") -> "Iterator[tuple[Column, Sequence[JsonObject] | str]]":
         from tui_eval.suites.prompts import Renderer
         from tui_eval.suites.templates import TemplateError
 

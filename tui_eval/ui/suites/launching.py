@@ -238,10 +238,10 @@ def outlook_paras(found: Outlook | None) -> Iterator[Para]:
     account = found.account
     partial = " (partial)" if found.partial else ""
     broken = f" · {number(account.broken)} broken" if account.broken else ""
+    removed = f" · {number(account.removed)} removed" if account.removed else ""
     yield Para(
         f"{many(account.trials, 'trial')}{partial}: {number(account.reusable)} reusable · "
-        f"{number(account.stale)} stale · {number(account.new)} new{broken} · "
-        f"{number(account.removed)} removed",
+        f"{number(account.stale)} stale · {number(account.new)} new{broken}{removed}",
         "strong",
     )
     yield Para(_calls_words(found), "dim")
@@ -307,7 +307,7 @@ def launch(store: Path, entry: Entry, settings: Settings, label: str | None) -> 
 def hints(suite: "Suite") -> dict[str, str]:
     """Give what an empty field means, by the name of the form's field."""
     run = suite.run
-    at_once = run.concurrency if run.concurrency is not None else "the endpoint's"
+    at_once = run.concurrency if run.concurrency is not None else "default"
     return {
         "cases": "all; or ids, with commas",
         "tags": "any; or some, with commas",

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tui_eval.model.json import JsonObject
 from tui_eval.ui.prose import Para
 from tui_eval.ui.suites.book import Expected, Leaf
 from tui_eval.ui.suites.shelf import Entry
@@ -14,6 +13,7 @@ from tui_eval.ui.tones import Tone
 from tui_eval.ui.words import ago, many, money, number, percent
 
 if TYPE_CHECKING:
+    from tui_eval.model.json import JsonObject
     from tui_eval.reports.forecast import ColumnForecast
     from tui_eval.reports.judge_forecast import JudgeRequest
     from tui_eval.suites.spec import Suite
@@ -184,7 +184,7 @@ def _case(suite: "Suite", leaf: Leaf | None) -> Iterator[tuple[Para, bool]]:
     yield Para(""), False
 
 
-def _messages(messages: Sequence[JsonObject], *, shots: bool) -> Iterator[tuple[Para, bool]]:
+def _messages(messages: "Sequence[JsonObject]", *, shots: bool) -> Iterator[tuple[Para, bool]]:
     """Give messages; examples before the question stand back."""
     users = [at for at, message in enumerate(messages) if message.get("role") == "user"]
     question = users[-1] if users else len(messages) - 1

@@ -1,12 +1,14 @@
 """How each suite did in its last full runs."""
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tui_eval.model.states import RunState
-from tui_eval.store import reader
 from tui_eval.ui.rating import RateBook
+
+if TYPE_CHECKING:
+    import sqlite3
 
 MOST = 6
 """Runs of a suite that are looked at."""
@@ -39,8 +41,10 @@ class Trend:
     runs that have that column first."""
 
 
-def pasts(db: sqlite3.Connection) -> dict[str, list[Past]]:
+def pasts(db: "sqlite3.Connection") -> dict[str, list[Past]]:
     """Give the last full runs of each suite, newest first, by the suite's name."""
+    from tui_eval.store import reader  # late: the first picture needs no store
+
     found: dict[str, list[Past]] = {}
     for run in reader.runs(db, limit=_RUNS_LOOKED_AT):
         if run.partial or run.state is not RunState.DONE:
