@@ -27,7 +27,14 @@ def test_unknown_is_never_nought() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usd", "shown"), [(0.0, "$0.00"), (0.83, "$0.83"), (0.0012, "$0.0012"), (1234.5, "$1,234.50")]
+    ("usd", "shown"),
+    [
+        (0.0, "$0.00"),
+        (0.83, "$0.83"),
+        (0.0012, "$0.0012"),
+        (0.000009, "<$0.0001"),
+        (1234.5, "$1,234.50"),
+    ],
 )
 def test_money_shows_what_is_below_a_cent(usd: float, shown: str) -> None:
     assert words.money(usd) == shown

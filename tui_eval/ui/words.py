@@ -82,12 +82,12 @@ def score(value: float | None) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Give dollars: cents from one cent on, more digits below."""
+    """Give dollars: cents from one cent on, more digits below; nothing that is paid reads as 0."""
     if usd is None:
         return "$?"
     if usd == 0 or usd >= 0.01:
         return f"${usd:,.2f}"
-    return f"${usd:.4f}"
+    return f"${usd:.4f}" if usd >= 0.00005 else "<$0.0001"
 
 
 def dollars(usd: float) -> str:
