@@ -47,7 +47,7 @@ install: $(VENV)/.run  ## install the application alone, without the embedded mo
 samples: $(VENV)/.demo  ## generate the samples' exercises and record the model's answers anew
 	$(BIN)/python sample_suites/generate.py
 	set -e; for name in $(SAMPLES); do \
-	  $(BIN)/tui-eval run sample_suites/$$name-local.toml --fresh || [ $$? -eq 3 ]; \
+	  $(BIN)/tui-eval run sample_suites/$$name-local.toml --fresh --no-judge || [ $$? -eq 3 ]; \
 	  $(BIN)/tui-eval export last --format jsonl -o sample_suites/recorded/$$name.jsonl; \
 	done
 

@@ -15,7 +15,16 @@ import pytest
 from tui_eval.resources import samples_dir
 
 DATA = samples_dir() / "data"
-DATASETS = ["arithmetic", "capitals", "choices", "dates", "instructions"]
+DATASETS = [
+    "arithmetic",
+    "capitals",
+    "choices",
+    "dates",
+    "describe",
+    "explain",
+    "instructions",
+    "messages",
+]
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -72,6 +81,9 @@ def test_examples_are_not_among_the_questions() -> None:
         "dates": "question",
         "choices": "question",
         "instructions": "instruction",
+        "explain": "term",
+        "messages": "task",
+        "describe": "thing",
     }
     for name, field in asked.items():
         shown = {row[field] for row in rows(f"{name}-examples")}
@@ -248,3 +260,27 @@ def test_every_instruction_brings_its_own_checks() -> None:
         names = [scorer["name"] for scorer in row["scorers"]]
         assert names
         assert len(names) == len(set(names))
+
+
+# what judges grade ------------------------------------------------------------------------------
+
+
+def test_every_explanation_and_description_has_a_reference_that_does_not_name_it() -> None:
+    for name, field in (("explain", "term"), ("describe", "thing")):
+        for row in rows(name):
+            named = row[field].split(" ", 1)[-1]
+            assert row["reference"].endswith("."), row
+            assert named.lower() not in row["reference"].lower().split(), row
+
+
+def test_every_description_is_asked_for_with_a_word_that_fits_its_thing() -> None:
+    for row in rows("describe"):
+        assert re.fullmatch("[a-z]+", row["word"])
+        assert row["word"] not in row["thing"]
+
+
+def test_every_message_has_requirements_of_its_own() -> None:
+    for row in rows("messages"):
+        assert 2 <= len(row["requirements"]) <= 3
+        assert len(set(row["requirements"])) == len(row["requirements"])
+        assert all(text.startswith("It ") for text in row["requirements"])

@@ -12,8 +12,12 @@ from tui_eval.resources import samples_dir
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.loading import discover, load
 from tui_eval.suites.prompts import Renderer
+from tui_eval.suites.scorers import JudgeScorer
+from tui_eval.suites.spec import ModelJudge
 
-NAMES = ["arithmetic", "capitals", "choices", "dates", "instructions"]
+RULED = ["arithmetic", "capitals", "choices", "dates", "instructions"]
+JUDGED = ["describe", "explain", "messages"]
+NAMES = sorted(RULED + JUDGED)
 RECORDED = [f"{name}.toml" for name in NAMES]
 LOCAL = [f"{name}-local.toml" for name in NAMES]
 
@@ -41,7 +45,7 @@ def test_a_sample_loads_without_trust_and_renders_every_case(file: str) -> None:
         assert "{{" not in str(question["content"])
         assert len(case.tags) == 1
         assert suite.scorers or case.scorers
-    assert count >= 48
+    assert count >= (20 if file.split("-")[0].removesuffix(".toml") in JUDGED else 48)
 
 
 @pytest.mark.parametrize("file", RECORDED)
@@ -73,6 +77,45 @@ def test_a_sample_can_be_put_to_another_endpoint(
     sets = {"targets.0.provider": "openai", "targets.0.model": "gpt-5-mini"}
     (target,) = load(samples_dir() / file, sets=sets).targets
     assert (target.name, target.kind) == ("gpt-5-mini", "model")
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_judged_sample_says_who_judges_and_asks_nobody_elsewhere(name: str) -> None:
+    (simulated,) = load(samples_dir() / f"{name}.toml").judges
+    assert simulated.kind == "simulated"
+    (local,) = load(samples_dir() / f"{name}-local.toml").judges
+    assert isinstance(local, ModelJudge)
+    assert (local.provider, local.model, local.batch_size) == ("local", "smollm2", 1)
+
+
+def test_judged_samples_show_each_form_of_grade() -> None:
+    forms = set()
+    for name in JUDGED:
+        for scorer in load(samples_dir() / f"{name}.toml").scorers:
+            if isinstance(scorer, JudgeScorer):
+                given = scorer.model_dump(include={"rubric", "requirements", "criteria"})
+                forms.update(form for form, value in given.items() if value is not None)
+    assert forms == {"rubric", "requirements", "criteria"}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_made_up_judge_grades_every_recorded_answer_and_says_so(
+    tmp_path: Path, name: str
+) -> None:
+    store = tmp_path / "store.sqlite3"
+    suite = samples_dir() / f"{name}.toml"
+    ran = subprocess.run(
+        [sys.executable, "-m", "tui_eval", "run", suite, "--json", "--store", store],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 0, ran.stderr
+    document = json.loads(ran.stdout)
+    assert document["counts"]["ungraded"] == 0
+    assert document["requests"]["judge_items"] == document["counts"]["total"]
+    assert document["judges"]["judge"]["simulated"] is True
 
 
 @pytest.mark.skipif(
