@@ -89,7 +89,7 @@ def test_a_judged_sample_says_who_judges_and_asks_nobody_elsewhere(name: str) ->
 
 
 def test_judged_samples_show_each_form_of_grade() -> None:
-    forms = set()
+    forms: set[str] = set()
     for name in JUDGED:
         for scorer in load(samples_dir() / f"{name}.toml").scorers:
             if isinstance(scorer, JudgeScorer):
