@@ -152,6 +152,7 @@ def test_keys_typed_in_one_burst_after_slash_go_into_the_field(
     assert app.until_ended() == 0
 
 
+@pytest.mark.whole
 def test_a_burst_of_keys_does_what_the_same_keys_do_typed_slowly(
     terminal: Callable[..., Terminal], store: Path
 ) -> None:

@@ -52,6 +52,7 @@ async def state_after(
         return state()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("keys", "state"),
     [
@@ -67,6 +68,7 @@ async def test_a_burst_does_what_the_same_keys_do_typed_slowly(
     assert await state_after(store, keys, state) == state
 
 
+@pytest.mark.whole
 async def test_without_turns_a_burst_goes_wrong(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
