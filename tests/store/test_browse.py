@@ -3,7 +3,7 @@ import sqlite3
 import pytest
 
 from tests.store.test_reader import finish
-from tests.support import ODD_TEXTS, Staged, case, do, new_run, output, score, staged
+from tests.support import ODD_TEXTS, Staged, case, do, joined, new_run, output, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Tally
@@ -11,6 +11,7 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store import browse, reader, record, runs
 from tui_eval.store.browse import Order, View, Which
 from tui_eval.store.runs import NewTrial
+from tui_eval.store.tx import Tx
 
 PASSED, FAILED, UNGRADED, ERROR, CANCELLED, RUNNING, QUEUED = range(7)
 
@@ -119,6 +120,24 @@ def test_scorers_errors_and_columns_narrow_too(db: sqlite3.Connection, made: Sta
     assert places(db, made, error="bug") == []
     assert places(db, made, column=1) == []
     assert places(db, made, column=0, which=Which.FAILED, text="sure") == [FAILED]
+
+
+@pytest.mark.parametrize("tag", ["hard", *ODD_TEXTS[1:]])
+def test_tags_narrow_and_are_counted(db: sqlite3.Connection, tag: str) -> None:
+    cases = [Case(i, f"c{i}", {}, tags=(tag, "all") if i < 2 else ("all",)) for i in range(5)]
+
+    run = new_run(db, columns=1)
+
+    def unit(tx: Tx) -> None:
+        runs.add_cases(tx, run, [*cases, Case(5, "untagged", {})])
+        runs.add_trials(tx, run, [NewTrial(i, i, 0, 0, None) for i in range(6)])
+
+    do(db, unit)
+    tag = joined(tag)
+    assert browse.tags(db, run, 10) == [("all", 5), (tag, 2)]
+    assert browse.tags(db, run, 1) == [("all", 5)]
+    assert list(browse.places(db, run, View(tag=tag))) == [0, 1]
+    assert list(browse.places(db, run, View(tag="nobody"))) == []
 
 
 def test_a_view_knows_whether_it_leaves_anything_out() -> None:

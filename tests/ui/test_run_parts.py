@@ -451,6 +451,8 @@ def test_the_filter_menu_counts_and_what_is_chosen_goes_when_chosen_again(store:
     assert offered["failed"].value == View(which=Which.FAILED)
     assert offered["fails exact"].value == View(scorer="exact")
     assert "ungraded" not in offered
+    assert offered["tag t0"].note == "5"
+    assert offered["tag t1"].value == View(tag="t1")
     again = filters.choices(found, figures, View(which=Which.FAILED, order=Order.SCORE))
     failed = next(choice for choice in again if choice.label == "failed")
     assert failed.chosen
@@ -468,8 +470,8 @@ def test_an_order_chosen_again_turns_round() -> None:
 def test_a_view_in_words(store: Path) -> None:
     made = plain_run(store, 2)
     found = first_look(store, made.run)
-    view = View(which=Which.FAILED, column=0, scorer="exact", text="a b")
-    assert filters.words(view, found) == ["failed", "one", "fails exact", "“a b”"]
+    view = View(which=Which.FAILED, column=0, scorer="exact", tag="hard", text="a b")
+    assert filters.words(view, found) == ["failed", "one", "fails exact", "tag hard", "“a b”"]
     assert filters.words(View(), found) == []
 
 

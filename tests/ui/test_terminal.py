@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import ptyprocess
 import pyte
 import pytest
 
 from tests.support import output
-from tests.ui.playing import by_hand, plain_run
+from tests.ui.playing import by_hand, made_up, plain_run, sql
+from tui_eval.engine.launch import create, spawn
+from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 
 COLUMNS, ROWS = 80, 24
@@ -177,6 +180,37 @@ def test_a_burst_after_slash_narrows_the_suites(terminal: Callable[..., Terminal
     app.until_shown("arithmetic", "Case 1:")
     app.press("/zz")
     app.until_shown("zz", "No suite is called so")
+
+
+def test_ctrl_z_suspends_and_comes_back_and_leaving_says_what_goes_on(
+    terminal: Callable[..., Terminal], store: Path
+) -> None:
+    slow = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "latency_s": 0.5}
+    run = create(store, made_up(1000, targets=[slow]), Settings())
+    name = sql(store, "SELECT name FROM runs WHERE id = ?", run)[0][0]
+    engine = spawn(store, name)
+    app = terminal("watch", name)
+    try:
+        app.until_shown("● running", "of 4 slots", "sum-000")
+        app.press("\x03")
+        app.until_shown("ctrl+q quits", "C stops the run")
+        app.press("\x1a")
+        app.until(lambda: psutil.Process(app.process.pid).status() == psutil.STATUS_STOPPED)
+        app.until(lambda: app.raw.rfind(b"?1049l") > app.raw.rfind(b"?1049h"))
+        app.process.kill(signal.SIGCONT)
+        app.until(lambda: app.raw.rfind(b"?1049h") > app.raw.rfind(b"?1049l"))
+        app.until_shown("● running", "sum-000")
+        app.press("\x11")
+        app.until_shown("Quit while", "leave it running")
+        app.press("\r")
+        assert app.until_ended() == 0
+        assert_restored(app)
+        told = app.raw[app.raw.rfind(b"?1049l") :].decode()
+        assert f"{name} goes on; `tui-eval watch {name} --store" in " ".join(told.split())
+        assert engine.poll() is None, "it does go on"
+    finally:
+        engine.terminate()
+        engine.wait(30)
 
 
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGHUP])

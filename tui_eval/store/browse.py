@@ -6,6 +6,7 @@ Lists of trials are lists of their places, so that a million of them take a few 
 import json
 import sqlite3
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -103,6 +104,8 @@ class View:
     """Only where this scorer says fail; None: whatever they say."""
     error: str | None = None
     """Only errors of this kind; None: whatever they are."""
+    tag: str | None = None
+    """Only of cases with this tag; None: of all."""
     text: str = ""
     """Only where the case's id, the error or the output has it, whatever its ASCII case."""
     order: Order = Order.PLACE
@@ -246,6 +249,19 @@ def failing(db: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def tags(db: sqlite3.Connection, run: int, most: int) -> list[tuple[str, int]]:
+    """Count a run's trials by tag, the most first; no more than so many tags."""
+    counts: Counter[str] = Counter()
+    for listed, n in db.execute(
+        "SELECT json_extract(c.data, '$.tags'), count(*) FROM cases c "
+        "JOIN trials t ON t.run = c.run AND t.seq = c.seq WHERE c.run = ? GROUP BY 1",
+        (run,),
+    ):
+        if listed is not None:
+            counts.update(dict.fromkeys(json.loads(listed), n))
+    return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[:most]
+
+
 def error_kinds(db: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
     """Count a run's errored trials by kind, the most first."""
     rows = db.execute(
@@ -302,6 +318,12 @@ def _condition(run: int, view: View) -> tuple[str, list[object]]:
     if view.error is not None:
         parts.append("t.state = 'error' AND t.error_kind = ?")
         bound.append(view.error)
+    if view.tag is not None:
+        parts.append(
+            "EXISTS (SELECT 1 FROM cases c, json_each(c.data, '$.tags') j "
+            "WHERE c.run = t.run AND c.seq = t.seq AND j.value = json_extract(?, '$'))"
+        )  # the tag as JSON: SQLite reads both alike, whatever is in them
+        bound.append(json.dumps(view.tag))
     if view.text:
         escaped = view.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         pattern = pack(f"%{escaped}%")

@@ -15,7 +15,7 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run import pages
 from tui_eval.ui.run.judge_page import judge_page
-from tui_eval.ui.run.standing import STANDING_TONES
+from tui_eval.ui.run.standing import standing_words
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
@@ -181,13 +181,12 @@ class Detail(Vertical):
             self._trial.show([])
             return
         trial, place = self._found.trial, self._place
-        word = str(trial.verdict if trial.verdict is not None else trial.state)
-        shape = self._glyphs.trial(trial.state, trial.verdict)
+        words, tone = standing_words(trial, self._glyphs)
         right = [Piece(f" {self._glyphs.mark} ", "accent")] if place.this_one else []
         if place.marked:
             right.append(Piece(f" {number(place.marked)} marked ", "dim"))
         right.append(Piece(f" {number(place.at)}/{number(place.listed)} ", "dim"))
-        left = [Piece(f"  {shape} {word}  ", STANDING_TONES[word])]
+        left = [Piece(f"  {words}  ", tone)]
         epoch = f"  epoch {trial.epoch + 1}" if trial.epoch else ""
         room = self.size.width - sum(width_of(piece.text) for piece in [*left, *right]) - len(epoch)
         cut = self._glyphs.cut

@@ -32,6 +32,7 @@ _FIGURES_SHARE = 20
 MOST_CHANGES = 400
 """Changed rows that are read one by one; after more of them the table reads its rows again."""
 _BUCKETS = 24
+_MOST_TAGS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ class Figures:
     """Median call time in seconds, by column; columns without one are not in it."""
     failing: tuple[tuple[str, int], ...]
     errors: tuple[tuple[str, int], ...]
+    tags: tuple[tuple[str, int], ...]
+    """Trials by tag, the most first; the rarest are left out where there are very many."""
     backing_off: int
     rates: dict[int, Passing]
     """By column, as reports have them."""
@@ -273,6 +276,7 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         p50={column: median for column, median in medians.items() if median is not None},
         failing=tuple(browse.failing(db, run_id)),
         errors=tuple(browse.error_kinds(db, run_id)),
+        tags=tuple(browse.tags(db, run_id, _MOST_TAGS)),
         backing_off=browse.backing_off(db, run_id) if total.running else 0,
         rates=passing(db, run_id),
         history=()

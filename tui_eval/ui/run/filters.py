@@ -35,6 +35,10 @@ def choices(run: Snapshot, figures: Figures | None, view: View) -> list[Choice[V
             chosen = view.error == kind
             other = replace(view, error=None if chosen else kind, scorer=None)
             found.append(Choice(f"error {kind}", other, number(n), chosen))
+        for tag, n in figures.tags:
+            chosen = view.tag == tag
+            other = replace(view, tag=None if chosen else tag)
+            found.append(Choice(f"tag {tag}", other, number(n), chosen))
     return found
 
 
@@ -95,6 +99,8 @@ def words(view: View, run: Snapshot) -> list[str]:
         found.append(f"fails {view.scorer}")
     if view.error is not None:
         found.append(f"error {view.error}")
+    if view.tag is not None:
+        found.append(f"tag {view.tag}")
     if view.text:
         found.append(f"“{view.text}”")
     return found

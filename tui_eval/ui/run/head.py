@@ -234,6 +234,8 @@ def target_lines(
     least_name = len(_FIELDS[0].title) + len(folded)
     widths = lay_out(_FIELDS, min(width - 2 * len(_MARGIN), max(longest, least_name) + least))
     first, *rest = (field.title for field in _FIELDS)
+    if len(first) + len(folded) > widths[0]:
+        first = "target"
     heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
     return [
         _line(heads, widths),

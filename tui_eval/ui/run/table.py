@@ -9,7 +9,7 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.pages import waiting_words
-from tui_eval.ui.run.standing import STANDING_TONES
+from tui_eval.ui.run.standing import standing_words
 from tui_eval.ui.run.trials import Trials
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.words import UNKNOWN, clock, score, seconds
@@ -66,12 +66,10 @@ class TrialTable(Rows):
         return Row(cells, marked=trial.place in self._marks)
 
     def _verdict(self, trial: TrialRow) -> Cell:
-        shape = self._glyphs.trial(trial.state, trial.verdict)
         asked = self._asked.get(trial.id)
         if asked is not None:
             return Cell(f"{self._glyphs.working} {asked}", "accent")
-        word = str(trial.verdict if trial.verdict is not None else trial.state)
-        return Cell(f"{shape} {word}", STANDING_TONES[word])
+        return Cell(*standing_words(trial, self._glyphs))
 
 
 def why(trial: TrialRow, reason: str | None, now: float) -> str:
