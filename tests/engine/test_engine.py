@@ -2,6 +2,9 @@
 
 import asyncio
 import sqlite3
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine, RunBusyError
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.providers.local import LocalServer
 from tui_eval.store import reader
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import LeaseLostError
@@ -212,6 +216,31 @@ async def test_aborting_drops_the_calls_and_puts_their_trials_back(bench: Bench)
         assert bench.row(run).state is RunState.INTERRUPTED
         assert bench.counts(run).queued == 40
         await until(lambda: server.dropped == 10)
+
+
+async def test_aborting_ends_the_loading_of_a_model_at_once(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    deaf = tmp_path / "deaf"  # as native code that loads: nobody hears that the engine wants to go
+    deaf.write_text(f"#!/bin/sh\ntouch {tmp_path / 'loading'}\ntrap '' TERM\nexec sleep 60\n")
+    deaf.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(deaf))
+    monkeypatch.setattr(LocalServer, "check", lambda self: tmp_path / "m.gguf")
+    local = {"provider": "local", "model": str(tmp_path / "m.gguf"), "name": "fake"}
+    run = bench.create(suite("", 3, targets=[local], run={"concurrency": 2}))
+    engine = Engine(bench.path, run)
+    working = asyncio.create_task(engine.run())
+    await until(lambda: (tmp_path / "loading").exists())
+    engine.stop()
+    await asyncio.sleep(0.2)
+    assert not working.done()
+    began = time.monotonic()
+    engine.abort()
+    await asyncio.wait_for(working, 30)
+    assert time.monotonic() - began < 3.0
+    assert bench.row(run).state is RunState.INTERRUPTED
+    assert bench.counts(run).queued == 3
 
 
 async def test_times_of_queue_wait_and_call_are_kept_apart(bench: Bench) -> None:

@@ -6,10 +6,11 @@ import pytest
 
 from tests.engine.harness import Bench, suite, until
 from tests.servers.fake_model import Call, FakeModel, Reply, Script, always, refuse
+from tests.support import writing
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState, TrialState, Verdict
-from tui_eval.store import requests
+from tui_eval.store import lease, requests, runs
 from tui_eval.store.connection import open_writable
 from tui_eval.store.requests import Verb
 from tui_eval.store.writer import transact
@@ -335,10 +336,27 @@ async def test_a_cancel_needs_no_engine_where_none_works(bench: Bench) -> None:
         assert bench.request(request).outcome == "accepted"
         row = bench.row(run)
         assert (row.state, row.stopped_by) == (RunState.CANCELLED, "person")
+        assert row.ended_at is not None
         assert server.requests == 0
         again = bench.request(ask(bench.path, run, Verb.CANCEL_RUN))
         assert (again.outcome, again.detail) == ("already", "the run is cancelled")
         assert bench.row(run).stopped_by == "person"
+
+
+@pytest.mark.parametrize("verb", [Verb.CANCEL_RUN, Verb.STOP])
+async def test_a_run_whose_engine_was_killed_is_let_go_of_by_whoever_ends_it(
+    bench: Bench, verb: Verb
+) -> None:
+    run = bench.create(suite("http://127.0.0.1:9/v1", 3))
+    with writing(bench.path) as db:
+        transact(db, lambda tx: lease.acquire(tx, run))
+        transact(db, lambda tx: runs.begin(tx, run))
+        db.execute("UPDATE runs SET state = 'running', lease_birth = -1")  # the id is another's
+    assert bench.row(run).ended_at is None
+    ask(bench.path, run, verb)
+    row = bench.row(run)
+    assert row.ended_at is not None
+    assert (row.active_since, row.lease.pid) == (None, None)
 
 
 async def test_resume_asks_errors_again_and_leaves_cancelled_alone(bench: Bench) -> None:

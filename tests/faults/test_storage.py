@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -21,6 +22,7 @@ from tui_eval.cli.main import run as command_line
 from tui_eval.engine.engine import Engine, RunBusyError
 from tui_eval.store import connection, reader
 from tui_eval.store.connection import open_readable
+from tui_eval.store.errors import StoreError
 
 DISK = 8 << 20
 
@@ -45,6 +47,10 @@ def fill(folder: Path, leave: int) -> Path:
     free = os.statvfs(folder)
     filler.write_bytes(b"\0" * max(0, free.f_bavail * free.f_frsize - leave))
     return filler
+
+
+def names(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir()]
 
 
 @guarded("waiting for room", slow=True)
@@ -80,6 +86,59 @@ async def test_a_full_disk_pauses_the_run_with_the_reason_until_there_is_room(
                 assert_whole(bench, run)
             finally:
                 await command.killed()
+
+
+@guarded("waiting for room", slow=True)
+async def test_an_engine_on_a_full_disk_waits_before_it_takes_its_run(
+    small_disk: Path, guard: str | None
+) -> None:
+    bench = Bench(small_disk / "store.sqlite3")
+    async with FakeModel() as server:
+        run = bench.create(suite(server.base_url, 5))
+        filler = fill(small_disk, 0)
+        told: list[str | None] = []
+        with without(guard):
+            task = asyncio.create_task(Engine(bench.path, run, told.append).run())
+            try:
+                await until(lambda: told or task.done())
+                assert told and "full" in str(told[0])
+            finally:
+                filler.unlink()
+                with suppress(StoreError):
+                    await asyncio.wait_for(task, 60)
+        assert told[-1] is None
+        assert server.requests == 5
+    assert bench.counts(run).passed == 5
+
+
+async def test_what_is_asked_on_a_full_disk_is_refused_and_nothing_is_half_made(
+    small_disk: Path,
+) -> None:
+    store = small_disk / "store.sqlite3"
+    bench = Bench(store)
+    async with FakeModel() as server:
+        given = suite(server.base_url, 3)
+        filler = fill(small_disk, 0)
+        with pytest.raises(StoreError, match=r"store\.sqlite3: cannot be made: .*full"):
+            bench.create(given)
+        assert names(small_disk) == ["filler"]
+        filler.unlink()
+        run = await bench.run(given)
+        before = bench.sql("SELECT * FROM runs, trials")
+        filler = fill(small_disk, 0)
+        with pytest.raises(StoreError, match="full; make room"):
+            bench.create(given)
+        name = bench.row(run).name  # what is there can be read all the same
+        assert bench.counts(run).passed == 3
+        for verb in ("retry", "rescore", "cancel"):
+            command = await Command.start(verb, name, "--store", str(store))
+            assert await command.ended() == 2
+            assert "full; make room" in command.err
+            assert "Traceback" not in command.err
+        filler.unlink()
+        assert bench.sql("SELECT * FROM runs, trials") == before
+        assert bench.sql("SELECT count(*) FROM requests") == [(0,)]
+        assert server.requests == 3
 
 
 async def test_a_store_that_may_not_grow_pauses_the_run_until_it_may(

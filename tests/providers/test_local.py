@@ -3,6 +3,7 @@ import importlib.util
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,6 +184,27 @@ def _alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+async def test_a_model_that_is_still_loading_is_given_up_at_once(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaf = package / "deaf"  # as native code that loads: it does not see that its input closed
+    deaf.write_text("#!/bin/sh\ntrap '' TERM INT HUP\nexec sleep 60\n")
+    deaf.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(deaf))
+    monkeypatch.setattr(LocalServer, "check", lambda self: package / "tiny.gguf")
+    server = LocalServer("tiny-one")
+    loading = asyncio.create_task(server.__aenter__())
+    await until(lambda: server.pid is not None)
+    assert server.pid is not None
+    process = psutil.Process(server.pid)
+    began = time.monotonic()
+    loading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await loading
+    assert time.monotonic() - began < 2.0
+    assert not _alive(process)
 
 
 @needs_llama

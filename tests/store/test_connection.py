@@ -8,13 +8,15 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support import reading, staged, writing
 from tui_eval.store import reader, schema
+from tui_eval.store.backup import keep_copy
 from tui_eval.store.connection import explain, open_readable, open_writable, readable, writable
 from tui_eval.store.errors import StoreDamagedError, StoreError, StoreNewerError
 
@@ -232,6 +234,81 @@ def test_an_older_store_is_read_by_none_and_brought_up_to_date_by_a_writer(
         ]
     with reading(path) as db:
         assert schema.version(db) == 2
+
+
+def moody(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE runs ADD COLUMN mood TEXT")
+
+
+def test_what_a_store_was_is_kept_beside_it_before_it_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    copy = path.with_name("store.sqlite3.schema-1")
+    copy.write_bytes(b"of an earlier time")
+    said: list[str] = []
+    late = sqlite3.connect(path, isolation_level=None)
+    try:
+        late.execute("UPDATE runs SET label = 'in the log'")  # and not yet in the file
+        with monkeypatch.context() as patch:
+            patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, moody))
+            open_writable(path, said.append).close()
+            open_writable(path, said.append).close()
+            with pytest.raises(StoreError, match="written by an older tui-eval"):
+                open_readable(copy)  # it is what it was
+    finally:
+        late.close()
+    assert said == [
+        f"{path}: brought up to date for this tui-eval; what it was is kept as {copy.name}"
+    ]
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with reading(copy) as db:
+        assert schema.version(db) == 1
+        assert db.execute("SELECT label, total FROM runs").fetchall() == [("in the log", 200)]
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert {file.name for file in path.parent.iterdir()} <= {
+        *(f"store.sqlite3{end}" for end in ("", "-wal", "-shm")),
+        copy.name,
+    }
+
+
+def test_a_store_of_which_no_copy_can_be_made_is_left_as_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    (path.parent / "store.sqlite3.schema-1").mkdir()
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, moody))
+    with pytest.raises(StoreError, match="no copy of it can be made"):
+        open_writable(path)
+    monkeypatch.undo()
+    with reading(path) as db:
+        assert schema.version(db) == 1
+
+
+def test_where_another_process_was_quicker_its_copy_is_left_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, moody))
+    copy = path.with_name("store.sqlite3.schema-1")
+    versions = iter([1])
+    kept = schema.version
+    with reading_any(path) as db:
+        open_writable(path).close()
+        theirs = copy.read_bytes()
+        # what it knew of the version is out of date by the time it copies
+        monkeypatch.setattr(schema, "version", lambda db: next(versions, None) or kept(db))
+        assert keep_copy(db, path) is None
+    assert copy.read_bytes() == theirs
+
+
+@contextmanager
+def reading_any(path: Path) -> Iterator[sqlite3.Connection]:
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+    try:
+        yield db
+    finally:
+        db.close()
 
 
 def test_a_migration_that_breaks_leaves_the_store_as_it_was(

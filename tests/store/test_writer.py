@@ -14,7 +14,7 @@ from tui_eval.store import writer as writer_module
 from tui_eval.store.connection import Connection, async_connection, open_writable, writable
 from tui_eval.store.errors import LeaseLostError, StoreError
 from tui_eval.store.tx import Tx
-from tui_eval.store.writer import Writer
+from tui_eval.store.writer import Writer, once
 
 
 @pytest.fixture
@@ -104,6 +104,29 @@ async def stalled(writer: Writer) -> str:
         while (why := writer.stalled) is None:
             await asyncio.sleep(0.005)
     return why
+
+
+def test_a_unit_alone_is_written_whole_or_not_at_all(path: Path, run: int) -> None:
+    assert once(path, note("alone")) == "alone"
+    with pytest.raises(ValueError, match="a bug"):
+        once(path, breaks)
+    with pytest.raises(StoreError, match="UNIQUE constraint"):
+        once(path, collides)
+    assert notes(path) == ["alone"]
+
+
+def test_a_unit_alone_is_not_written_where_there_is_no_room(
+    path: Path, run: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> sqlite3.Connection:
+        db = open_writable(path)
+        db.execute("PRAGMA max_page_count = 1")
+        return db
+
+    monkeypatch.setattr(writer_module, "open_writable", full)
+    with pytest.raises(StoreError, match="full; make room there and try again"):
+        once(path, lambda tx: [note("x" * 4000)(tx) for _ in range(100)])
+    assert notes(path) == []
 
 
 async def test_what_waits_together_is_one_commit_in_the_order_it_came(path: Path, run: int) -> None:

@@ -32,6 +32,7 @@ from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
+from tui_eval.store import schema
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.screens import suites as suites_module
 from tui_eval.ui.screens.ask import Ask
@@ -139,6 +140,21 @@ async def test_a_damaged_store_is_refused_and_left_alone(tmp_path: Path) -> None
     async with shown_on(app) as pilot:
         await until(pilot, lambda: app.return_code == 2)
     assert store.read_bytes() == before
+
+
+async def test_an_older_store_is_brought_up_to_date_and_its_copy_named(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_run(store, 1)
+
+    def second(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE more (a)")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, second))
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        await until_shown(pilot, "brought up to date", f"{store.name}.schema-1")
+        await run_screen(pilot)
+    assert store.with_name(f"{store.name}.schema-1").exists()
 
 
 async def test_a_run_nobody_knows_is_refused(store: Path) -> None:

@@ -24,11 +24,13 @@ from tests.ui.playing import (
     until,
     until_shown,
 )
+from tui_eval.engine import asking
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.store.errors import StoreFullError
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.menu import Menu
@@ -345,6 +347,22 @@ async def test_a_retry_starts_an_engine_where_there_is_none(store: Path) -> None
         assert "Score everything again: 3 trials?" in text(pilot.app)  # type: ignore[arg-type]
         await pilot.press("enter")
         await until(pilot, lambda: sql(store, "SELECT count(*) FROM scores") == [(7,)])
+
+
+async def test_what_cannot_be_asked_is_said_and_the_app_goes_on(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_run(store, 3)
+
+    def full(*_: object) -> int:
+        raise StoreFullError(store)
+
+    monkeypatch.setattr(asking, "ask", full)
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("r")
+        await until_shown(pilot, "not done:", "make room")
+        await pilot.press("j")
 
 
 async def test_copying_offers_what_there_is(store: Path) -> None:

@@ -51,8 +51,8 @@ def need_permission(store: Path, run: "RunRow", trust: bool) -> None:
     from tui_eval.engine.permission import permitted, refusal
     from tui_eval.engine.settings import Settings
     from tui_eval.store import reader, runs
-    from tui_eval.store.connection import open_readable, open_writable
-    from tui_eval.store.writer import transact
+    from tui_eval.store.connection import open_readable
+    from tui_eval.store.writer import once
     from tui_eval.suites.spec import Suite
 
     db = open_readable(store)
@@ -66,9 +66,5 @@ def need_permission(store: Path, run: "RunRow", trust: bool) -> None:
         return
     if not trust:
         raise Refused(f"{why}; look at where it comes from, then add --trust")
-    writing = open_writable(store)
-    try:
-        kept = permitted(suite, settings).as_json()
-        transact(writing, lambda tx: runs.set_settings(tx, run.id, kept))
-    finally:
-        writing.close()
+    kept = permitted(suite, settings).as_json()
+    once(store, lambda tx: runs.set_settings(tx, run.id, kept))

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.cli import streams
+
 if TYPE_CHECKING:
     from tui_eval.store.rows import RunRow
 
@@ -32,4 +34,4 @@ def bring_up_to_date(store: Path) -> None:
     from tui_eval.store.connection import open_writable
 
     if store.exists():
-        open_writable(store).close()
+        open_writable(store, streams.tell).close()

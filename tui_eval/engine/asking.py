@@ -7,11 +7,10 @@ from tui_eval.engine import steering
 from tui_eval.engine.steering import Answer
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
-from tui_eval.store import reader, requests, runs
-from tui_eval.store.connection import open_writable
+from tui_eval.store import lease, reader, requests, runs
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
-from tui_eval.store.writer import transact
+from tui_eval.store.writer import once
 
 _WITHOUT_ENGINE = frozenset(
     {Verb.CANCEL, Verb.CANCEL_RUN, Verb.STOP, Verb.PAUSE, Verb.CONTINUE, Verb.SET_LIMIT}
@@ -31,12 +30,11 @@ def ask(store: Path, run_id: int, verb: Verb, args: JsonObject | None = None) ->
     Returns:
         The request's id. It is answered already, or an engine answers it, or (see
         `needs_engine`) one must be started.
+
+    Raises:
+        StoreError: the store cannot be used; nothing is asked then.
     """
-    db = open_writable(store)
-    try:
-        return transact(db, lambda tx: _ask(tx, run_id, verb, args or {}))
-    finally:
-        db.close()
+    return once(store, lambda tx: _ask(tx, run_id, verb, args or {}))
 
 
 def settle(store: Path, run_id: int, request_id: int) -> None:
@@ -44,11 +42,7 @@ def settle(store: Path, run_id: int, request_id: int) -> None:
 
     The request itself is answered: asked anew, the first one would meet the run's next engine.
     """
-    db = open_writable(store)
-    try:
-        transact(db, lambda tx: _settle(tx, run_id, request_id))
-    finally:
-        db.close()
+    once(store, lambda tx: _settle(tx, run_id, request_id))
 
 
 def needs_engine(db: sqlite3.Connection, run_id: int, request_id: int) -> bool:
@@ -85,10 +79,21 @@ def _without_engine(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer
         case Verb.CANCEL_RUN:
             if reader.run(tx.db, run_id).state is RunState.CANCELLED:
                 return Answer(Outcome.ALREADY, "the run is cancelled")
-            return steering.cancel_run(tx, run_id)
+            answer = steering.cancel_run(tx, run_id)
+            if answer.outcome is Outcome.ACCEPTED:
+                _end(tx, run_id)
+            return answer
         case Verb.STOP:
             if runs.move(tx, run_id, RunState.INTERRUPTED, reason="stopped", stopped_by="person"):
+                _end(tx, run_id)
                 return Answer(Outcome.ACCEPTED, "its engine was gone")
             return Answer(Outcome.ALREADY, "the run is not running")
         case _:
             return Answer(Outcome.CLOSED, "no engine works on this run; resume it first")
+
+
+def _end(tx: Tx, run_id: int) -> None:
+    """Let go of a run in place of an engine that went without doing so, or never was."""
+    if reader.run(tx.db, run_id).ended_at is None:
+        runs.end(tx, run_id)
+    lease.release(tx, run_id)

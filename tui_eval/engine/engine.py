@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from tui_eval.engine.crew import Crew
 from tui_eval.engine.desk import Desk
@@ -26,14 +27,17 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.store import judged, lease, reader, record, requests, runs
 from tui_eval.store.board import board, spent
 from tui_eval.store.connection import Connection, explain, put_away, readable, writable
-from tui_eval.store.errors import LeaseLostError
+from tui_eval.store.errors import LeaseLostError, StoreFullError
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.work import open_count
-from tui_eval.store.writer import Writer, transact, transact_patiently
+from tui_eval.store.writer import Writer, transact_patiently
 from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.spec import Suite
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 GRACE_S = 5.0
 """Seconds that calls in flight have to end when the run is stopped."""
@@ -106,8 +110,11 @@ class Engine:
             raise explain(self._store, error) from error
 
     async def _host(self) -> None:
-        async with writable(self._store) as writing, readable(self._store) as reading:
-            number = await writing.call(transact, self._take)
+        async with AsyncExitStack() as opened:
+            writing = await self._open()
+            opened.push_async_callback(writing.close)
+            reading = await opened.enter_async_context(readable(self._store))
+            number = await self._when_there_is_room(writing, self._take)
             if number is None:
                 raise RunBusyError("another engine works on this run")
             row = await reading.call(reader.run, self._run)
@@ -115,10 +122,10 @@ class Engine:
             session = Session(suite, Settings.from_json(row.settings))
             why_not = await asyncio.to_thread(refusal, suite, session.settings, staged=row.staged)
             if why_not is not None:
-                await writing.call(transact, partial(self._refuse, why=why_not, word="trust"))
+                await self._when_there_is_room(writing, self._refuse, why_not, "trust")
                 return
             if missing := await reading.call(self._missing):
-                await writing.call(transact, partial(self._refuse, why=missing, word="unready"))
+                await self._when_there_is_room(writing, self._refuse, missing, "unready")
                 return
             if not row.staged and not await self._stage(writing, row, session, number):
                 return
@@ -136,6 +143,46 @@ class Engine:
                     raise LeaseLostError("another engine has taken this run over") from None
                 raise
             await writing.call(put_away)
+
+    async def _open(self) -> Connection:
+        """Open the store for writing, however long the disk is too full even for that."""
+        told = False
+        while True:
+            connection = writable(self._store)
+            try:
+                await connection
+            except StoreFullError as error:
+                if self._leave_as is not None:
+                    raise
+                if not told:
+                    self._on_stall(error.reason)
+                told = True
+                await asyncio.sleep(_STALL_LOOK_S)
+                continue
+            if told:
+                self._on_stall(None)
+            return connection
+
+    async def _when_there_is_room(
+        self,
+        writing: Connection,
+        unit: Callable[Concatenate[Tx, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Write something before there is a writer, however long the disk is full."""
+        return await writing.call(
+            transact_patiently,
+            lambda tx: unit(tx, *args, **kwargs),
+            told=self._told_in(asyncio.get_running_loop()),
+            stopped=lambda: self._leave_as is not None,
+        )
+
+    def _told_in(self, loop: asyncio.AbstractEventLoop) -> Callable[[str | None], None]:
+        def told(why: str | None) -> None:
+            loop.call_soon_threadsafe(self._on_stall, why)
+
+        return told
 
     def _take(self, tx: Tx) -> int | None:
         recovering = lease.acquire(tx, self._run)
@@ -169,16 +216,13 @@ class Engine:
         try:
             await writing.call(self._stage_all, row, session, number, asyncio.get_running_loop())
         except StagingStoppedError:
-            await writing.call(
-                transact, partial(self._let_go, to=RunState.INTERRUPTED, reason="stopped")
+            await self._when_there_is_room(
+                writing, self._let_go, RunState.INTERRUPTED, "stopped", "person"
             )
             return False
         except (SuiteError, UnavailableError) as error:
-            await writing.call(
-                transact,
-                partial(
-                    self._let_go, to=RunState.INTERRUPTED, reason=str(error), stopped_by="suite"
-                ),
+            await self._when_there_is_room(
+                writing, self._let_go, RunState.INTERRUPTED, str(error), "suite"
             )
             raise
         return True
@@ -196,8 +240,7 @@ class Engine:
         if settings.only is not None:
             only = latest(db, row.suite, row.id, settings.only)
 
-        def told(why: str | None) -> None:
-            loop.call_soon_threadsafe(self._on_stall, why)
+        told = self._told_in(loop)
 
         def stopped() -> bool:
             return self._leave_as is not None

@@ -5,8 +5,7 @@ from pathlib import Path
 from tui_eval.engine.engine import Engine, RunBusyError
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store import runs
-from tui_eval.store.connection import open_writable
-from tui_eval.store.writer import transact
+from tui_eval.store.writer import once
 from tui_eval.suites.errors import SuiteError
 
 __all__ = ["Engine", "RunBusyError", "host"]
@@ -29,9 +28,5 @@ async def host(store: Path, run_id: int, engine: Engine | None = None) -> None:
     try:
         await (engine or Engine(store, run_id)).run()
     except (SuiteError, UnavailableError):
-        db = open_writable(store)
-        try:
-            transact(db, lambda tx: runs.forget(tx, run_id))
-        finally:
-            db.close()
+        once(store, lambda tx: runs.forget(tx, run_id))
         raise

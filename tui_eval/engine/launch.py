@@ -3,7 +3,6 @@
 import logging
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,12 +15,11 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, reader, requests, runs
-from tui_eval.store.connection import open_writable
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.store.place import log_file
 from tui_eval.store.requests import Outcome
 from tui_eval.store.tx import Tx
-from tui_eval.store.writer import transact
+from tui_eval.store.writer import once
 from tui_eval.suites.consent import engine_environment
 from tui_eval.suites.spec import Suite
 
@@ -51,25 +49,21 @@ def create(
         The run's id.
 
     Raises:
-        StoreError: the store cannot be used.
+        StoreError: the store cannot be used; there is no new run then.
     """
     settings = permitted(suite, settings)  # who loaded the suite was allowed to
-    db = open_writable(store)
-    try:
-        return transact(
-            db,
-            lambda tx: runs.create(
-                tx,
-                suite=suite.name,
-                path=path,
-                label=label,
-                spec=suite.model_dump_json(),
-                settings=settings.as_json(),
-                partial=settings.partial,
-            ),
-        )
-    finally:
-        db.close()
+    return once(
+        store,
+        lambda tx: runs.create(
+            tx,
+            suite=suite.name,
+            path=path,
+            label=label,
+            spec=suite.model_dump_json(),
+            settings=settings.as_json(),
+            partial=settings.partial,
+        ),
+    )
 
 
 def problems(suite: Suite, settings: Settings) -> list[str]:
@@ -117,14 +111,10 @@ def _see_off(process: "subprocess.Popen[bytes]", store: Path, run_name: str) -> 
     how = f"exit code {code}" if code > 0 else f"signal {-code}, {signal.strsignal(-code)}"
     why = f"its engine has ended ({how}); its log is {log_file(store, run_name)}"
     try:
-        db = open_writable(store)
-        try:
-            transact(db, partial(_close, name=run_name, why=why))
-        finally:
-            db.close()
+        once(store, partial(_close, name=run_name, why=why))
     except UnknownRunError:
         return  # its data had mistakes: it was forgotten
-    except (StoreError, sqlite3.Error) as error:
+    except StoreError as error:
         log.warning("run %s: %s, and it cannot be written down: %s", run_name, why, error)
 
 

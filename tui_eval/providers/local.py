@@ -213,6 +213,7 @@ class LocalServer:
 
     async def _start(self, path: Path) -> bool:
         """Start the process and wait until it serves; False: it ended before."""
+        self.base_url = ""
         self._process = process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",  # nothing is imported from the folder one happens to be in
@@ -254,6 +255,8 @@ class LocalServer:
             return
         assert process.stdin is not None
         process.stdin.close()
+        if not self.base_url and process.returncode is None:
+            process.kill()  # it is loading: there is nothing to end, and it would be late to hear
         try:
             async with asyncio.timeout(_LONGEST_STOP_S):
                 await process.wait()

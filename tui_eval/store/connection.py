@@ -1,19 +1,28 @@
 """Connections to the store: one that writes, any number that only read."""
 
 import asyncio
+import logging
 import os
 import sqlite3
 import stat
 import tempfile
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import aiosqlite
 
 from tui_eval.store import schema
-from tui_eval.store.errors import StoreDamagedError, StoreError, StoreNewerError
+from tui_eval.store.backup import keep_copy
+from tui_eval.store.errors import (
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreNewerError,
+)
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,11 +63,19 @@ class Connection(aiosqlite.Connection):
         return await execute(work, self._conn, *args, **kwargs)
 
 
-def open_writable(path: Path) -> sqlite3.Connection:
+def _log(said: str) -> None:
+    log.warning("%s", said)
+
+
+def open_writable(path: Path, told: Callable[[str], None] = _log) -> sqlite3.Connection:
     """Open the store for writing; make or migrate it where needed.
 
     The file is readable by its owner only. Durability is FULL: against power loss SQLite
-    promises nothing less in WAL mode.
+    promises nothing less in WAL mode. What a store was before a migration is kept beside it.
+
+    Args:
+        path: The store's file.
+        told: Told where that copy is.
 
     Raises:
         StoreError: it cannot be opened, is damaged, or was written by a newer version; in the
@@ -66,9 +83,7 @@ def open_writable(path: Path) -> sqlite3.Connection:
     """
     if _missing(path):
         _make(path)
-    _readable(path).close()  # refuses what is damaged or newer before anything is written
-    if not os.access(path, os.W_OK):
-        raise StoreError(f"{path}: may only be read, not written; name another with --store")
+    copy = _kept(path)
     db = _connect(path, "mode=rw")
     try:
         _prepare(db)
@@ -78,7 +93,19 @@ def open_writable(path: Path) -> sqlite3.Connection:
     except BaseException:
         db.close()
         raise
+    if copy is not None:
+        told(f"{path}: brought up to date for this tui-eval; what it was is kept as {copy.name}")
     return db
+
+
+def _kept(path: Path) -> Path | None:
+    """Refuse what is damaged, newer or not to be written; give the copy of what is older."""
+    with closing(_readable(path)) as reading:
+        if not os.access(path, os.W_OK):
+            raise StoreError(f"{path}: may only be read, not written; name another with --store")
+        if schema.version(reading) == len(schema.MIGRATIONS):
+            return None
+        return keep_copy(reading, path)
 
 
 def open_readable(path: Path) -> sqlite3.Connection:
@@ -102,12 +129,15 @@ def open_readable(path: Path) -> sqlite3.Connection:
 
 def explain(path: Path, error: sqlite3.Error) -> StoreError:
     """Give what SQLite says of a store as something a person can act on."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    full_code = getattr(error, "sqlite_errorcode", 0)
+    code = full_code & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreDamagedError(
             f"{path}: damaged or not a store ({error}); it was left as it is. Take it aside and "
             f"recover what can be read with `sqlite3 FILE .recover`, or name another with --store"
         )
+    if code == sqlite3.SQLITE_FULL or full_code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return StoreFullError(path)
     return StoreError(f"{path}: {error}")
 
 
@@ -202,13 +232,23 @@ def _readable(path: Path) -> sqlite3.Connection:
     try:
         return _recognised(path, "mode=ro")
     except sqlite3.Error as error:
-        if os.access(path.parent, os.W_OK) or _beside(path, "-wal").exists():
-            raise explain(path, error) from error
-    # where nothing may be written there is no log to share with a writer: the file is all there is
+        why = explain(path, error)
+        may_write = os.access(path.parent, os.W_OK) and not isinstance(why, StoreFullError)
+        if may_write or _logged(path):
+            raise why from error
+    # where nothing can be written there is no log to share with a writer: the file is all there is
     try:
         return _recognised(path, "mode=ro&immutable=1")
     except sqlite3.Error as error:
         raise explain(path, error) from error
+
+
+def _logged(path: Path) -> bool:
+    """Whether anything may stand in the log alone."""
+    try:
+        return _beside(path, "-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _refuse_without_content(path: Path) -> None:

@@ -1,5 +1,7 @@
 """What can be wrong with a store, each with what a person can do about it."""
 
+from pathlib import Path
+
 
 class StoreError(Exception):
     """The store cannot be used as it is; the message names the file and the remedy."""
@@ -11,6 +13,14 @@ class StoreNewerError(StoreError):
 
 class StoreDamagedError(StoreError):
     """The file is no store, or parts of it cannot be read; it is left untouched."""
+
+
+class StoreFullError(StoreError):
+    """There is no room for what would be written; nothing was."""
+
+    def __init__(self, path: Path) -> None:
+        self.reason = "database or disk is full"
+        super().__init__(f"{path}: {self.reason}; make room there and try again")
 
 
 class LeaseLostError(StoreError):

@@ -4,10 +4,12 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, TypeVar
 
-from tui_eval.store.connection import Connection
+from tui_eval.store.connection import Connection, explain, open_writable
 from tui_eval.store.errors import LeaseLostError, StoreError
 from tui_eval.store.tx import Tx
 
@@ -196,11 +198,24 @@ def transact(
     return result
 
 
+def once(path: Path, unit: Callable[[Tx], T]) -> T:
+    """Open the store, run one unit in a transaction of its own, and close it.
+
+    Raises:
+        StoreError: the store cannot be opened or written; nothing of the unit is there then.
+    """
+    with closing(open_writable(path)) as db:
+        try:
+            return transact(db, unit)
+        except sqlite3.Error as error:
+            raise explain(path, error) from error
+
+
 def transact_patiently(
     db: sqlite3.Connection,
     unit: Callable[[Tx], T],
-    run: int,
-    lease: int,
+    run: int | None = None,
+    lease: int | None = None,
     *,
     told: Callable[[str | None], None],
     stopped: Callable[[], bool],
@@ -210,7 +225,7 @@ def transact_patiently(
     Args:
         db: The connection; its thread is what waits.
         unit: The unit; run anew with each try.
-        run: The run.
+        run: The run; None: nobody needs its lease for this.
         lease: The lease's number, for the fence.
         told: Told why nothing can be written just now, and None once it can.
         stopped: Asked between tries whether to go on waiting.

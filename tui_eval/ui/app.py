@@ -142,7 +142,8 @@ class TuiEvalApp(App[None]):
 
         desk = self.bench.desk
         try:
-            await desk.open()
+            for said in await desk.open():
+                self.notify(visible(said), timeout=30, markup=False)
             if self._open_run is not None:
                 run = await desk.read(reader.run_named, self._open_run)
                 self.open_run(run.id)
@@ -194,7 +195,11 @@ class TuiEvalApp(App[None]):
         if choice is None:
             return
         if choice == "stop":
-            await ask_all(desk, [run.id for run in live], Verb.STOP)
+            try:
+                await ask_all(desk, [run.id for run in live], Verb.STOP)
+            except (StoreError, OSError) as error:
+                self.notify(visible(f"not stopped: {error}"), severity="error", markup=False)
+                return
         said = farewell(live, desk.path, stopped=choice == "stop")
         self.exit(message=Text(visible(said)))
 

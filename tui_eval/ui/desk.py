@@ -33,19 +33,24 @@ class Desk:
         self._open = asyncio.Event()
         self._closed = False
 
-    async def open(self) -> None:
+    async def open(self) -> list[str]:
         """Open the store, and make it where there is none.
+
+        Returns:
+            What a person is to know of it: where a copy of an older one is.
 
         Raises:
             StoreError: it is damaged, newer, or cannot be reached; nothing was changed.
         """
         from tui_eval.store.connection import open_writable, readable
 
-        await asyncio.to_thread(lambda: open_writable(self.path).close())
+        said: list[str] = []
+        await asyncio.to_thread(lambda: open_writable(self.path, said.append).close())
         self._quick = await _entered(readable(self.path))
         self._slow = await _entered(readable(self.path))
         self._slowest = await _entered(readable(self.path))
         self._open.set()
+        return said
 
     async def close(self) -> None:
         """Close what is open; nothing can be asked after that."""

@@ -16,7 +16,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store import browse
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import View, Which
-from tui_eval.store.errors import UnknownRunError
+from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui import steering
@@ -291,7 +291,11 @@ class RunScreen(BaseScreen):
             question = Ask(errand.question, yes=errand.yes, more=errand.more)
             if not await self.app.push_screen_wait(question):
                 return
-        request = await steering.ask(self.bench.desk, self.run_id, errand.verb, errand.args)
+        try:
+            request = await steering.ask(self.bench.desk, self.run_id, errand.verb, errand.args)
+        except (StoreError, OSError) as error:
+            self.say(f"not done: {error}", "error", seconds=15)
+            return
         self.feed.awaited.add(request)
         self.feed.wake()
 

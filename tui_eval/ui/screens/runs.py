@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
+from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.bench import Bench
@@ -242,8 +243,12 @@ class RunsScreen(BaseScreen):
         from tui_eval.ui import steering
 
         runs = [one.run for one in self.chosen if _why_not_resumed(one) is None]
-        for run in runs:
-            await steering.ask(self.bench.desk, run.id, Verb.RESUME)
+        try:
+            for run in runs:
+                await steering.ask(self.bench.desk, run.id, Verb.RESUME)
+        except (StoreError, OSError) as error:
+            self.say(f"not resumed: {error}", "error", seconds=15)
+            return
         if len(runs) == 1:
             self.post_message(self.Chosen(runs[0].id))
         else:
