@@ -1,5 +1,5 @@
 import math
-import random
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tui_eval.scoring.intervals import wilson
 from tui_eval.scoring.judge.agreement import (
+    Excess,
     cohen_kappa,
     excess,
     means_by_position,
@@ -25,8 +26,25 @@ def test_kappa_agrees_with_a_table_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "kappa"),
+    [  # sklearn.metrics.cohen_kappa_score of scikit-learn 1.9
+        ("110100110111", "100101110110", 0.47058823529411764),
+        ("ppfopffpop", "pffopfpppp", 0.4915254237288136),
+    ],
+)
+def test_kappa_agrees_with_the_reference(first: str, second: str, kappa: float) -> None:
+    assert cohen_kappa([*zip(first, second, strict=True)]) == pytest.approx(kappa, abs=1e-12)
+    assert cohen_kappa([*zip(second, first, strict=True)]) == pytest.approx(kappa, abs=1e-12)
+
+
+@pytest.mark.parametrize(
     ("xs", "ys", "rho"),
     [
+        (  # scipy.stats.spearmanr of scipy 1.17
+            [7, 3, 10, 0, 5, 5, 8, 2, 9, 7, 6, 4],
+            [8, 3, 9, 1, 5, 6, 8, 2, 10, 5, 6, 6],
+            0.8883202135552613,
+        ),
         # the first as scipy documents it, the second by hand: -4.5 / √(4.5 · 5)
         ([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], 0.8207826816681233),
         ([1, 1, 2, 3], [4, 3, 2, 1], -0.9486832980505138),
@@ -62,24 +80,41 @@ def test_without_noise_the_excess_is_a_proportion() -> None:
     assert found.low == pytest.approx(0.2 - math.hypot(0.2 - low, above))
 
 
-@pytest.mark.parametrize("n", [30, 200])
-@pytest.mark.parametrize(("batch", "alone"), [(0.2, 0.2), (0.05, 0.3), (0.5, 0.5), (0.0, 0.1)])
-def test_the_interval_holds_the_true_excess_about_as_often_as_it_says(
-    n: int, batch: float, alone: float
-) -> None:
-    """Verdicts differ from the truth by chance, in the batch and alone with a share of its own."""
-    draw = random.Random(7)
-    differs = batch * (1 - alone) + alone * (1 - batch)
-    true = differs - 2 * alone * (1 - alone)
-    below = 0
-    for _ in range(1000):
-        threes = [
-            (draw.random() < batch, draw.random() < alone, draw.random() < alone) for _ in range(n)
-        ]
-        found = excess(threes)
-        assert found is not None
-        below += true < found.low
-    assert below <= 45  # 2.5% are wanted, a little more is chance
+SHARES = [0.0, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5]
+
+
+@pytest.mark.parametrize("n", [30, 60])
+def test_the_interval_misses_the_true_excess_about_as_often_as_it_says(n: int) -> None:
+    """Over all that n items can show, with the chance of each: 2.5% are wanted on each side."""
+    found = {(odd, others): _excess(n, odd, others) for odd, others in _counts(n)}
+    for p, q in product(SHARES, SHARES):
+        true = p - q / 2
+        above = below = wrongly_off = 0.0
+        for (odd, others), one in found.items():
+            chance = _chance(n, odd, others, p, q)
+            above += chance * (true < one.low - 1e-12)
+            below += chance * (true > one.high + 1e-12)
+            wrongly_off += chance * (one.low > 0.05)
+        assert above < 0.041
+        assert below < 0.035
+        if true <= 0.05:
+            assert wrongly_off < 0.035
+
+
+def _counts(n: int) -> list[tuple[int, int]]:
+    return [(odd, others) for odd in range(n + 1) for others in range(n + 1 - odd)]
+
+
+def _excess(n: int, odd: int, others: int) -> Excess:
+    threes = [(True, False, False)] * odd + [(True, True, False)] * others
+    found = excess(threes + [(True, True, True)] * (n - odd - others))
+    assert found is not None
+    return found
+
+
+def _chance(n: int, odd: int, others: int, p: float, q: float) -> float:
+    ways = math.comb(n, odd) * math.comb(n - odd, others)
+    return ways * p**odd * q**others * max(1 - p - q, 0.0) ** (n - odd - others)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1))

@@ -98,8 +98,11 @@ def excess(threes: Sequence[tuple[bool, bool, bool]]) -> Excess | None:
     differ. So with the shares p of the former and q of the latter, the excess is p − q/2: none
     where each of the three is as often the odd one out. The interval puts together Wilson's of p
     and of q, which exclude each other, by the rule of Zou & Donner 2008, "Construction of
-    confidence limits about effect measures: a general approach", Stat. Med. 27, eq. 4, of which
-    Newcombe's 1998 for paired proportions (method 10) is the special case p − q.
+    confidence limits about effect measures: a general approach", Stat. Med. 27, with the term for
+    estimates that are correlated (Zou 2007, "Toward using confidence intervals to compare
+    correlations", Psychol. Methods 12). Newcombe 1998, "Improved confidence intervals for the
+    difference between binomial proportions based on paired data", Stat. Med. 17, method 10, does
+    the same for two marginal proportions.
 
     Args:
         threes: For each item the verdict in question and the two others.
