@@ -76,6 +76,7 @@ READ_WHOLE = {
     "behind brackets that open nothing": f'He wrote {{"x": then [1 and {{"y" and {WHOLE}',
     "behind LaTeX": rf"\frac{{1}}{{2}} \[ x \] \{{ {WHOLE} }} ] }}",
     "in brackets": f"[as asked: {WHOLE}]",
+    "an array behind a bracket that opens nothing": f'["k1a" is best: [{A}, {B}, {C}]',
     "before a quoted grade": f"{WHOLE}\nNote: {grade('k1a', '2')} would be too low.",
     "before its own draft": f"{WHOLE} {envelope(grade('k1a', '1'), nonce='draft')}",
     "behind the form as it was asked for": '{"nonce": "…", "grades": [{"id": "k…", "score": 1}]}'
@@ -229,13 +230,23 @@ def test_a_grade_inside_a_grade_is_none(reply: str) -> None:
     assert three(reply) == [7, None, 10]
 
 
+def test_what_may_have_been_inside_a_grade_is_none() -> None:
+    more = ', "a": {"b": "c", {"id": "k2b", "score": 10}]}'
+    assert three(envelope(grade("k1a", "7", more), C))[1] is None
+
+
 @pytest.mark.parametrize("cut", range(len(envelope(grade("k1a", "7", f", {QUOTED}")))))
 def test_a_grade_inside_a_grade_that_is_cut_is_none(cut: int) -> None:
     assert three(envelope(grade("k1a", "7", f", {QUOTED}"))[:cut])[1] is None
 
 
 @pytest.mark.parametrize(
-    "more", [QUOTED, '"seen": [{"id": "k2b", "score": 10}]', '"a": {' + QUOTED + "}"]
+    "more",
+    [
+        QUOTED,
+        '"seen": [{"id": "k2b", "score": 10}]',
+        '"a": {' + QUOTED + "}",
+    ],
 )
 @pytest.mark.parametrize("array", [False, True])
 def test_no_single_mistake_makes_a_grade_of_a_quoted_one(more: str, array: bool) -> None:
