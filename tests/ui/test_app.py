@@ -46,7 +46,7 @@ from tui_eval.ui.screens.suites import SuitesScreen
 from tui_eval.ui.suites import shelf
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.rows import Rows
-from tui_eval.ui.widgets.tick import Press, Tick
+from tui_eval.ui.widgets.tick import Pick, Press, Tick
 
 EVERYWHERE = (
     TuiEvalApp,
@@ -60,6 +60,7 @@ EVERYWHERE = (
     Rows,
     Page,
     Tick,
+    Pick,
     Press,
 )
 
@@ -512,6 +513,60 @@ async def test_launch_narrows_what_is_run(store: Path, tmp_path: Path) -> None:
         await until_shown(pilot, "3/3", "○ done", "partial")
     settings = json.loads(sql(store, "SELECT settings FROM runs")[0][0])
     assert settings == {"targets": ["one"], "tags": ["easy"], "epochs": 3}
+
+
+async def test_launch_takes_a_name_caps_and_what_went_wrong_last_time(
+    store: Path, tmp_path: Path
+) -> None:
+    file = write_suite(tmp_path)
+    file.write_text(file.read_text().replace("accuracy = 0.5", "accuracy = 0.0"))
+    entry = shelf.read(file, False)
+    assert entry.suite is not None
+    await Engine(store, create(store, entry.suite, Settings())).run()
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("enter")
+        await until_shown(pilot, "4 trials: 4 reusable")
+        launch = app.screen
+        launch.query_one("#only", Pick).focus()
+        await pilot.press("space")
+        await until_shown(pilot, "(failed)")
+        for field, typed in (("label", "again!"), ("concurrency", "auto"), ("max-tokens", "900")):
+            launch.query_one(f"#{field}", Input).focus()
+            await pilot.press(*typed)
+        launch.query_one("#cache", Tick).focus()
+        await pilot.press("space")
+        await until_shown(pilot, "4 trials (partial): 0 reusable · 4 stale")
+        await pilot.press("enter")
+        await run_screen(pilot)
+    label, settings = sql(store, "SELECT label, settings FROM runs WHERE id = 2")[0]
+    assert label == "again!"
+    assert json.loads(settings) == {
+        "only": "failed", "concurrency": "auto", "max_tokens": 900, "fresh": True,
+    }  # fmt: skip
+
+
+async def test_a_missing_key_is_told_whole_on_a_small_screen(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    file = write_suite(tmp_path)
+    simulated = 'kind = "simulated"\nname = "one"\nanswers = ["{{ a }}"]\nlatency_s = 0.0'
+    asked = 'provider = "openai"\nmodel = "gpt-5-mini"'
+    file.write_text(file.read_text().replace(simulated, asked))
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (60, 20)) as pilot:
+        await until_shown(pilot, "not ready")
+        await pilot.press("enter")
+        await until_shown(pilot, "OPENAI_API_KEY is not set", "export OPENAI_API_KEY=…", "Start")
+        launch = app.screen
+        await pilot.press("enter")
+        await until_shown(pilot, "not started")
+        assert app.screen is launch
+        await pilot.press(*["up"] * 14)
+        await until_shown(pilot, "[x] gpt-5-mini")
+    assert sql(store, "SELECT count(*) FROM runs") == [(0,)]
 
 
 async def test_launch_refuses_what_makes_no_sense(store: Path, tmp_path: Path) -> None:

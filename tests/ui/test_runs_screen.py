@@ -31,6 +31,7 @@ from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.rating import RateBook
 from tui_eval.ui.runs.exporting import UnusableNameError, files
 from tui_eval.ui.runs.listing import listed
+from tui_eval.ui.runs.table import cost
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.name import Name
 from tui_eval.ui.screens.runs import RunsScreen
@@ -186,6 +187,15 @@ async def test_a_thousand_runs_are_there_at_once_live_ones_on_top(store: Path) -
         await until_shown(pilot, "No run is called so")
         await pilot.press("escape")
         await until_shown(pilot, "copied-0077", "copied-0076")
+
+
+async def test_unknown_money_is_never_a_nought(store: Path) -> None:
+    cases = [Case(i, f"case-{i}", {}) for i in range(2)]
+    for suite, costs in (("some", (0.5, None)), ("none", (None, None)), ("all", (0.5, 0.25))):
+        by_hand(store, cases, answers=[Output("x", cost_usd=one) for one in costs], suite=suite)
+    with writing(store) as db:
+        told = {one.run.suite: cost(one) for one in listed(db, {})}
+    assert told == {"some": "$0.50+?", "none": "$?", "all": "$0.75"}
 
 
 # -- marks

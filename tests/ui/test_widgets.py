@@ -16,7 +16,7 @@ from tui_eval.ui.themes import DARK
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows, lay_out
-from tui_eval.ui.widgets.tick import Press, Tick
+from tui_eval.ui.widgets.tick import Pick, Press, Tick
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 FORBIDDEN = {chr(code) for code in [*range(32), *range(0x7F, 0xA0)]}
@@ -290,6 +290,21 @@ async def test_a_box_is_ticked_with_space_and_enter_is_left_to_the_form() -> Non
         assert not tick.ticked
         await pilot.click(tick)
         assert tick.ticked
+
+
+async def test_one_of_several_words_is_picked_with_keys_and_mouse() -> None:
+    pick = Pick(("all", "failed", "errors"))
+    async with Bare(pick).run_test(size=(30, 3)) as pilot:
+        pick.focus()
+        assert pick.render_line(0).text.rstrip() == "(all) failed  errors"
+        await pilot.press("space", "right")
+        assert pick.word == "errors"
+        await pilot.press("right", "left")
+        assert pick.word == "errors"
+        await pilot.press("left")
+        assert pick.render_line(0).text.rstrip() == " all (failed) errors"
+        await pilot.click(pick, offset=(2, 0))
+        assert pick.word == "all"
 
 
 async def test_a_button_is_pressed_with_both() -> None:

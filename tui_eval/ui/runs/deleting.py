@@ -21,9 +21,11 @@ async def may_go(screen: BaseScreen, runs: Sequence[RunRow]) -> bool:
     from tui_eval.reports.removal import consequences, goes
 
     desk = screen.bench.desk
+    screen.say("counting what would go…")
     extent = await desk.ponder(deletion.extent, [run.id for run in runs])
     what = runs[0].name if len(runs) == 1 else many(len(runs), "run")
     more = f"{goes(extent)}. {consequences(extent)}".strip()
+    screen.app.clear_notifications()
     yes = await screen.app.push_screen_wait(
         Ask(f"Delete {what} for good?", yes="delete", more=more)
     )

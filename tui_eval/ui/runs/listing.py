@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.store import board, reader
 from tui_eval.store.board import Counts
@@ -20,6 +20,8 @@ class Listed:
     stamp: int
     """The last change of the run or of any of its trials."""
     total: Counts
+    known_usd: float
+    """What it is known to have cost; `total.cost_usd` is None where that is not all."""
     columns: tuple[str, ...]
     """The names of its columns."""
 
@@ -47,8 +49,10 @@ def listed(db: sqlite3.Connection, known: Mapping[int, Listed]) -> list[Listed]:
         stamp = reader.last_change(db, run.id)
         before = known.get(run.id)
         if before is not None and before.stamp == stamp:
-            found.append(Listed(run, stamp, before.total, before.columns))
+            found.append(replace(before, run=run))
             continue
         names = tuple(column.name for column in reader.columns(db, run.id))
-        found.append(Listed(run, stamp, board.board(db, run.id)[0], names))
+        tallies = reader.tallies(db, run.id)
+        known_usd = sum(row.cost_usd for row in tallies)
+        found.append(Listed(run, stamp, board.counts(tallies), known_usd, names))
     return sorted(found, key=lambda one: not one.run.live)

@@ -58,7 +58,7 @@ class RunTable(Rows):
             "pass": self._rate(listed),
             "!": Cell(number(total.error) if total.error else "", "error"),
             "?": Cell(number(total.ungraded) if total.ungraded else "", "ungraded"),
-            "cost": Cell(money(total.cost_usd) if total.attempts else "", "dim"),
+            "cost": Cell(cost(listed), "dim"),
             "time": Cell(clock(run.wall(now)), "dim"),
             "age": Cell(age(run.created_at, now), "dim"),
         }
@@ -96,6 +96,16 @@ def progress(listed: Listed) -> str:
     return whole if len(whole) <= _PROGRESS else f"{compact(total.settled)}/{compact(total.total)}"
 
 
+def cost(listed: Listed) -> str:
+    """Give what a run cost: `$0.83`, `$0.83+?` where some of it is unknown, `$?` where all is."""
+    total, known = listed.total, listed.known_usd
+    if not total.attempts:
+        return ""
+    if total.cost_usd is None and known:
+        return f"{money(known)}+?"
+    return money(total.cost_usd)
+
+
 _PROGRESS = 11
 """Cells of a progress in full."""
 
@@ -114,7 +124,7 @@ def _fields(runs: Sequence[Listed]) -> list[Field]:
         Field("state", 13),
     ]
     if any(one.run.partial for one in runs):
-        fields.append(Field("partial", 7, drop=4))
+        fields.append(Field("partial", 7, drop=3))
     fields.append(Field("trials", max([6, *(len(progress(one)) for one in runs)]), right=True))
     several = any(len(one.columns) > 1 for one in runs)
     fields.append(Field("pass", 11 if several else 6, right=True))
@@ -125,7 +135,7 @@ def _fields(runs: Sequence[Listed]) -> list[Field]:
         ungraded = widest(*(total.ungraded for total in totals))
         fields.append(Field("?", ungraded, right=True, drop=6))
     if any(total.cost_usd != 0 for total in totals):
-        fields.append(Field("cost", 8, right=True, drop=7))
+        fields.append(Field("cost", max(len(cost(one)) for one in runs), right=True, drop=7))
     fields.append(Field("time", 7, right=True, drop=8))
-    fields.append(Field("age", 6, right=True, drop=3))
+    fields.append(Field("age", 6, right=True, drop=4))
     return fields

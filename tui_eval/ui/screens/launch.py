@@ -37,10 +37,10 @@ from tui_eval.ui.widgets.toned import Piece
 _REST_S = 0.2
 """The fields rest so long before the data is read."""
 _LABEL = 11
-_MOST_SAID = 12
-"""Lines of what is said under the form; further ones are counted."""
-_AROUND = 10
-"""Lines of the screen that neither the form nor what is said may take."""
+_LEAST_FORM = 4
+"""Lines of the form that stay in view, whatever is said under it."""
+_AROUND = 6
+"""Lines of the box that are neither the form nor what is said: borders, title, Start, gaps."""
 
 
 class Launch(ModalScreen[int | None]):
@@ -73,6 +73,7 @@ class Launch(ModalScreen[int | None]):
         self._only = Pick(ONLY, id="only")
         self._cache = Tick("use what is there already", suite.run.cache, id="cache")
         self._judge = Tick("ask the judge", True, id="judge")
+        self._form = VerticalScroll(id="form", can_focus=False)
         self._said = Lines(id="said")
         self._start = Press("Start")
 
@@ -80,7 +81,7 @@ class Launch(ModalScreen[int | None]):
         """Lay the form out; the suite's own values stand in the empty fields."""
         with Vertical(classes="box"):
             yield Bar([Piece("Launch ", "accent"), Piece(self._suite.name, "strong")], id="name")
-            with VerticalScroll(id="form", can_focus=False):
+            with self._form:
                 yield from self._ticks
                 with Horizontal(classes="field"):
                     yield _label("only")
@@ -169,12 +170,15 @@ class Launch(ModalScreen[int | None]):
         if not width:
             self.call_after_refresh(self._show)
             return
-        room = max(min(self.app.size.height - _AROUND, _MOST_SAID), 3)
         lines = [[Piece(text, tone)] for text, tone in fold(outlook_paras(self._outlook), width)]
-        if len(lines) > room:
-            hidden = len(lines) - room + 1
-            lines = [*lines[: room - 1], [Piece(f"… and {hidden} more lines", "dim")]]
+        room = self.app.size.height - _AROUND
+        most = room - _LEAST_FORM
+        if len(lines) > most:
+            hidden = len(lines) - most + 1
+            lines = [*lines[: most - 1], [Piece(f"… and {hidden} more lines", "dim")]]
         self._said.show(lines)
+        fields = len(self._ticks) + len(FIELDS) + 2  # and those for `only`, and the boxes below
+        self._form.styles.height = max(min(fields, room - len(lines)), 1)
 
     @on(Press.Pressed)
     @on(Input.Submitted)
