@@ -102,6 +102,8 @@ _TOKEN: Final = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
+_PROSE_DEPTH: Final = 10
+"""How many arrays inside each other are prose where no object has come yet."""
 _KEY_BEFORE: Final = re.compile(rf'(?<!"grades)"{_SPACE}:[ \t\r\n\]}}]*+\Z')
 _KEY_LENGTH: Final = 80
 _ONE_TOO_MANY: Final = {  # by the bracket that is open: what shows that another closes nothing
@@ -265,7 +267,7 @@ class _Scan:
                 self._objects = 0
             else:
                 return at + 1
-        if len(self._open) < DEPTH:
+        if len(self._open) < (DEPTH if self._objects else _PROSE_DEPTH):
             self._push(mark, _DOUBTFUL if doubtful else _NONE)
         else:
             self._noise()

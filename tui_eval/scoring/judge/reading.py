@@ -9,8 +9,9 @@ Which JSON is a document (`documents` finds it, in prose, fences and broken text
 
 - An object with `grades` is one, as is an outermost array (its objects are the grades), and so
   are all outermost objects with an `id` together. What stands deeper is not looked at: a grade
-  inside a grade or a wrapper is none. Only where an array of grades broke off can a new document
-  stand in it: an object with `grades`.
+  inside a grade or a wrapper is none. Only where an array broke off can new documents stand in
+  it: objects with `grades`; and arrays, of which nobody knows whether they begin anew or quote, so
+  that their grades count against others only.
 - A reply that is one JSON string, whole or cut, is read as what that string holds; once.
 - A `nonce` must be this request's to the letter. Documents that have it are read alone; where none
   has it and any has another one (`null`, a number, one that cannot be read), nothing is read;
@@ -56,7 +57,6 @@ _WRAPPED: Final = re.compile(  # a string that may be cut off, in the middle of 
     r'("[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+)(?:"|\\(?:u[0-9a-fA-F]{0,3})?)?'
 )
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_ABSENT: Final = "there is no grade for it in the judge's reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +223,17 @@ def _sources(found: Iterable[Object | Array], nonce: str) -> list[_Source]:
 
 
 def _begun_anew(value: Value) -> list[Object | Array]:
-    """Give the documents that follow a broken array of grades and came to stand in it."""
-    if not isinstance(value, Array) or not value.flaws:
-        return []
-    return [
-        item
-        for item in value.items
-        if (isinstance(item, Object) and item.all("grades"))
-        or (isinstance(item, Array) and "doubtful" in item.flaws)
-    ]
+    """Give the documents that follow a broken array and came to stand in it."""
+    begun: list[Object | Array] = []
+    broken = [value]
+    for array in broken:  # grows while it is walked through
+        if isinstance(array, Array) and array.flaws:
+            for item in array.items:
+                if isinstance(item, Object) and item.all("grades"):
+                    begun.append(item)
+                elif isinstance(item, Array):
+                    (begun if "doubtful" in item.flaws else broken).append(item)
+    return begun
 
 
 def _objects(lists: Iterable[Value]) -> list[Object]:
@@ -382,23 +384,21 @@ def _reading(
     findings: dict[str, Finding] = {}
     missing: dict[str, str] = {}
     for id_, form in forms.items():
-        known = said.get(id_, {})
+        known = said.get(id_)
         parts = {
             number: Part(one.value, one.reason)
-            for number, one in known.items()
+            for number, one in (known or {}).items()
             if one.value is not None
         }
         if parts:
             listed = form.kind in _LISTED
             findings[id_] = Finding(parts, remarks[id_] if listed else "")
         if len(parts) < len(form.numbers):
-            missing[id_] = _why(form, known, absent)
+            missing[id_] = absent if known is None else _why(form, known)
     return Reading(findings, missing, _suspicious(findings))
 
 
-def _why(form: Form, known: _Numbers, absent: str) -> str:
-    if not known:
-        return absent
+def _why(form: Form, known: _Numbers) -> str:
     listed = _LISTED.get(form.kind)
     whys: dict[str, list[int]] = {}
     for number in form.numbers:
