@@ -31,6 +31,7 @@ _FIGURES_SHARE = 20
 """Figures that take a second to count are counted every twenty."""
 MOST_CHANGES = 400
 """Changed rows that are read one by one; after more of them the table reads its rows again."""
+_GATE_SHARE = 8
 _BUCKETS = 24
 _MOST_TAGS = 30
 
@@ -168,7 +169,7 @@ class Feed:
                 return
             yield found
             took = time.monotonic() - began
-            await asyncio.sleep(max(_FIGURES_S, took * _FIGURES_SHARE))
+            await asyncio.sleep(max(_FIGURES_S, took * _GATE_SHARE))
 
     async def lately(self) -> Lately:
         """Give what happened in the last minute."""

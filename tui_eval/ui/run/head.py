@@ -80,7 +80,7 @@ class RunHead(Vertical):
         self._targets.show(target_lines(run, figures, self._room, width))
         columns = len(run.columns)
         self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else [])
-        self._pace.show(*_pace(run, figures, pace, spent, self._glyphs, width))
+        self._pace.show(_pace(run, figures, pace, spent, self._glyphs, width))
         said = fold(notices(run, now), width - 2 * len(_MARGIN))
         self._notice.show(
             [[Piece(_MARGIN), Piece(line, tone)] for line, tone in islice(said, _NOTICE_LINES)]
@@ -153,11 +153,11 @@ def _pace(
     spent: Spending,
     glyphs: Glyphs,
     width: int,
-) -> tuple[list[Piece], list[Piece]]:
+) -> list[Piece]:
     """Give the line of the pace; what matters least is left out where there is little room."""
     row, total = run.run, run.total
     if not row.live:
-        return _whole_pace(run, figures, glyphs)
+        return _whole_pace(run, figures, glyphs, width)
     spark = sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels)
     apart = Piece("   ")
     groups = [[Piece(f"{_MARGIN}{per_second(pace.per_second())} "), Piece(spark, "accent")]]
@@ -184,7 +184,7 @@ def _pace(
         groups.append([Piece(words)])
     elif total.scoring:
         groups.append([Piece(f"{number(total.scoring)} being scored")])
-    return as_fits(groups, width - 1), []
+    return as_fits(groups, width - 1)
 
 
 def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
@@ -197,27 +197,24 @@ def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
     return pieces
 
 
-def _whole_pace(
-    run: Snapshot, figures: Figures | None, glyphs: Glyphs
-) -> tuple[list[Piece], list[Piece]]:
+def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: int) -> list[Piece]:
+    """Give the pace of a run that nobody works on: over all its time."""
     row, total = run.run, run.total
-    left = [Piece(_MARGIN)]
     if not total.total:
-        return [], []
+        return []
+    groups = []
     if row.wall_s > 0 and total.settled:
-        left.append(Piece(f"{per_second(total.settled / row.wall_s)} ", "dim"))
-        if figures is not None:
-            left.append(Piece(sparkline(figures.history, glyphs.levels), "dim"))
-        left.append(Piece("   "))
-    sent = many(total.attempts, "attempt")
-    again = f", {many(total.retries, 'retry', 'retries')}" if total.retries else ""
-    cached = f", {number(total.cached)} from the cache" if total.cached else ""
-    left.append(Piece(f"{sent}{again}{cached}", "dim"))
+        spark = "" if figures is None else sparkline(figures.history, glyphs.levels)
+        groups.append([Piece(f"{per_second(total.settled / row.wall_s)} {spark}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":
-        left.append(Piece(f"   {row.reason or 'stopped'}; u resumes it", "ungraded"))
+        groups.append([Piece(f"{row.reason or 'stopped'}; u resumes it   ", "ungraded")])
     elif row.state is RunState.CANCELLED:
-        left.append(Piece(f"   {row.reason or 'cancelled'}", "ungraded"))
-    return left, []
+        groups.append([Piece(f"{row.reason or 'cancelled'}   ", "ungraded")])
+    again = f", {many(total.retries, 'retry', 'retries')}" if total.retries else ""
+    groups.append([Piece(f"{many(total.attempts, 'attempt')}{again}", "dim")])
+    if total.cached:
+        groups.append([Piece(f", {number(total.cached)} from the cache", "dim")])
+    return [Piece(_MARGIN), *as_fits(groups, width - len(_MARGIN))]
 
 
 def target_lines(
