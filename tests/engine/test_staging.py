@@ -6,6 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.engine.harness import Bench, suite
 from tests.servers.fake_model import FakeModel
@@ -196,18 +198,18 @@ def test_portions_are_bounded_in_trials_and_in_size(monkeypatch: pytest.MonkeyPa
     assert [len(portion) for portion in wanted_of(made, listed)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 3, 1000])
+@given(st.lists(st.sampled_from("xyz"), min_size=1, max_size=12), st.integers(1, 13))
 def test_equal_requests_are_told_apart_wherever_portions_end(
-    monkeypatch: pytest.MonkeyPatch, at_once: int
+    texts: list[str], at_once: int
 ) -> None:
     made = suite("http://127.0.0.1:9/v1", 0, cases=[{"id": "a", "q": "x"}])
-    texts = ["x", "y", "x", "x", "y", "z", "x"]
     usual = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
-    monkeypatch.setattr(plan, "_TRIALS", at_once)
-    keys = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_TRIALS", at_once)
+        keys = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
     assert keys == usual
     assert len(set(keys)) == len(texts)
-    assert keys[0] == wanted_of(made, cases(["x"]))[0][0].key, "the first is as if it were alone"
+    assert keys[0] == wanted_of(made, cases(texts[:1]))[0][0].key, "as if it were alone"
 
 
 def test_more_may_be_looked_up_than_one_question_names(bench: Bench) -> None:

@@ -1,12 +1,16 @@
 """The writer: what waits together is written together, whoever stops waiting, whatever is full."""
 
 import asyncio
+import shutil
 import sqlite3
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.support import do, new_run, reading, staged, writing
 from tui_eval.store import lease, reader, record, runs
@@ -242,6 +246,68 @@ def _full() -> sqlite3.OperationalError:
     finally:
         db.close()
     raise AssertionError("there is room")
+
+
+class Sometimes:
+    """A unit for which there is no room for a while."""
+
+    def __init__(self, text: str, tries: int) -> None:
+        self.text = text
+        self.tries = tries
+
+    def __call__(self, tx: Tx) -> str:
+        note(self.text)(tx)
+        self.tries -= 1
+        if self.tries >= 0:
+            raise _full()
+        return self.text
+
+
+fates = st.sampled_from(["fine", "fine", "fine", "bug", "collides", "no room", "no room for long"])
+
+
+@given(units=st.lists(st.tuples(fates, st.booleans(), st.integers(0, 3)), max_size=20))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_happens_each_unit_is_written_once_in_its_turn_or_not_at_all(
+    empty_store: Path, tmp_path: Path, units: list[tuple[str, bool, int]]
+) -> None:
+    path = tmp_path / f"{uuid.uuid4()}.sqlite3"
+    shutil.copyfile(empty_store, path)
+    with writing(path) as db:
+        run = new_run(db)
+    made: list[Callable[[Tx], object]] = []
+    for at, (fate, _, _) in enumerate(units):
+        kinds: dict[str, Callable[[Tx], object]] = {
+            "bug": breaks,
+            "collides": collides,
+            "no room": Sometimes(str(at), 1),
+            "no room for long": Sometimes(str(at), 5),
+        }
+        made.append(kinds.get(fate, note(str(at))))
+
+    async def write_all() -> list[object]:
+        async with working(path, run) as writer:
+            waiters = []
+            for unit, (_, leaves, turns) in zip(made, units, strict=True):
+                waiters.append(asyncio.ensure_future(writer.write(unit)))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if leaves:
+                    waiters[-1].cancel()
+            return await asyncio.gather(*waiters, return_exceptions=True)
+
+    results = asyncio.run(write_all())
+    # whoever leaves before the unit was in line has asked for nothing
+    asked = [str(at) for at, (fate, leaves, turns) in enumerate(units)
+             if fate not in ("bug", "collides") and (turns or not leaves)]  # fmt: skip
+    assert notes(path) == asked
+    for at, (result, (fate, leaves, _)) in enumerate(zip(results, units, strict=True)):
+        if leaves and isinstance(result, asyncio.CancelledError):
+            continue
+        if fate in ("bug", "collides"):
+            assert isinstance(result, ValueError | sqlite3.IntegrityError)
+        else:
+            assert result == str(at)
 
 
 async def test_a_lost_lease_writes_nothing_ever_again(path: Path, run: int) -> None:
