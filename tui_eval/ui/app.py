@@ -6,6 +6,7 @@ What the first picture does not need is imported where it is used: the store, an
 import asyncio
 import gc
 import signal
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from textual import events, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.screen import Screen
 from textual.signal import Signal
 
 from tui_eval.model.visible import visible
@@ -36,8 +38,10 @@ if TYPE_CHECKING:
 
 _INSTEAD = {"run.copy": "copies", "run.stop-run": "stops the run"}
 """What somebody may have meant by ctrl+c beside quitting, by the binding's id."""
-_LOST_S = 0.2
-"""Seconds after which a follower of a key is given up."""
+_LOST_S = 0.05
+"""Seconds after which a follower of a key is looked for: a screen that closes takes it along."""
+_LATE_S = 2.0
+"""Seconds after which it is given up, however busy the screen is."""
 _READY_S = 0.02
 """Seconds after which a screen that was not ready for a key is looked at again."""
 _REFUSED = 2
@@ -260,9 +264,18 @@ class TuiEvalApp(App[None]):
     def _send_after_key(self, follower: Follower) -> bool:
         if not self.screen_stack or not (self.focused or self.screen).post_message(follower):
             return False
-        # a screen that closes may take it along
-        self.set_timer(_LOST_S, partial(self._turns.arrived, follower))
+        late = time.monotonic() + _LATE_S
+        self.set_timer(_LOST_S, partial(self._look_for, follower, self.screen, late))
         return True
+
+    async def _look_for(self, follower: Follower, on: Screen[object], late: float) -> None:
+        """Give a follower up that cannot arrive any more."""
+        if not self._turns.waits_for(follower):
+            return
+        if not on.is_running or time.monotonic() > late:
+            await self._turns.arrived(follower)
+        else:
+            self.set_timer(_LOST_S, partial(self._look_for, follower, on, late))
 
     async def on_follower(self, event: Follower) -> None:
         """Go on to the next key."""

@@ -54,6 +54,10 @@ class Turns:
         """Whether every key that came has been dealt with."""
         return self._following is None and not self._waiting
 
+    def waits_for(self, follower: Follower) -> bool:
+        """Whether the next key waits for a follower."""
+        return follower is self._following
+
     async def take(self, key: events.Key) -> None:
         """Take a key that was pressed."""
         self._waiting.append(key)
