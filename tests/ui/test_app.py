@@ -426,7 +426,7 @@ async def test_the_last_full_runs_of_a_suite_stand_beside_it(store: Path, tmp_pa
 async def test_a_folder_without_suites_says_what_to_do(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = app_on(store, tmp_path)
+    app = app_on(store)
     async with shown_on(app) as pilot:
         await until_shown(pilot, "sample", "none of your own here: `tui-eval init` writes one")
     (tmp_path / "empty").mkdir()

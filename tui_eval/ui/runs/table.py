@@ -121,7 +121,7 @@ def _fields(runs: Sequence[Listed]) -> list[Field]:
         Field("run", 17, share=4, keep=_TAIL),
         Field("suite", 10, share=2, drop=10),
         Field("target", 12, share=3, drop=9),
-        Field("state", 13),
+        Field("state", 2 + max([6, *(len(state_words(one.run)[0]) for one in runs)])),
     ]
     if any(one.run.partial for one in runs):
         fields.append(Field("partial", 7, drop=3))

@@ -317,12 +317,17 @@ class SuitesScreen(BaseScreen):
             right = [Piece("reading… ", "dim")]
         elif bad:
             right = [Piece(f"{bad} with mistakes ", "error")]
-        elif all(entry.sample for entry in self._all) and self.app.size.width >= _ROOMY:
+        elif self._nothing_of_ones_own and self.app.size.width >= _ROOMY:
             right = [Piece("none of your own here: `tui-eval init` writes one ", "dim")]
         self.head.show(
             [Piece("  Suites", "strong"), Piece(f"  {number(len(table.entries))}", "dim")], right
         )
         self._look()
+
+    @property
+    def _nothing_of_ones_own(self) -> bool:
+        """Whether somebody looked here and found the samples alone."""
+        return not self.bench.paths and all(entry.sample for entry in self._all)
 
     def _look(self) -> None:
         entry = self.selected
