@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.conftest import Done, Place, Running, until
-from tests.servers.fake_model import FakeModel
+from tests.servers.fake_model import Call, FakeModel, Reply
 
 Command = Callable[..., Done]
 
@@ -250,3 +250,19 @@ def test_who_reads_the_events_may_go_away_and_the_run_goes_on(place: Place) -> N
         ["sh", "-c", command], cwd=place.folder, env=place.environment, capture_output=True
     )
     assert done_trials(place) == 50
+
+
+async def test_an_endpoint_that_is_left_alone_is_told_of_and_that_it_answers_again(
+    place: Place,
+) -> None:
+    gone = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1s"}
+
+    def script(call: Call) -> Reply | None:
+        return Reply("answer", headers=gone) if call.n == 5 else None
+
+    async with FakeModel(script=script, latency=0.05) as server:
+        suite = place.asking(server.base_url, n=20)
+        done = await (await place.start("run", suite, "--concurrency", "2")).ended()
+    said = f"{server.base_url}: nothing remains of its requests: paused for 1 s\n"
+    assert said in done.err
+    assert f"{server.base_url}: answers again\n" in done.err.partition(said)[2]

@@ -13,7 +13,7 @@ from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Caps
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.output import Exhausted, Failure
 from tui_eval.model.states import RunState
 from tui_eval.reports.gate import Missed
 from tui_eval.store import browse, runs
@@ -157,13 +157,19 @@ def test_an_endpoint_that_refuses_everybody_is_in_the_head_until_it_answers(stor
 
     with writing(store) as db:
         do(db, lambda tx: runs.add_limit(tx, made.run, "endpoint", 8, "start"))
-    assert first_look(store, made.run).refusing == {}
+    assert first_look(store, made.run).left_alone == {}
     write(refuse)
     found = with_run(first_look(store, made.run), live=True, state=RunState.RUNNING)
-    since = found.refusing["endpoint"]
+    since = found.left_alone["endpoint"].at
     assert "The endpoint has refused everything for 0:42" in said(found, since + 42)
     write(refuse_and_answer)
-    assert first_look(store, made.run).refusing == {}
+    assert first_look(store, made.run).left_alone == {}
+    last = replace(output(), exhausted=Exhausted("requests", 30.0))
+    write(lambda limiter: limiter.heard(last, 90.0))
+    found = with_run(first_look(store, made.run), live=True, state=RunState.RUNNING)
+    since = found.left_alone["endpoint"].at
+    shown = said(found, since + 5)
+    assert "The endpoint said 0:05 ago that nothing remains of its requests: paused for 30" in shown
 
 
 # -- the gate

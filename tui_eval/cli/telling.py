@@ -18,10 +18,10 @@ from tui_eval.reports.results import Results
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
 from tui_eval.reports.trial_line import trial_json
-from tui_eval.store import figures, reader
+from tui_eval.store import browse, figures, reader
 from tui_eval.store.board import Counts, board
 from tui_eval.store.follow import Pulse
-from tui_eval.store.rows import LimitRow, RunRow
+from tui_eval.store.rows import ANSWERS_AGAIN, LimitRow, RunRow
 
 
 class Form(Enum):
@@ -43,6 +43,8 @@ class Look:
     counts: Counts
     columns: Sequence[Counts]
     limits: Mapping[str, LimitRow]
+    left_alone: Mapping[str, LimitRow]
+    """Endpoints that are given a rest just now, and why."""
     settled: list[str]
     """Events of the trials that settled; empty where nobody wants them."""
 
@@ -55,9 +57,14 @@ def look(db: sqlite3.Connection, run_id: int, pulse: Pulse, events: bool) -> Loo
         for line in figures.lines_settled(db, run_id, pulse.before, pulse.change):
             settled.append(_event("trial", **trial_json(run.name, line)))
     limits = reader.limits(db, run_id) if events else {}
+    resting = {
+        endpoint: limit
+        for endpoint, limit in browse.left_alone(db, run_id).items()
+        if run.active_since is not None and limit.at >= run.active_since
+    }
     counts, by_column = board(db, run_id)
     columns = [by_column[col] for col in sorted(by_column)]
-    return Look(run, counts, columns, limits, settled)
+    return Look(run, counts, columns, limits, resting, settled)
 
 
 class Telling:
@@ -72,6 +79,7 @@ class Telling:
         self.unheard = False
         """Whether results could not be written although somebody wants them."""
         self._limits: dict[str, LimitRow] = {}
+        self._left_alone: Mapping[str, LimitRow] = {}
         self._state: RunState | None = None
         self._named = False
         self._paused = False
@@ -119,6 +127,7 @@ class Telling:
             self._state = seen.run.state
             if self._state is RunState.PAUSED:
                 self._pause(seen.run)
+        self._tell_of_rests(seen)
         if not self.events:
             return
         for endpoint, limit in seen.limits.items():
@@ -134,6 +143,16 @@ class Telling:
                 )
         for line in seen.settled:
             self._emit(line)
+
+    def _tell_of_rests(self, seen: Look) -> None:
+        """Say which endpoints are left alone, and which no more."""
+        before, self._left_alone = self._left_alone, seen.left_alone
+        for endpoint, limit in seen.left_alone.items():
+            if endpoint not in before:
+                self.say(f"{_named(endpoint)} {visible_line(limit.reason)}")
+        for endpoint in before:
+            if endpoint not in seen.left_alone and not seen.run.state.settled:
+                self.say(f"{_named(endpoint)} {ANSWERS_AGAIN}")
 
     def _pause(self, run: RunRow) -> None:
         self._paused = True
@@ -175,6 +194,11 @@ class Telling:
             if not streams.nobody_listens(error):
                 self.unheard = True
                 self.say(f"error: the results could not be written: {error.strerror}")
+
+
+def _named(endpoint: str) -> str:
+    """Give an endpoint as a person knows it: preset and address, without its key's name."""
+    return visible_line(" ".join(filter(None, endpoint.split("|")[:2]))) + ":"
 
 
 def _event(kind: str, **fields: object) -> str:

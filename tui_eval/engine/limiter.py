@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tui_eval.engine.budget import Budget
 from tui_eval.model.output import Exhausted, Failure, Output
-from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, REFUSES_ALL
+from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, NOTHING_REMAINS, REFUSES_ALL
 
 FIRST = 4
 """Where `auto` starts."""
@@ -266,7 +266,7 @@ class Limiter:
             self._probe_at = max(self._probe_at, self._empty_until)
             return
         # short pauses are no news, and some endpoints have many
-        why = f"nothing remains of its {of.what}: paused for {of.for_s:.3g} s"
+        why = f"{NOTHING_REMAINS} of its {of.what}: paused for {of.for_s:.3g} s"
         self._pause(now, self._empty_until, why if of.for_s >= PROBE_S else None)
 
     def _pause(self, now: float, probe_at: float, why: str | None) -> None:

@@ -20,8 +20,10 @@ from tui_eval.store.judge_calls import JudgeCall, calls_about
 from tui_eval.store.rows import (
     ANSWERED_OTHERS,
     ANSWERS_AGAIN,
+    NOTHING_REMAINS,
     REFUSES_ALL,
     AttemptRow,
+    LimitRow,
     ScoreRow,
     TrialRow,
 )
@@ -219,14 +221,19 @@ def weighted(db: sqlite3.Connection, run: int) -> bool:
     return row is not None
 
 
-def refusing(db: sqlite3.Connection, run: int) -> dict[str, float]:
-    """Give the endpoints that are left alone because they refuse everybody, and since when."""
+def left_alone(db: sqlite3.Connection, run: int) -> dict[str, LimitRow]:
+    """Give the endpoints that are left alone, with since when and why."""
     rows = db.execute(
-        "SELECT endpoint, reason, at, max(id) FROM limits WHERE run = ?1 AND (reason = ?2 "
-        "OR reason = 'start' OR reason LIKE ?3 || '%' OR reason LIKE ?4 || '%') GROUP BY endpoint",
-        (run, REFUSES_ALL, ANSWERS_AGAIN, ANSWERED_OTHERS),
+        "SELECT endpoint, concurrency, reason, at, max(id) FROM limits WHERE run = ? AND ("
+        "reason = 'start' OR reason LIKE ? || '%' OR reason LIKE ? || '%' OR reason LIKE ? || '%' "
+        "OR reason LIKE ? || '%') GROUP BY endpoint",
+        (run, REFUSES_ALL, NOTHING_REMAINS, ANSWERS_AGAIN, ANSWERED_OTHERS),
     )
-    return {endpoint: at for endpoint, reason, at, _ in rows if reason == REFUSES_ALL}
+    return {
+        row[0]: LimitRow(*row[:4])
+        for row in rows
+        if row[2].startswith((REFUSES_ALL, NOTHING_REMAINS))
+    }
 
 
 def backing_off(db: sqlite3.Connection, run: int) -> int:

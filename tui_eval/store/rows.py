@@ -171,8 +171,10 @@ class RequestRow:
 
 REFUSES_ALL = "refuses everything: paused, one probe at a time"
 """The reason of a limit from which on an endpoint is left alone."""
+NOTHING_REMAINS = "nothing remains"
+"""How a reason begins from which on it is left alone because it says so itself."""
 ANSWERS_AGAIN = "answers again"
-"""How a reason begins from which on it is not any more."""
+"""How a reason begins from which on it is left alone no more."""
 ANSWERED_OTHERS = "answered others"
 """Likewise."""
 

@@ -48,7 +48,7 @@ class Snapshot:
     """How often each case is asked; 0 while nobody knows."""
     limits: dict[str, LimitRow]
     """By endpoint."""
-    refusing: dict[str, float]
+    left_alone: dict[str, LimitRow]
     """Endpoints that are left alone because they refuse everybody, and since when (Unix
     seconds)."""
     pending: tuple[RequestRow, ...]
@@ -248,7 +248,7 @@ def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[
         by_column=by_column,
         epochs=browse.epochs(db, run_id),
         limits=reader.limits(db, run_id),
-        refusing=browse.refusing(db, run_id),
+        left_alone=browse.left_alone(db, run_id),
         pending=tuple(reader.requests(db, run_id)),
         answered=tuple(
             request for request in requests if request is not None and request.outcome is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tui_eval.model.states import RunState
 from tui_eval.store.lease import BEAT_S
-from tui_eval.store.rows import RequestRow, RunRow
+from tui_eval.store.rows import REFUSES_ALL, RequestRow, RunRow
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.words import clock, dollars, many, money, number
@@ -78,12 +78,13 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
             "or another program holds the store",
             "error",
         )
-    for endpoint, since in run.refusing.items():
-        yield Para(
-            f"{_named(endpoint, run)} has refused everything for {clock(now - since)}: paused, "
-            "one probe at a time",
-            "ungraded",
-        )
+    for endpoint, limit in run.left_alone.items():
+        name, lasting = _named(endpoint, run), clock(now - limit.at)
+        if limit.reason == REFUSES_ALL:
+            said = f"has refused everything for {lasting}: paused, one probe at a time"
+        else:
+            said = f"said {lasting} ago that {limit.reason}"
+        yield Para(f"{name} {said}", "ungraded")
     if row.state is RunState.PAUSED:
         yield Para("Paused by a person: what is in flight ends; p goes on", "ungraded")
 
