@@ -401,7 +401,7 @@ async def test_messages_are_rendered_out_of_the_frozen_suite(store: Path) -> Non
     await finished(store, made_up(3))
     async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
         screen = await run_screen(pilot)
-        screen.action_open_tab("Messages")
+        screen.worktop.action_open_tab("Messages")
         await until_shown(pilot, "user", "What is 0 + 1?", "assistant")
 
 

@@ -346,4 +346,6 @@ async def test_no_widget_lets_a_control_through(hostile: str) -> None:
             assert strip.cell_length == 60
             for segment in strip:
                 assert segment.style is None or segment.style.link is None
-                assert "@click" not in (segment.style.meta if segment.style else {})
+                meta = segment.style.meta if segment.style else {}
+                assert "@click" not in meta
+                assert "act" not in meta

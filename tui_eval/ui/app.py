@@ -298,7 +298,7 @@ class TuiEvalApp(App[None]):
         if chosen.enabled:
             await self.run_action(chosen.binding.action, chosen.node)
         elif isinstance(screen, BaseScreen):
-            screen.refuse(chosen.binding.action)
+            screen.refuse(chosen)
 
     # -- looks
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from textual.binding import ActiveBinding, Binding
+from textual.dom import DOMNode
 from textual.screen import Screen
 
 _MOVES = ("table", "page", "form")
@@ -24,12 +25,19 @@ def offered(screen: Screen[object]) -> list[Offered]:
     """Give a screen's actions that have an id: its own first, those of moving about last."""
     keys: dict[str, list[str]] = {}
     actives: dict[str, ActiveBinding] = {}
+    nodes: dict[DOMNode, int] = {}
+    """From the inside out."""
     for key, active in screen.active_bindings.items():
+        nodes.setdefault(active.node, len(nodes))
         if active.binding.id is not None:
             keys.setdefault(active.binding.id, []).append(key)
             actives.setdefault(active.binding.id, active)
     found = [Offered(_area(name), tuple(keys[name]), active) for name, active in actives.items()]
-    return sorted(found, key=lambda one: (_rank(one.area), one.area, _place(one.active)))
+
+    def place(one: Offered) -> tuple[int, str, int, int]:
+        return _rank(one.area), one.area, nodes[one.active.node], _place(one.active)
+
+    return sorted(found, key=place)
 
 
 def _area(binding_id: str) -> str:

@@ -26,13 +26,15 @@ class Standing:
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
 
 
-def why_not(action: str, now: Standing) -> str | None:  # noqa: C901 - one line an action
+def why_not(action: str, now: Standing | None) -> str | None:  # noqa: C901 - one line an action
     """Say why an action makes no sense now; None: it does.
 
     Args:
         action: The action's name.
-        now: What is on the screen.
+        now: What is on the screen; None: the run is still being read.
     """
+    if now is None:
+        return "the run is still being read"
     run, total, trial = now.run, now.total, now.trial
     open_trials = total.total - total.settled
     match action:

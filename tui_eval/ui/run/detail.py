@@ -165,13 +165,13 @@ class Detail(Vertical):
             if at:
                 left.append(Piece(f" {self._glyphs.dot} ", "dim"))
             tone: Tone = "accent" if tab is self.tab else "plain"
-            left.append(Piece(tab, tone, f"screen.open_tab('{tab}')"))
+            left.append(Piece(tab, tone, f"open_tab('{tab}')"))
         left.append(Piece(" "))
         room = self.size.width - sum(width_of(piece.text) for piece in left)
-        turning = [Piece(f"{rule} ", "dim"), Piece("[", "accent", "screen.turn_tab(-1)")]
+        turning = [Piece(f"{rule} ", "dim"), Piece("[", "accent", "turn_tab(-1)")]
         turning += [
             Piece(" "),
-            Piece("]", "accent", "screen.turn_tab(1)"),
+            Piece("]", "accent", "turn_tab(1)"),
             Piece(f" {rule}", "dim"),
         ]
         self._tabs.show(left, turning if room > len(turning) + 2 else [], fill=rule)

@@ -27,7 +27,7 @@ from tui_eval.ui.words import clock, interval, many, number, per_second, percent
 _SPARK_CELLS = 16
 _MARGIN = "  "
 _NOTICE_LINES = 3
-_FILTER = "screen.filter"
+_FILTER = "filter"
 KEPT_OF_TARGET = 6
 """Cells at the end of a target's name that stay where it is cut: its prompt's."""
 _FIELDS = (
@@ -319,12 +319,12 @@ def filter_words(
             (glyphs.cancelled, total.cancelled, "dim", Which.CANCELLED),
         ]
         groups[0] += [
-            Piece(f"{shape} {number(n)} ", tone, f"screen.list_only('{which.name}')")
+            Piece(f"{shape} {number(n)} ", tone, f"list_only('{which.name}')")
             for shape, n, tone, which in counts
             if n or which in (Which.PASSED, Which.FAILED)
         ]
     if order:
-        groups.append([rule, Piece(f"{order} ", "accent", "screen.sort")])
+        groups.append([rule, Piece(f"{order} ", "accent", "sort")])
     elif figures is not None and words in ([], [Which.FAILED], [Which.UNMET]):
         # of other lists it would say what is not in them
         for at, (name, n) in enumerate(figures.failing[:4]):

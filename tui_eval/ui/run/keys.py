@@ -4,33 +4,42 @@ from textual.binding import Binding
 
 from tui_eval.ui.widgets.keyline import WHILE_POSSIBLE
 
+_TRIALS = "trials"
+_RUN = "run"
+
 _IN_THE_KEY_LINE = (
-    ("u", "resume", "resume", "Finish what is missing; asks for nothing twice"),
-    ("r", "retry", "retry", "Ask again for this trial or the marked ones"),
-    ("s", "rescore", "rescore", "Score this trial or the marked ones again"),
-    ("c", "cancel", "cancel", "Cancel this trial or the marked ones"),
-    ("p", "pause", "pause", "Start nothing new, or go on"),
-    ("n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
-    ("f", "filter", "filter", "List some of the trials; with counts"),
-    ("slash", "find", "find", "Narrow the list by text, or find in the detail"),
-    ("enter", "zoom", "zoom", "Give the detail the whole screen, or take it back"),
-    ("space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
-    ("o", "sort", "sort", "Sort the list; ties stay in dataset order"),
-    ("y", "copy", "copy", "Copy output, prompt, id, or the request as curl"),
-    ("C", "stop_run", "stop run", "Stop the run; it can be resumed"),
+    (_RUN, "u", "resume", "resume", "Finish what is missing; asks for nothing twice"),
+    (_TRIALS, "r", "retry", "retry", "Ask again for this trial or the marked ones"),
+    (_TRIALS, "s", "rescore", "rescore", "Score this trial or the marked ones again"),
+    (_TRIALS, "c", "cancel", "cancel", "Cancel this trial or the marked ones"),
+    (_RUN, "p", "pause", "pause", "Start nothing new, or go on"),
+    (_TRIALS, "n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
+    (_TRIALS, "f", "filter", "filter", "List some of the trials; with counts"),
+    (_TRIALS, "slash", "find", "find", "Narrow the list by text, or find in the detail"),
+    (_TRIALS, "enter", "zoom", "zoom", "Give the detail the whole screen, or take it back"),
+    (_TRIALS, "space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
+    (_TRIALS, "o", "sort", "sort", "Sort the list; ties stay in dataset order"),
+    (_TRIALS, "y", "copy", "copy", "Copy output, prompt, id, or the request as curl"),
+    (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
 )
 _ELSEWHERE = (
-    ("N", "next_unmet(-1)", "previous", "The failure or find hit before"),
-    ("a", "mark_all", "mark all shown", "Mark all trials that are listed"),
-    ("R", "retry_all", "retry all", "Retry everything errored or ungraded"),
-    ("S", "rescore_all", "rescore all", "Score everything again"),
-    ("plus", "limit(1)", "more concurrency", "One call more at once at the trial's endpoint"),
-    ("minus", "limit(-1)", "less concurrency", "One call fewer at once at the trial's endpoint"),
-    ("tab", "switch_focus", "table/detail", "Between the table and the detail"),
-    ("right_square_bracket", "turn_tab(1)", "next tab", "The next tab of the detail"),
-    ("left_square_bracket", "turn_tab(-1)", "tab before", "The tab before"),
+    (_TRIALS, "N", "next_unmet(-1)", "previous", "The failure or find hit before"),
+    (_TRIALS, "a", "mark_all", "mark all shown", "Mark all trials that are listed"),
+    (_RUN, "R", "retry_all", "retry all", "Retry everything errored or ungraded"),
+    (_RUN, "S", "rescore_all", "rescore all", "Score everything again"),
+    (_RUN, "plus", "limit(1)", "more concurrency", "One call more at once at the trial's endpoint"),
+    (
+        _RUN,
+        "minus",
+        "limit(-1)",
+        "less concurrency",
+        "One call fewer at once at the trial's endpoint",
+    ),
+    (_TRIALS, "tab", "switch_focus", "table/detail", "Between the table and the detail"),
+    (_TRIALS, "right_square_bracket", "turn_tab(1)", "next tab", "The next tab of the detail"),
+    (_TRIALS, "left_square_bracket", "turn_tab(-1)", "tab before", "The tab before"),
 )
-_OF_THE_RUN = frozenset(("pause", "resume", "stop_run"))
+_WHILE_POSSIBLE = frozenset(("pause", "resume", "stop_run"))
 
 
 def _binding(key: str, action: str, words: str, tooltip: str, *, show: bool) -> Binding:
@@ -42,11 +51,19 @@ def _binding(key: str, action: str, words: str, tooltip: str, *, show: bool) -> 
         show=show,
         id=f"run.{name}",
         tooltip=tooltip,
-        group=WHILE_POSSIBLE if action in _OF_THE_RUN else None,
+        group=WHILE_POSSIBLE if action in _WHILE_POSSIBLE else None,
     )
 
 
-KEYS: list[Binding] = [
-    *(_binding(*row, show=True) for row in _IN_THE_KEY_LINE),
-    *(_binding(*row, show=False) for row in _ELSEWHERE),
-]
+def _bindings(of: str) -> list[Binding]:
+    return [
+        *(_binding(*row, show=True) for on, *row in _IN_THE_KEY_LINE if on == of),
+        *(_binding(*row, show=False) for on, *row in _ELSEWHERE if on == of),
+    ]
+
+
+TRIAL_KEYS = _bindings(_TRIALS)
+"""What acts on trials, on their list and on the detail."""
+RUN_KEYS = _bindings(_RUN)
+IN_THE_KEY_LINE = [str(_binding(*row, show=True).id) for _, *row in _IN_THE_KEY_LINE]
+"""Ids in the order of the last line: what helps most comes first."""

@@ -105,7 +105,7 @@ class Listing(Vertical):
         right = [Piece(f" {word} ", "accent") for word in errands.for_run(snapshot.pending)]
         if self.marks.count:
             marked = f" {number(self.marks.count)} marked "
-            right.append(Piece(marked, "accent", "screen.unmark"))
+            right.append(Piece(marked, "accent", "unmark"))
         right.append(Piece(f" {number(self.place.at)}/{number(self.place.listed)} ", "dim"))
         right.append(Piece(self._glyphs.rule, "dim"))
         left = filter_words(

@@ -1,14 +1,14 @@
 """What all screens have in common: actions that say why they cannot be done, and going back."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tui_eval.model.visible import visible
+from tui_eval.ui.acting import Acting, Severity, say
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.widgets.keyline import KeyLine
 
@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from tui_eval.store.follow import Pulse
 
 
-class BaseScreen(Screen[None]):
-    """A screen whose every action is a binding with an id and a tooltip.
-
-    `why_not` is the one truth about what can be done now: it greys keys and answers presses.
-    """
+class BaseScreen(Acting, Screen[None]):
+    """A screen whose every action is a binding with an id and a tooltip."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -73,45 +70,29 @@ class BaseScreen(Screen[None]):
         for clock in self._clocks:
             clock.resume()
 
-    def why_not(self, action: str) -> str | None:
-        """Say why an action makes no sense now; None: it does."""
-        return None
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey what makes no sense now."""
-        return True if self.why_not(action) is None else None
-
     def answer(self, event: events.Key) -> None:
         """Say why a greyed key does nothing."""
         active = self.active_bindings.get(event.key)
-        if active is None or active.enabled or not isinstance(active.node, BaseScreen):
-            return
-        reason = active.node.why_not(active.binding.action.partition("(")[0])
-        if reason is not None:
+        if active is not None and self.refuse(active):
             event.prevent_default()
-            self.say(reason)
 
     def on_key_line_refused(self, event: KeyLine.Refused) -> None:
         """Say why what was clicked cannot be done."""
         event.stop()
-        self.refuse(event.action)
+        self.refuse(event.active)
 
-    def refuse(self, action: str) -> None:
-        """Say why an action cannot be done now."""
-        reason = self.why_not(action.partition("(")[0])
+    def refuse(self, active: ActiveBinding) -> bool:
+        """Say why an action cannot be done now; False: it can, or nobody knows why not."""
+        if not isinstance(active.node, Acting):
+            return False
+        reason = active.node.why_not(active.binding.action.partition("(")[0])
         if reason is not None:
             self.say(reason)
+        return reason is not None
 
-    def say(
-        self,
-        text: str,
-        severity: Literal["information", "warning", "error"] = "information",
-        *,
-        seconds: float = 4.0,
-    ) -> None:
+    def say(self, text: str, severity: Severity = "information", *, seconds: float = 4.0) -> None:
         """Show a word in a corner for a while, in place of the last one; may hold foreign text."""
-        self.app.clear_notifications()
-        self.notify(visible(text[:600]), severity=severity, timeout=seconds, markup=False)
+        say(self, text, severity, seconds=seconds)
 
     async def action_back(self) -> None:
         """Go one step back: close what is open, else leave the screen."""

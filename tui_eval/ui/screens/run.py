@@ -1,49 +1,41 @@
 """The Run screen: one run, live or finished, and everything one can do with its trials."""
 
-import asyncio
 import time
 from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.widgets import Input
+from textual.binding import BindingType
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
-from tui_eval.store import browse
 from tui_eval.store.board import Counts
-from tui_eval.store.browse import View, Which
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui import steering
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.run import errands, filters, rescoring
-from tui_eval.ui.run.acts import Standing, why_not
+from tui_eval.ui.run import errands, rescoring
+from tui_eval.ui.run.acts import why_not
 from tui_eval.ui.run.capping import capped, error_args, error_choices
-from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
-from tui_eval.ui.run.detail import Detail, Tab
+from tui_eval.ui.run.detail import Detail
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.run.feed import Feed, Figures, Gate, Snapshot
 from tui_eval.ui.run.head import RunHead
-from tui_eval.ui.run.keys import KEYS
+from tui_eval.ui.run.keys import IN_THE_KEY_LINE, RUN_KEYS
 from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.run.pace import Pace
-from tui_eval.ui.run.requests import messages
 from tui_eval.ui.run.rescoring import Rescoring
+from tui_eval.ui.run.worktop import Worktop
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.cap import Cap
-from tui_eval.ui.screens.menu import Choice, Menu
+from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Rows
-from tui_eval.ui.words import many, number
+from tui_eval.ui.words import many
 
-_ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel"))
 _TICK_S = 1.0
 _UNSEEN_S = 3.0
 """Seconds after which the pace is asked of the store: the screen was covered, or suspended."""
@@ -52,10 +44,13 @@ _LOOK_AGAIN_S = 5.0
 
 
 class RunScreen(BaseScreen):
-    """Owns what is known of the run; the listing, the detail and the head show it."""
+    """Owns what is known of the run, and what is done to it as a whole.
+
+    The head and the worktop show it; the worktop has the trials, and what is done to them.
+    """
 
     CSS_PATH = styles_dir() / "run.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [*RUN_KEYS]
 
     def __init__(self, bench: Bench, run_id: int) -> None:
         super().__init__(bench)
@@ -67,12 +62,10 @@ class RunScreen(BaseScreen):
         self.gate: Gate | None = None
         """None: the run has none, or nobody knows yet."""
         self.head = RunHead(bench.glyphs)
-        self.listing = Listing(bench.desk, run_id, bench.glyphs)
-        self.detail = Detail(bench.glyphs)
+        self.worktop = Worktop(bench, run_id)
         self._pace = Pace()
         self._pace_seen_at: float | None = None
         """When it was looked at last, monotonic; None: never, or no engine works on the run."""
-        self._detail_wanted = asyncio.Event()
         self._standing: tuple[object, ...] = ()
         self._asked_at_change: int | None = None
         """The run's change at which it was asked how it goes on at its cap."""
@@ -80,21 +73,18 @@ class RunScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         yield self.head
-        with Container(id="body"):
-            yield self.listing
-            yield self.detail
-        yield KeyLine(self._key_words)
+        yield self.worktop
+        yield KeyLine(self.worktop.key_words, IN_THE_KEY_LINE)
 
     def on_mount(self) -> None:
         """Begin to follow the run."""
-        self.listing.table.focus()
+        self.set_focus(self.listing.table)  # now: the next key of a burst is for it
         self.on_pulse(self.feed.wake)
         self.every(_TICK_S, self._tick)
         self.every(_LOOK_AGAIN_S, self.feed.wake)
         self._follow_run()
         self._count()
         self._judge()
-        self._read_details()
 
     def on_screen_resume(self) -> None:
         """Catch up with what happened while another screen was shown."""
@@ -120,6 +110,7 @@ class RunScreen(BaseScreen):
     async def _count(self) -> None:
         async for figures in self.feed.figures():
             self.figures = figures
+            self.worktop.take_figures(figures)
             self._show_head()
 
     @work
@@ -134,27 +125,11 @@ class RunScreen(BaseScreen):
         self._pace.recall(time.monotonic(), lately)
         self._show_head()
 
-    @work
-    async def _read_details(self) -> None:
-        while True:
-            await self._detail_wanted.wait()
-            self._detail_wanted.clear()
-            trial = self.selected
-            if trial is None:
-                if not self.listing.trials.count:
-                    self.detail.show(None)
-                continue
-            found = await self.bench.desk.read(browse.whole, self.run_id, trial.id)
-            if self.selected is not None and self.selected.id == trial.id:
-                self.detail.show(found)
-
     def _take(self, snapshot: Snapshot) -> None:
         """Show what is new; selection, scroll and focus stay where they are."""
         self.snapshot = snapshot
         self._see_pace()
-        self.listing.take(snapshot)
-        if snapshot.changed or snapshot.overflow:
-            self._detail_wanted.set()
+        self.worktop.take(snapshot)
         for request in snapshot.answered:
             words, accepted = errands.answer_words(request)
             self.say(words, "information" if accepted else "warning")
@@ -180,8 +155,7 @@ class RunScreen(BaseScreen):
             return
         if self.snapshot.run.live:
             self._see_pace()
-            self.listing.tick()
-            self.detail.tick()
+            self.worktop.tick()
         if self.snapshot.run.live or not self.snapshot.run.state.settled or self.snapshot.pending:
             self._show_head()
         self._ask_at_cap()
@@ -189,25 +163,29 @@ class RunScreen(BaseScreen):
     # -- showing
 
     @property
+    def listing(self) -> Listing:
+        """The list of trials."""
+        return self.worktop.listing
+
+    @property
+    def detail(self) -> Detail:
+        """The detail of the trial under the cursor."""
+        return self.worktop.detail
+
+    @property
     def selected(self) -> TrialRow | None:
         """The trial under the cursor; None: there is none, or it is still being read."""
-        return self.listing.selected
+        return self.worktop.selected
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether the detail has the whole screen; then keys act on its trial alone."""
+        return self.worktop.zoomed
 
     def _show_head(self) -> None:
         if self.snapshot is not None:
             now = time.time()
             self.head.show(self.snapshot, self.figures, self.gate, self._pace, now)
-            self.listing.show_words(self.snapshot, self.figures)
-            self.detail.show_place(self.listing.place)
-
-    def _key_words(self, binding: Binding) -> str:
-        """Give the words of a key: what acts on trials says on how many, where it is not plain."""
-        words, marked = binding.description, self.listing.marks.count
-        if binding.action == "zoom" and self.zoomed:
-            return "list"
-        if binding.action not in _ABOUT_TRIALS or not marked:
-            return words
-        return f"{words} this one" if self.zoomed else f"{words} {number(marked)}"
 
     def _show_what_can_be_done(self) -> None:
         if self.snapshot is None:
@@ -234,55 +212,17 @@ class RunScreen(BaseScreen):
         """Say why an action makes no sense now."""
         if action in ("back", "leave"):
             return None
-        if self.snapshot is None:
-            return "the run is still being read"
-        if action == "next_unmet" and self._in_detail and self.detail.page.hits:
-            return None
-        standing = Standing(
-            self.snapshot.run,
-            self.snapshot.total,
-            self.selected,
-            0 if self.zoomed else self.listing.marks.count,
-            self.listing.trials.count,
-            self.zoomed,
-        )
-        return why_not(action, standing)
-
-    @property
-    def _in_detail(self) -> bool:
-        return self.detail.page.has_focus or self.zoomed
-
-    @property
-    def zoomed(self) -> bool:
-        """Whether the detail has the whole screen; then keys act on its trial alone."""
-        return self.has_class("-zoomed")
-
-    # -- what widgets say
+        return why_not(action, self.worktop.standing)
 
     @on(Listing.Changed)
     def _look_again(self) -> None:
-        self._detail_wanted.set()
-        self._show_head()
         self._show_what_can_be_done()
 
-    @on(Rows.Opened)
-    def _open(self) -> None:
-        self.action_zoom()
-
-    @on(Detail.Stepped)
-    def _step(self, event: Detail.Stepped) -> None:
-        self.listing.table.cursor += event.by
-
-    @on(Detail.Wanted)
-    def _render_request(self, event: Detail.Wanted) -> None:
-        self._render_messages(event)
-
-    @work(exclusive=True, group="messages")
-    async def _render_messages(self, event: Detail.Wanted) -> None:
-        found = await self.bench.desk.ponder(messages, self.run_id, event.trial)
-        self.detail.show_asked(event.trial.trial.id, found)
-
     # -- asking
+
+    @on(Worktop.Wanted)
+    def _go(self, event: Worktop.Wanted) -> None:
+        self._ask(event.errand)
 
     @work
     async def _ask(self, errand: Errand) -> None:
@@ -298,25 +238,6 @@ class RunScreen(BaseScreen):
             return
         self.feed.awaited.add(request)
         self.feed.wake()
-
-    @work
-    async def _ask_about_trials(self, verb: Verb) -> None:
-        """Ask something about the marked trials, or the one under the cursor."""
-        trials = await self.listing.chosen(alone=self.zoomed)
-        if trials:
-            self._ask(errands.about_trials(verb, trials))
-
-    def action_cancel(self) -> None:
-        """Cancel the trial or the marked ones."""
-        self._ask_about_trials(Verb.CANCEL)
-
-    def action_retry(self) -> None:
-        """Ask again for the trial or the marked ones."""
-        self._ask_about_trials(Verb.RETRY)
-
-    def action_rescore(self) -> None:
-        """Score the trial or the marked ones again."""
-        self._ask_about_trials(Verb.RESCORE)
 
     def action_retry_all(self) -> None:
         """Retry everything errored or ungraded."""
@@ -363,7 +284,7 @@ class RunScreen(BaseScreen):
         found = self.snapshot
         if found is None or not awaits_cap(found.run) or found.run.change == self._asked_at_change:
             return
-        if self.is_current and not self.has_class("-finding"):
+        if self.is_current and not self.worktop.finding:
             self._asked_at_change = found.run.change
             self._ask_for_cap(found, unasked=True)
 
@@ -392,146 +313,10 @@ class RunScreen(BaseScreen):
         endpoint = next(c.endpoint for c in self.snapshot.columns if c.index == trial.col)
         self._ask(Errand(Verb.SET_LIMIT, {"endpoint": endpoint, "by": by}))
 
-    # -- looking about
-
-    def action_mark(self) -> None:
-        """Mark the trial, or take its mark away, and go on to the next."""
-        self.listing.mark()
-
-    def action_unmark(self) -> None:
-        """Take all marks away."""
-        self.listing.unmark()
-
-    def action_list_only(self, which: str) -> None:
-        """List only trials that stand so, whatever was listed before."""
-        self.listing.show_view(View(which=Which[which]))
-
-    def action_mark_all(self) -> None:
-        """Mark all trials that are listed."""
-        self.listing.mark_all()
-        marked = many(self.listing.marks.count, "trial")
-        self.say(f"{marked} marked; esc takes the marks away")
-
-    @work
-    async def action_next_unmet(self, step: int) -> None:
-        """Go to the next failure, or to the next find hit in the text."""
-        if self._in_detail and self.detail.page.hits:
-            self.detail.page.next_hit(step)
-        elif not await self.listing.go_to_unmet(step):
-            self.say("no failure in this list")
-
-    @work
-    async def action_filter(self) -> None:
-        """Choose which trials are listed."""
-        if self.snapshot is not None:
-            found = filters.choices(self.snapshot, self.figures, self.listing.view)
-            await self._choose_view("filter", found)
-
-    @work
-    async def action_sort(self) -> None:
-        """Choose the order of the list."""
-        await self._choose_view("sort by", filters.orders(self.listing.view))
-
-    async def _choose_view(self, title: str, choices: list[Choice[View]]) -> None:
-        view = await self.app.push_screen_wait(Menu(title, choices, self.bench.glyphs))
-        if view is not None:
-            self.listing.show_view(view)
-
-    @work
-    async def action_copy(self) -> None:
-        """Copy something of the trial."""
-        trial = self.selected
-        if trial is None:
-            return
-        # read anew: the detail may still be of the trial before
-        found = await self.bench.desk.read(browse.whole, self.run_id, trial.id)
-        if found is None:
-            return
-        menu = Menu("copy", copy_choices(found), self.bench.glyphs)
-        what = await self.app.push_screen_wait(menu)
-        if what is None:
-            return
-        try:
-            text = await self.bench.desk.ponder(copied, self.run_id, found, what)
-        except NothingToCopyError as error:
-            self.say(str(error), "warning")
-            return
-        self.app.copy_to_clipboard(text)
-        self.say(f"{what}: {many(len(text), 'character')} copied")
-
-    # -- finding
-
-    def action_find(self) -> None:
-        """Narrow the list by text, or find in the detail."""
-        field = self.listing.field
-        field.value = "" if self._in_detail else self.listing.view.text
-        field.set_class(self._in_detail, "-in-detail")
-        field.select_all()
-        self.add_class("-finding")
-        self.set_focus(field)  # now: the next key of a burst is for it
-
-    @on(Input.Changed, "#find")
-    def _sought(self, event: Input.Changed) -> None:
-        if not self.has_class("-finding"):
-            return
-        if event.input.has_class("-in-detail"):
-            self.detail.page.seek(event.value)
-        else:
-            self.listing.narrow(event.value)
-
-    @on(Input.Submitted, "#find")
-    def _found(self, event: Input.Submitted) -> None:
-        in_detail = event.input.has_class("-in-detail")
-        self._close_find(in_detail)
-        if in_detail and event.value:
-            hits = self.detail.page.hits
-            self.say(f"{many(hits, 'line')}; n goes to the next" if hits else "not in this text")
-            self.detail.page.next_hit(1)
-
-    def _close_find(self, in_detail: bool) -> None:
-        self.remove_class("-finding")
-        self.set_focus(self.detail.page if in_detail else self.listing.table)
-
     async def action_back(self) -> None:
-        """Go one step back: find, marks, zoom, screen."""
-        if self.has_class("-finding"):
-            in_detail = self.listing.field.has_class("-in-detail")
-            if in_detail:
-                self.detail.page.seek("")
-            else:
-                self.listing.narrow("")
-            self._close_find(in_detail)
-        elif self.zoomed:
-            self.action_zoom()  # the list is hidden: what it is like stays
-        elif self.listing.view.text:
-            self.listing.narrow("")
-        elif self.listing.marks.count:
-            self.listing.unmark()
-        else:
+        """Go one step back: find, zoom, text, marks, screen."""
+        if not self.worktop.step_back():
             await self.action_leave()
-
-    # -- the detail
-
-    def action_zoom(self) -> None:
-        """Give the detail the whole screen, or take it back."""
-        zoomed = not self.zoomed
-        self.set_class(zoomed, "-zoomed")
-        (self.detail.page if zoomed else self.listing.table).focus()
-        self._show_what_can_be_done()
-
-    def action_switch_focus(self) -> None:
-        """Go between the table and the detail."""
-        page = self.detail.page
-        to_table = page.has_focus and not self.zoomed
-        (self.listing.table if to_table else page).focus()
-
-    def action_turn_tab(self, step: int) -> None:
-        """Go to the next tab of the detail, or the one before."""
-        self.detail.turn(step)
-
-    def action_open_tab(self, tab: str) -> None:
-        """Go to a tab of the detail."""
-        self.detail.open_tab(Tab(tab))
 
     @property
     def _total(self) -> Counts:

@@ -1,6 +1,6 @@
 """The last line: the keys that do something now, the others greyed; each can be clicked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -38,18 +38,23 @@ class KeyLine(Toned):
     class Refused(Message):
         """A greyed key was clicked."""
 
-        action: str
+        active: ActiveBinding
 
     def __init__(
-        self, words: Callable[[Binding], str] = lambda binding: binding.description
+        self,
+        words: Callable[[Binding], str] = lambda binding: binding.description,
+        first: Sequence[str] = (),
     ) -> None:
         """Make the line.
 
         Args:
             words: Gives what stands beside a key just now.
+            first: Ids of bindings in the order they are wanted in, whatever has them; the others
+                follow.
         """
         super().__init__()
         self._words = words
+        self._ranks = {name: rank for rank, name in enumerate(first)}
         self._keys: tuple[_Key, ...] = ()
 
     @property
@@ -86,7 +91,8 @@ class KeyLine(Toned):
                 active.enabled or active.binding.group is not WHILE_POSSIBLE
             ):
                 shown.setdefault(active.binding.action, active)
-        words = [(active, self._words(active.binding)) for active in shown.values()]
+        in_order = sorted(shown.values(), key=self._rank)
+        words = [(active, self._words(active.binding)) for active in in_order]
         last = [(more, "more")] if more is not None else []
         kept, start = [], len(_MARGIN)
         room = self.size.width - sum(self._cells(active, text) + 2 for active, text in last)
@@ -101,6 +107,9 @@ class KeyLine(Toned):
             end = start + self._cells(active, text)
             kept.append(_Key(self.app.get_key_display(active.binding), text, active, start, end))
         return tuple(kept)
+
+    def _rank(self, active: ActiveBinding) -> int:
+        return self._ranks.get(active.binding.id or "", len(self._ranks))
 
     def _cells(self, active: ActiveBinding, words: str) -> int:
         return cell_len(self.app.get_key_display(active.binding)) + 1 + cell_len(words)
@@ -120,8 +129,7 @@ class KeyLine(Toned):
         for key in self._keys:
             if key.start <= event.x < key.end:
                 event.stop()
-                binding = key.active.binding
                 if key.active.enabled:
-                    await self.app.run_action(binding.action, key.active.node)
+                    await self.app.run_action(key.active.binding.action, key.active.node)
                 else:
-                    self.post_message(self.Refused(binding.action))
+                    self.post_message(self.Refused(key.active))

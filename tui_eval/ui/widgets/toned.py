@@ -6,6 +6,8 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual import on
+from textual.events import Click
 from textual.widget import Widget
 
 from tui_eval.model.visible import visible_line
@@ -13,6 +15,9 @@ from tui_eval.ui.prose import steady
 from tui_eval.ui.tints import tone_styles
 from tui_eval.ui.tones import Tone
 
+_ACT = "act"
+"""What carries a piece's action in its style. Not Textual's own name for it, which foreign markup
+knows."""
 _LONGEST = 2000
 """Characters of one piece that are looked at: more fits on no screen."""
 
@@ -23,7 +28,8 @@ class Piece(NamedTuple):
     text: str
     tone: Tone = "plain"
     action: str | None = None
-    """What a click on it does; only ever an action of our own."""
+    """What a click on it does; only ever an action of our own. Without a namespace it is that of
+    the nearest around the piece that has it."""
 
 
 class Toned(Widget):
@@ -41,9 +47,20 @@ class Toned(Widget):
         for text, tone, action in pieces:
             style = base + self.tone_style(tone)
             if action is not None:
-                style += Style.from_meta({"@click": action})
+                style += Style.from_meta({_ACT: action})
             drawn.append(Segment(steady(visible_line(text, _LONGEST)), style))
         return drawn
+
+    @on(Click)
+    async def _act(self, event: Click) -> None:
+        """Do what the piece under the mouse does, as the nearest around it understands it."""
+        action = event.style.meta.get(_ACT)
+        if action is None:
+            return
+        event.stop()
+        method = f"action_{action.partition('(')[0]}"
+        holder = next((node for node in self.ancestors if hasattr(node, method)), self)
+        await self.app.run_action(action, holder)
 
 
 def fit(text: str, width: int, *, right: bool = False, ellipsis: str = "…", keep: int = 0) -> str:

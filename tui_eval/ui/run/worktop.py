@@ -1,0 +1,343 @@
+"""The worktop of the Run screen: the list of trials, the detail of one, and what acts on them."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.message import Message
+from textual.widgets import Input
+
+from tui_eval.store import browse
+from tui_eval.store.browse import View, Which
+from tui_eval.store.requests import Verb
+from tui_eval.store.rows import TrialRow
+from tui_eval.ui.acting import Acting, Severity, say
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.run import errands, filters
+from tui_eval.ui.run.acts import Standing, why_not
+from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
+from tui_eval.ui.run.detail import Detail, Tab
+from tui_eval.ui.run.errands import Errand
+from tui_eval.ui.run.feed import Figures, Snapshot
+from tui_eval.ui.run.keys import TRIAL_KEYS
+from tui_eval.ui.run.listing import Listing
+from tui_eval.ui.run.requests import messages
+from tui_eval.ui.screens.menu import Choice, Menu
+from tui_eval.ui.widgets.rows import Rows
+from tui_eval.ui.words import many, number
+
+_ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel"))
+
+
+class Worktop(Acting, Container):
+    """Owns which trials are listed, marked and shown; what is asked of them it tells the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*TRIAL_KEYS]
+
+    @dataclass
+    class Wanted(Message):
+        """Something is to be asked of the run."""
+
+        errand: Errand
+
+    def __init__(self, bench: Bench, run_id: int) -> None:
+        super().__init__(id="body")
+        self.bench = bench
+        self.run_id = run_id
+        self.listing = Listing(bench.desk, run_id, bench.glyphs)
+        self.detail = Detail(bench.glyphs)
+        self._snapshot: Snapshot | None = None
+        """As last read; None: not yet."""
+        self._figures: Figures | None = None
+        self._detail_wanted = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        """Lay the parts out."""
+        yield self.listing
+        yield self.detail
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self._read_details()
+
+    # -- showing
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Show what is new; selection, scroll and focus stay where they are."""
+        self._snapshot = snapshot
+        self.listing.take(snapshot)
+        if snapshot.changed or snapshot.overflow:
+            self._detail_wanted.set()
+        self._show_words()
+
+    def take_figures(self, figures: Figures) -> None:
+        """Show what has been counted."""
+        self._figures = figures
+        self._show_words()
+
+    def tick(self) -> None:
+        """Let the clocks of open trials run on."""
+        self.listing.tick()
+        self.detail.tick()
+
+    def _show_words(self) -> None:
+        if self._snapshot is not None:
+            self.listing.show_words(self._snapshot, self._figures)
+            self.detail.show_place(self.listing.place)
+
+    @work
+    async def _read_details(self) -> None:
+        while True:
+            await self._detail_wanted.wait()
+            self._detail_wanted.clear()
+            trial = self.selected
+            if trial is None:
+                if not self.listing.trials.count:
+                    self.detail.show(None)
+                continue
+            found = await self.bench.desk.read(browse.whole, self.run_id, trial.id)
+            if self.selected is not None and self.selected.id == trial.id:
+                self.detail.show(found)
+
+    @on(Listing.Changed)
+    def _look_again(self) -> None:
+        self._detail_wanted.set()
+        self._show_words()
+
+    @on(Rows.Opened)
+    def _open(self) -> None:
+        self.action_zoom()
+
+    @on(Detail.Stepped)
+    def _step(self, event: Detail.Stepped) -> None:
+        self.listing.table.cursor += event.by
+
+    @on(Detail.Wanted)
+    def _render_request(self, event: Detail.Wanted) -> None:
+        self._render_messages(event)
+
+    @work(exclusive=True, group="messages")
+    async def _render_messages(self, event: Detail.Wanted) -> None:
+        found = await self.bench.desk.ponder(messages, self.run_id, event.trial)
+        self.detail.show_asked(event.trial.trial.id, found)
+
+    # -- what can be done
+
+    @property
+    def selected(self) -> TrialRow | None:
+        """The trial under the cursor; None: there is none, or it is still being read."""
+        return self.listing.selected
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether the detail has the whole screen; then keys act on its trial alone."""
+        return self.screen.has_class("-zoomed")
+
+    @property
+    def finding(self) -> bool:
+        """Whether the person types what to find."""
+        return self.has_class("-finding")
+
+    @property
+    def standing(self) -> Standing | None:
+        """What decides about what can be done; None: the run is still being read."""
+        if self._snapshot is None:
+            return None
+        return Standing(
+            self._snapshot.run,
+            self._snapshot.total,
+            self.selected,
+            0 if self.zoomed else self.listing.marks.count,
+            self.listing.trials.count,
+            self.zoomed,
+        )
+
+    def why_not(self, action: str) -> str | None:
+        """Say why an action makes no sense now."""
+        if action == "next_unmet" and self._in_detail and self.detail.page.hits:
+            return None
+        return why_not(action, self.standing)
+
+    def key_words(self, binding: Binding) -> str:
+        """Give the words of a key: what acts on trials says on how many, where it is not plain."""
+        words, marked = binding.description, self.listing.marks.count
+        if binding.action == "zoom" and self.zoomed:
+            return "list"
+        if binding.action not in _ABOUT_TRIALS or not marked:
+            return words
+        return f"{words} this one" if self.zoomed else f"{words} {number(marked)}"
+
+    def say(self, text: str, severity: Severity = "information") -> None:
+        """Show a word in a corner for a while."""
+        say(self, text, severity)
+
+    @property
+    def _in_detail(self) -> bool:
+        return self.detail.page.has_focus or self.zoomed
+
+    # -- asking
+
+    @work
+    async def _ask_about_trials(self, verb: Verb) -> None:
+        """Ask something about the marked trials, or the one under the cursor."""
+        trials = await self.listing.chosen(alone=self.zoomed)
+        if trials:
+            self.post_message(self.Wanted(errands.about_trials(verb, trials)))
+
+    def action_cancel(self) -> None:
+        """Cancel the trial or the marked ones."""
+        self._ask_about_trials(Verb.CANCEL)
+
+    def action_retry(self) -> None:
+        """Ask again for the trial or the marked ones."""
+        self._ask_about_trials(Verb.RETRY)
+
+    def action_rescore(self) -> None:
+        """Score the trial or the marked ones again."""
+        self._ask_about_trials(Verb.RESCORE)
+
+    # -- looking about
+
+    def action_mark(self) -> None:
+        """Mark the trial, or take its mark away, and go on to the next."""
+        self.listing.mark()
+
+    def action_unmark(self) -> None:
+        """Take all marks away."""
+        self.listing.unmark()
+
+    def action_list_only(self, which: str) -> None:
+        """List only trials that stand so, whatever was listed before."""
+        self.listing.show_view(View(which=Which[which]))
+
+    def action_mark_all(self) -> None:
+        """Mark all trials that are listed."""
+        self.listing.mark_all()
+        marked = many(self.listing.marks.count, "trial")
+        self.say(f"{marked} marked; esc takes the marks away")
+
+    @work
+    async def action_next_unmet(self, step: int) -> None:
+        """Go to the next failure, or to the next find hit in the text."""
+        if self._in_detail and self.detail.page.hits:
+            self.detail.page.next_hit(step)
+        elif not await self.listing.go_to_unmet(step):
+            self.say("no failure in this list")
+
+    @work
+    async def action_filter(self) -> None:
+        """Choose which trials are listed."""
+        if self._snapshot is not None:
+            found = filters.choices(self._snapshot, self._figures, self.listing.view)
+            await self._choose_view("filter", found)
+
+    @work
+    async def action_sort(self) -> None:
+        """Choose the order of the list."""
+        await self._choose_view("sort by", filters.orders(self.listing.view))
+
+    async def _choose_view(self, title: str, choices: list[Choice[View]]) -> None:
+        view = await self.app.push_screen_wait(Menu(title, choices, self.bench.glyphs))
+        if view is not None:
+            self.listing.show_view(view)
+
+    @work
+    async def action_copy(self) -> None:
+        """Copy something of the trial."""
+        trial = self.selected
+        if trial is None:
+            return
+        # read anew: the detail may still be of the trial before
+        found = await self.bench.desk.read(browse.whole, self.run_id, trial.id)
+        if found is None:
+            return
+        menu = Menu("copy", copy_choices(found), self.bench.glyphs)
+        what = await self.app.push_screen_wait(menu)
+        if what is None:
+            return
+        try:
+            text = await self.bench.desk.ponder(copied, self.run_id, found, what)
+        except NothingToCopyError as error:
+            self.say(str(error), "warning")
+            return
+        self.app.copy_to_clipboard(text)
+        self.say(f"{what}: {many(len(text), 'character')} copied")
+
+    # -- finding
+
+    def action_find(self) -> None:
+        """Narrow the list by text, or find in the detail."""
+        field = self.listing.field
+        field.value = "" if self._in_detail else self.listing.view.text
+        field.set_class(self._in_detail, "-in-detail")
+        field.select_all()
+        self.add_class("-finding")
+        self.screen.set_focus(field)  # now: the next key of a burst is for it
+
+    @on(Input.Changed, "#find")
+    def _sought(self, event: Input.Changed) -> None:
+        if not self.finding:
+            return
+        if event.input.has_class("-in-detail"):
+            self.detail.page.seek(event.value)
+        else:
+            self.listing.narrow(event.value)
+
+    @on(Input.Submitted, "#find")
+    def _found(self, event: Input.Submitted) -> None:
+        in_detail = event.input.has_class("-in-detail")
+        self._close_find(in_detail)
+        if in_detail and event.value:
+            hits = self.detail.page.hits
+            self.say(f"{many(hits, 'line')}; n goes to the next" if hits else "not in this text")
+            self.detail.page.next_hit(1)
+
+    def _close_find(self, in_detail: bool) -> None:
+        self.remove_class("-finding")
+        self.screen.set_focus(self.detail.page if in_detail else self.listing.table)
+
+    def step_back(self) -> bool:
+        """Go one step back: find, zoom, text, marks; False: there was none."""
+        if self.finding:
+            in_detail = self.listing.field.has_class("-in-detail")
+            if in_detail:
+                self.detail.page.seek("")
+            else:
+                self.listing.narrow("")
+            self._close_find(in_detail)
+        elif self.zoomed:
+            self.action_zoom()  # the list is hidden: what it is like stays
+        elif self.listing.view.text:
+            self.listing.narrow("")
+        elif self.listing.marks.count:
+            self.listing.unmark()
+        else:
+            return False
+        return True
+
+    # -- the detail
+
+    def action_zoom(self) -> None:
+        """Give the detail the whole screen, or take it back."""
+        zoomed = not self.zoomed
+        self.screen.set_class(zoomed, "-zoomed")
+        (self.detail.page if zoomed else self.listing.table).focus()
+        self.post_message(Listing.Changed())
+
+    def action_switch_focus(self) -> None:
+        """Go between the table and the detail."""
+        page = self.detail.page
+        to_table = page.has_focus and not self.zoomed
+        (self.listing.table if to_table else page).focus()
+
+    def action_turn_tab(self, step: int) -> None:
+        """Go to the next tab of the detail, or the one before."""
+        self.detail.turn(step)
+
+    def action_open_tab(self, tab: str) -> None:
+        """Go to a tab of the detail."""
+        self.detail.open_tab(Tab(tab))
