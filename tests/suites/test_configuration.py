@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 
 from tui_eval.providers.presets import host_fits
-from tui_eval.suites import configuration
-from tui_eval.suites.configuration import bound_hosts, config_dir, key_hosts
+from tui_eval.suites import configuration, place
+from tui_eval.suites.configuration import bound_hosts, key_hosts
 from tui_eval.suites.errors import SuiteError
+from tui_eval.suites.place import config_dir
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_a_key_may_be_bound_to_nothing(file: Path) -> None:
     [
         ("[keys\n", "config.toml, line 1: is not TOML"),
         (b"\xff", "config.toml: is not UTF-8 text"),
-        ("\n[key]\n", 'config.toml, line 2: key: unknown table; did you mean "keys"?'),
+        ("\n[key]\n", 'config.toml, line 2: key: unknown field; did you mean "keys"?'),
         ("keys = 3\n", "config.toml, line 1: keys: must be a table"),
         ('[keys]\n"MY KEY" = ["x.example"]\n', "line 2: keys.MY KEY: is no name of an environment"),
         ('[keys]\nA = "x.example"\n', "line 2: keys.A: must be a list of hosts"),
@@ -85,7 +86,7 @@ def test_what_is_no_file_is_told(file: Path) -> None:
 def test_the_folder_is_the_systems_where_nobody_names_one() -> None:
     assert config_dir({}).name == "tui-eval"
     assert config_dir({"TUI_EVAL_CONFIG": "/x"}) == Path("/x")
-    assert configuration.config_file().name == "config.toml"
+    assert place.config_file().name == "config.toml"
 
 
 def test_the_configuration_that_is_documented_is_one(file: Path) -> None:
@@ -93,3 +94,48 @@ def test_the_configuration_that_is_documented_is_one(file: Path) -> None:
     file.write_text(page.split("```ini\n")[1].split("```")[0])
     assert bound_hosts("COMPANY_KEY") == frozenset({".inner.example"})
     assert bound_hosts("SPARE_KEY") == frozenset()
+
+
+def test_every_field_is_read(file: Path) -> None:
+    file.write_text(
+        'theme = "light"\nstore = "mine/store.sqlite3"\nconcurrency = 8\n'
+        '[keymap]\n"run.retry" = "x"\nrun.cancel = ["c", "f5"]\n'
+    )
+    found = configuration.read()
+    assert found.mistakes == ()
+    assert (found.theme, found.concurrency) == ("light", 8)
+    assert found.store == file.parent / "mine" / "store.sqlite3"
+    assert found.keymap == {"run.retry": ("x",), "run.cancel": ("c", "f5")}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("theme = 3\n", "config.toml, line 1: theme: must be a theme's name, not 3"),
+        ('\nstore = ""\n', "config.toml, line 2: store: must be a file's path, not ''"),
+        ("concurrency = 0\n", "line 1: concurrency: must be a whole number of at least 1, or"),
+        ("concurrency = true\n", 'not True; write concurrency = 8 or concurrency = "auto"'),
+        ("keymap = 3\n", "line 1: keymap: must be a table; write [keymap], then"),
+        (
+            '[keymap]\n"run.retry" = 3\n',
+            "line 2: keymap.run.retry: must be a key or a list of keys",
+        ),
+        ("[keymap]\nrun.retry = []\n", "line 2: keymap.run.retry: must be a key or a list of keys"),
+    ],
+)
+def test_a_mistake_in_a_field_takes_nothing_from_the_others(
+    file: Path, text: str, expected: str
+) -> None:
+    file.write_text(f'{text}[keys]\nMY_KEY = ["x.example"]\n')
+    found = configuration.read()
+    (mistake,) = found.mistakes
+    assert expected in str(mistake)
+    assert bound_hosts("MY_KEY") == frozenset({"x.example"})
+    with pytest.raises(SuiteError):
+        found.require(mistake.field.partition(".")[0])
+
+
+def test_a_field_nobody_knows_may_be_any_of_them_misspelt(file: Path) -> None:
+    file.write_text('stor = "x.sqlite3"\n')
+    with pytest.raises(SuiteError, match='unknown field; did you mean "store"'):
+        configuration.read().require("store")

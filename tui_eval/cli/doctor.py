@@ -12,7 +12,7 @@ import click
 
 from tui_eval import __version__
 from tui_eval.cli import streams
-from tui_eval.cli.options import json_option, store_file, store_option
+from tui_eval.cli.options import json_option, store_and_source, store_option
 
 if TYPE_CHECKING:
     from tui_eval.model.json import Json, JsonObject
@@ -31,7 +31,7 @@ def doctor(as_json: bool, store: Path | None) -> None:
     found: JsonObject = {
         "version": __version__,
         "python": sys.version.split()[0],
-        "store": _store(store_file(store)),
+        "store": _store(store),
         "keys": _keys(),
         "configuration": _configuration(),
         "endpoints": asyncio.run(_endpoints()),
@@ -46,20 +46,26 @@ def doctor(as_json: bool, store: Path | None) -> None:
             streams.say(line)
 
 
-def _store(file: Path) -> "JsonObject":
+def _store(given: Path | None) -> "JsonObject":
     from tui_eval.store import reader, schema
     from tui_eval.store.connection import open_readable
     from tui_eval.store.errors import StoreError
+    from tui_eval.suites.errors import SuiteError
 
+    try:
+        file, source = store_and_source(given)
+    except SuiteError as error:
+        return {"file": None, "state": f"nobody knows which: {error}"}
+    named: JsonObject = {"file": str(file), "named by": source}
     if not file.exists():
-        return {"file": str(file), "state": _to_be_made(file)}
+        return {**named, "state": _to_be_made(file)}
     try:
         db = open_readable(file)
     except StoreError as error:
-        return {"file": str(file), "state": str(error)}
+        return {**named, "state": str(error)}
     try:
         return {
-            "file": str(file),
+            **named,
             "state": "fine" if os.access(file, os.W_OK) else "may only be read, not written",
             "size_mb": round(_size(file) / 1e6, 1),
             "schema": schema.version(db),
@@ -93,17 +99,25 @@ def _keys() -> "JsonObject":
 
 
 def _configuration() -> "JsonObject":
-    """Say where the user's own configuration is, and whether it can be used."""
-    from tui_eval.suites.configuration import config_dir, config_file, key_hosts
+    """Say what the user's own configuration is, what is in force of it, and what is wrong."""
+    from tui_eval.suites import configuration
     from tui_eval.suites.consent import TrustBook
     from tui_eval.suites.errors import SuiteError
+    from tui_eval.ui.preferences import preferences
+    from tui_eval.ui.remembered import Remembered, state_file
 
-    found: JsonObject = {"folder": str(config_dir())}
-    try:
-        bound = key_hosts()
-        found["bound keys"] = ", ".join(sorted(bound)) or "none"
-    except SuiteError as error:
-        found[config_file().name] = str(error)
+    read = configuration.read()
+    looks = preferences(read, Remembered(state_file()).get("theme"))
+    in_file = str(read.file)
+    found: JsonObject = {
+        "file": in_file if read.there else f"{in_file} (not there: all is as usual)",
+        "theme": f"{looks.theme} ({looks.theme_from})",
+        "concurrency": f"{read.concurrency} ({in_file})" if read.concurrency else "auto (default)",
+        "keymap": ", ".join(f"{name} = {' '.join(keys)}" for name, keys in looks.keymap.items())
+        or "as usual",
+        "bound keys": ", ".join(sorted(read.keys)) or "none",
+        "mistakes": [str(one) for one in looks.mistakes],
+    }
     book = TrustBook()
     try:
         found["trusted"] = f"{len(book.suites())} suites, {len(book.folders())} folders"
@@ -163,5 +177,8 @@ def _lines(name: str, value: "Json") -> list[str]:
     title = name.replace("_", " ")
     if not isinstance(value, dict):
         return [f"{title:<14}{visible_line(str(value))}"]
-    rows = [f"  {inner:<22}{visible_line(str(it))}" for inner, it in value.items()]
+    rows = []
+    for inner, it in value.items():
+        several = it if isinstance(it, list) else [it]
+        rows += [f"  {inner:<22}{visible_line(str(one))}" for one in several or ["none"]]
     return [title, *rows]

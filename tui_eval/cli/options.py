@@ -129,12 +129,35 @@ def store_file(given: Path | None) -> Path:
 
     Args:
         given: What the command's own `--store` says; None: nothing. One before the command's
-            name, then the user's data directory, stand in.
-    """
-    ctx = click.get_current_context()
-    chosen = given or ctx.find_root().obj
-    if isinstance(chosen, Path):
-        return chosen
-    from tui_eval.store.place import usual_store
+            name, then `TUI_EVAL_STORE`, the user's configuration and data directory, stand in.
 
-    return usual_store()
+    Raises:
+        SuiteError: the configuration cannot be read, or what it says of the store is wrong.
+    """
+    return store_and_source(given)[0]
+
+
+def store_and_source(given: Path | None) -> tuple[Path, str]:
+    """Give the store a command works on, and who says so.
+
+    Raises:
+        SuiteError: as `store_file`.
+    """
+    if given is not None:
+        return given, "--store"
+    root = click.get_current_context().find_root()
+    if isinstance(root.obj, Path):
+        spoken = root.get_parameter_source("store")
+        from_environment = spoken is click.core.ParameterSource.ENVIRONMENT
+        return root.obj, "TUI_EVAL_STORE" if from_environment else "--store"
+    from tui_eval.store.place import usual_store
+    from tui_eval.suites.place import config_file
+
+    if config_file().exists():
+        from tui_eval.suites import configuration
+
+        found = configuration.read()
+        found.require("store")
+        if found.store is not None:
+            return found.store, str(found.file)
+    return usual_store(), "default"

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tui_eval.store.place import log_file
 from tui_eval.store.requests import Outcome
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import once
+from tui_eval.suites import configuration
 from tui_eval.suites.consent import engine_environment
 from tui_eval.suites.spec import Suite
 
@@ -52,6 +54,7 @@ def create(
         StoreError: the store cannot be used; there is no new run then.
     """
     settings = permitted(suite, settings)  # who loaded the suite was allowed to
+    settings = replace(settings, usual_concurrency=configuration.read().concurrency)
     return once(
         store,
         lambda tx: runs.create(
@@ -68,7 +71,9 @@ def create(
 
 def problems(suite: Suite, settings: Settings) -> list[str]:
     """Say what must be put right before a run can start: one line each, for a person."""
-    return Session(suite, settings).problems()
+    found = configuration.read()
+    wrong = [str(one) for one in found.mistakes if one.field == "concurrency"]
+    return [*wrong, *Session(suite, settings).problems()]
 
 
 def spawn(store: Path, run_name: str) -> "subprocess.Popen[bytes]":

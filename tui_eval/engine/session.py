@@ -29,7 +29,7 @@ class Session:
         self.settings = settings
         self._renderer = Renderer(suite)
         self._connections: Connections = {}
-        self.targets = build(suite, self._connections)
+        self.targets = build(suite, self._connections, settings.usual_concurrency)
         self.seating = 0
         """How often the judges have changed."""
         self.judges = {} if settings.no_judge else build_judges(suite, self._connections)

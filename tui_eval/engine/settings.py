@@ -25,6 +25,8 @@ class Settings:
     epochs: int | None = None
     concurrency: int | Literal["auto"] | None = None
     """For every endpoint."""
+    usual_concurrency: int | Literal["auto"] | None = None
+    """Of the person's configuration: where neither the launch, the suite nor a preset says."""
     max_cost_usd: float | None = None
     """In place of the suite's; raised when a run is resumed."""
     max_tokens: int | None = None

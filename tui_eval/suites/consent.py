@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject, canonical
-from tui_eval.suites.configuration import config_dir
 from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.files import open_regular, read_whole
+from tui_eval.suites.place import config_dir
 from tui_eval.suites.wishes import Ask, Standing, Wish
 
 _VERSION: Final = 1

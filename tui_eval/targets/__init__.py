@@ -21,12 +21,17 @@ Connections: TypeAlias = dict[str, Connection]
 """Where a suite's targets and judges ask, by the name of the endpoint."""
 
 
-def build(suite: Suite, connections: Connections | None = None) -> dict[str, Target]:
+def build(
+    suite: Suite,
+    connections: Connections | None = None,
+    usual: int | Literal["auto"] | None = None,
+) -> dict[str, Target]:
     """Make a suite's targets, by name; cheap: nothing is opened and no key is read.
 
     Args:
         suite: The suite.
         connections: Those made so far, new ones are put there; None: none is shared.
+        usual: Calls in flight where neither the suite nor a preset says; None: found out.
 
     Raises:
         ValueError: for a target whose provider or base URL makes no sense.
@@ -41,10 +46,10 @@ def build(suite: Suite, connections: Connections | None = None) -> dict[str, Tar
             continue
         own = spec.concurrency or suite.run.concurrency
         if not isinstance(spec, ModelTarget):
-            targets[spec.name] = Simulated(spec, renderer, fixed(own))
+            targets[spec.name] = Simulated(spec, renderer, fixed(own or usual))
             continue
         connection = connected(spec, suite, connections)
-        concurrency = ceiling(own, connection)
+        concurrency = ceiling(own, connection, usual)
         connection.targets.append(spec.name)
         connection.concurrency = max(connection.concurrency, concurrency or 1)
         targets[spec.name] = Model(spec, renderer, connection, concurrency)
@@ -87,10 +92,16 @@ def connected(spec: Connected, suite: Suite, connections: Connections) -> Connec
     return connections.setdefault(made.name, made)
 
 
-def ceiling(wanted: int | Literal["auto"] | None, connection: Connection) -> int | None:
+def ceiling(
+    wanted: int | Literal["auto"] | None,
+    connection: Connection,
+    usual: int | Literal["auto"] | None = None,
+) -> int | None:
     """Give the calls in flight at an endpoint as limiters take them: None finds it out."""
     where = connection.address
-    found = where.default_concurrency if wanted is None else fixed(wanted)
+    found = fixed(wanted)
+    if wanted is None:
+        found = where.default_concurrency or fixed(usual)
     # an embedded server queues what is beyond its slots instead of refusing it
     return found or where.default_concurrency if where.embedded else found
 

@@ -8,6 +8,7 @@ import gc
 import signal
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -33,6 +34,7 @@ from tui_eval.ui.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.turns import Follower, Turns
 
 if TYPE_CHECKING:
+    from tui_eval.suites.configuration import Configuration
     from tui_eval.ui.screens.runs import RunsScreen
     from tui_eval.ui.screens.suites import SuitesScreen
 
@@ -44,6 +46,8 @@ _LATE_S = 2.0
 """Seconds after which it is given up, however busy the screen is."""
 _READY_S = 0.02
 """Seconds after which a screen that was not ready for a key is looked at again."""
+_TOLD_AT_START = 3
+"""Mistakes of the configuration that are told one by one."""
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
 
@@ -70,6 +74,15 @@ class TuiEvalApp(App[None]):
         Binding("1", "suites", "Suites", show=False, id="suites", tooltip="The suites there are"),
         Binding("2", "runs", "Runs", show=False, id="runs", tooltip="All runs, live ones on top"),
         Binding("question_mark", "help", "Keys", key_display="?", id="help", tooltip="All keys"),
+        Binding(
+            "ctrl+p",
+            "command_palette",
+            "Actions",
+            show=False,
+            priority=True,
+            id="palette",
+            tooltip="Every action by its name",
+        ),
         Binding("ctrl+q", "quit", "quit", show=False, id="quit", tooltip="Leave the app"),
         Binding(
             "ctrl+z",
@@ -108,8 +121,22 @@ class TuiEvalApp(App[None]):
         self.add_mode("runs", self._runs_screen)
         for theme in THEMES.values():
             self.register_theme(theme)
+        self.configuration: Configuration | None = None
+        """As last read; None: there is no file."""
+        self.theme = self._wanted_theme()
+
+    def _wanted_theme(self) -> str:
+        from tui_eval.suites.place import config_file
+        from tui_eval.ui.themes import USUAL
+
         chosen = self._remembered.get("theme")
-        self.theme = chosen if chosen in THEMES else "dark"
+        if not config_file().exists():
+            return chosen if chosen in THEMES else USUAL
+        from tui_eval.suites import configuration
+        from tui_eval.ui.preferences import theme_of
+
+        self.configuration = configuration.read()
+        return theme_of(self.configuration, chosen)[0]
 
     def _suites_screen(self) -> "SuitesScreen":
         from tui_eval.ui.screens.suites import SuitesScreen
@@ -138,6 +165,22 @@ class TuiEvalApp(App[None]):
             gc.freeze()  # what a start has made stays: it need not be looked through
             gc.enable()
         self._follow_store()
+        self._heed_configuration()
+
+    def _heed_configuration(self) -> None:
+        """Take the person's keys; tell what is wrong in the configuration."""
+        if self.configuration is None:
+            return
+        from tui_eval.ui.preferences import preferences
+
+        found = preferences(self.configuration, self._remembered.get("theme"))
+        self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
+        for mistake in found.mistakes[:_TOLD_AT_START]:
+            said = str(replace(mistake, file=self.configuration.file.name))
+            self.notify(visible(said), severity="warning", timeout=30, markup=False)
+        if more := found.mistakes[_TOLD_AT_START:]:
+            said = f"and {len(more)} more in {self.configuration.file}; `tui-eval doctor` has all"
+            self.notify(visible(said), severity="warning", timeout=30, markup=False)
 
     @work
     async def _follow_store(self) -> None:

@@ -1,6 +1,7 @@
 """What can be done on a screen, in the order people look for it: for the help and the palette."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
@@ -32,24 +33,30 @@ def offered(screen: Screen[object]) -> list[Offered]:
         if active.binding.id is not None:
             keys.setdefault(active.binding.id, []).append(key)
             actives.setdefault(active.binding.id, active)
-    found = [Offered(_area(name), tuple(keys[name]), active) for name, active in actives.items()]
+    found = [Offered(area_of(name), tuple(keys[name]), active) for name, active in actives.items()]
 
-    def place(one: Offered) -> tuple[int, str, int, int]:
-        return _rank(one.area), one.area, nodes[one.active.node], _place(one.active)
+    def order(one: Offered) -> tuple[int, str, int, int]:
+        return rank(one.area), one.area, nodes[one.active.node], place(one.active)
 
-    return sorted(found, key=place)
+    return sorted(found, key=order)
 
 
-def _area(binding_id: str) -> str:
+def area_of(binding_id: str) -> str:
+    """Give what an action belongs to, by its id: `run`, `table`, …; `everywhere`."""
     return binding_id.partition(".")[0] if "." in binding_id else "everywhere"
 
 
-def _rank(area: str) -> int:
+def rank(area: str) -> int:
+    """Give which areas come first."""
     return 2 if area in _MOVES else 1 if area == "everywhere" else 0
 
 
-def _place(active: ActiveBinding) -> int:
+@cache
+def _own(kind: type[DOMNode]) -> list[str | None]:
+    return [binding.id for binding in kind.BINDINGS if isinstance(binding, Binding)]
+
+
+def place(active: ActiveBinding) -> int:
     """Give where a class says what its keys do, so that keys that belong together stay so."""
-    own = type(active.node).BINDINGS
-    ids = [binding.id for binding in own if isinstance(binding, Binding)]
+    ids = _own(type(active.node))
     return ids.index(active.binding.id) if active.binding.id in ids else len(ids)

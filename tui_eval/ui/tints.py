@@ -29,5 +29,5 @@ def tone_styles(name: str, dark: bool) -> dict[Tone, Style]:
         "fail": Style(color=theme.error),
         "ungraded": Style(color=theme.variables["ungraded"]),
         "error": Style(color=theme.error, bold=True),
-        "found": Style(bgcolor=theme.variables["found"], underline=True),
+        "found": Style(color=theme.foreground, bgcolor=theme.variables["found"], underline=True),
     }

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 
+from tui_eval.ui.offered import place
 from tui_eval.ui.widgets.toned import Piece, Toned
 
 _MARGIN = "  "
@@ -91,7 +92,11 @@ class KeyLine(Toned):
                 active.enabled or active.binding.group is not WHILE_POSSIBLE
             ):
                 shown.setdefault(active.binding.action, active)
-        in_order = sorted(shown.values(), key=self._rank)
+        # a key of the person's own stands where the usual one did
+        nodes = list(dict.fromkeys(active.node for active in shown.values()))
+        in_order = sorted(
+            shown.values(), key=lambda one: (self._rank(one), nodes.index(one.node), place(one))
+        )
         words = [(active, self._words(active.binding)) for active in in_order]
         last = [(more, "more")] if more is not None else []
         kept, start = [], len(_MARGIN)
