@@ -45,7 +45,7 @@ def replied(db: sqlite3.Connection, call: SentCall, cost: float | None = 0.5) ->
     return number
 
 
-def said(trial: int, **changes: object) -> Callable[[Tx], None]:
+def said(trial: int, **changes: object) -> Callable[[Tx], int]:
     finding: dict[str, object] = {
         "trial": trial,
         "scorer": "good",

@@ -86,6 +86,7 @@ class Desk:
         if verb is Verb.RESCORE:
             await self._use_scorers(request.args)
             self._crew.judging.reopen()
+            self._crew.judging.ask_anew()
         trials = await self._reading.call(steering.selected, self._run, request.args)
         if verb is Verb.CANCEL:
             self._crew.withdraw(trials)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
-from tui_eval.engine.judging.judging import WAITS
+from tui_eval.engine.judging.news import WAITS
 from tui_eval.engine.limiter import Slot
 from tui_eval.engine.marking import Ask, Marks
 from tui_eval.engine.purse import Purse

@@ -221,7 +221,7 @@ class _Forecaster:
         if self._db is None or identity is None:
             return False
         key = question_key(check, output, identity, repeat, question.form.numbers)
-        return bool(judged.kept(self._db, [(key, None)], reuse=True))
+        return bool(judged.kept(self._db, [(key, None, check.name)], reuse=True))
 
     def _length(self, column: Column) -> float | None:
         if column.name not in self._lengths:

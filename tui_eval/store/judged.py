@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -62,11 +63,14 @@ class NewFinding:
 
 @dataclass(frozen=True, slots=True)
 class KeptFinding:
-    """A whole finding that the store has for a key."""
+    """A finding that the store has for a key."""
 
     id: int
     trial: int | None
+    scorer: str
     made: JsonObject
+    whole: bool
+    """Whether it answers all that was asked."""
 
 
 def send(tx: Tx, call: SentCall) -> int:
@@ -145,9 +149,9 @@ def dropped(tx: Tx, call: int, call_s: float) -> None:
     )
 
 
-def add_finding(tx: Tx, finding: NewFinding) -> None:
-    """Keep what a judge said of an output."""
-    tx.db.execute(
+def add_finding(tx: Tx, finding: NewFinding) -> int:
+    """Keep what a judge said of an output; give the finding's id."""
+    cursor = tx.db.execute(
         "INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, "
         "made, problem, call, position, origin, at) "
         "VALUES (?1, (SELECT output FROM trials WHERE id = ?1), "
@@ -168,6 +172,8 @@ def add_finding(tx: Tx, finding: NewFinding) -> None:
             tx.now,
         ),
     )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
 def spent(db: sqlite3.Connection, run: int) -> tuple[int, float]:
@@ -180,24 +186,47 @@ def spent(db: sqlite3.Connection, run: int) -> tuple[int, float]:
     return int(row[0]), float(row[1])
 
 
+Wanted: TypeAlias = tuple[bytes, int | None, str]
+"""A question's key with the trial (None: none) and the scorer that ask it."""
+
+
 def kept(
-    db: sqlite3.Connection, wanted: Sequence[tuple[bytes, int | None]], reuse: bool
-) -> dict[tuple[bytes, int | None], KeptFinding]:
-    """Give the whole findings that the store has for some keys.
+    db: sqlite3.Connection, wanted: Sequence[Wanted], reuse: bool
+) -> dict[Wanted, KeptFinding]:
+    """Give what the store has for some questions.
+
+    A whole finding where there is one; else the parts that were read of the last answer to this
+    very question, which need not be asked again.
 
     Args:
         db: The connection.
-        wanted: Keys, each with the trial that asks.
-        reuse: Whether findings of other trials may be used; a trial's own always are.
+        wanted: The questions.
+        reuse: Whether findings of others may be used; a question's own always are.
     """
-    found: dict[tuple[bytes, int | None], KeptFinding] = {}
-    for key, trial in wanted:
+    found: dict[Wanted, KeptFinding] = {}
+    for key, trial, scorer in wanted:
         row = db.execute(
-            "SELECT id, trial, made FROM findings WHERE score_key = ?1 AND superseded = 0 "
-            "AND problem IS NULL AND ((?2 AND spent = 0) OR trial IS ?3) "
-            "ORDER BY trial IS ?3 DESC, id DESC LIMIT 1",
-            (key, reuse, trial),
+            "SELECT id, trial, scorer, made FROM findings WHERE score_key = ?1 AND superseded = 0 "
+            "AND problem IS NULL AND ((?2 AND spent = 0) OR (trial IS ?3 AND scorer = ?4)) "
+            "ORDER BY trial IS ?3 AND scorer = ?4 DESC, id DESC LIMIT 1",
+            (key, reuse, trial, scorer),
         ).fetchone()
         if row is not None:
-            found[key, trial] = KeptFinding(row[0], row[1], json.loads(row[2]))
+            found[key, trial, scorer] = _known(row, whole=True)
+        elif trial is not None and (begun := _begun(db, key, trial, scorer)) is not None:
+            found[key, trial, scorer] = begun
     return found
+
+
+def _begun(db: sqlite3.Connection, key: bytes, trial: int, scorer: str) -> KeptFinding | None:
+    row = db.execute(
+        "SELECT id, trial, scorer, made FROM findings WHERE trial = ? AND score_key = ? "
+        "AND scorer = ? AND superseded = 0 ORDER BY id DESC LIMIT 1",
+        (trial, key, scorer),
+    ).fetchone()
+    return None if row is None else _known(row, whole=False)
+
+
+def _known(row: tuple[Any, ...], *, whole: bool) -> KeptFinding:
+    number, trial, scorer, made = row
+    return KeptFinding(number, trial, scorer, json.loads(made), whole)

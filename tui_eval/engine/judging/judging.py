@@ -2,30 +2,30 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 
-from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.asking import questions
 from tui_eval.engine.judging.audit import Auditing
 from tui_eval.engine.judging.bench import Bench, Fact
 from tui_eval.engine.judging.dossier import Dossier
 from tui_eval.engine.judging.gold import GoldRound
+from tui_eval.engine.judging.lookup import Lookup
+from tui_eval.engine.judging.news import News
 from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.sharing import Shared
 from tui_eval.engine.judging.waiter import Waiter
 from tui_eval.engine.marking import Ask
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
-from tui_eval.model.score import Score, Tally
-from tui_eval.scoring.judge.reading import Finding
-from tui_eval.store import judged, record
+from tui_eval.model.output import Output
+from tui_eval.model.score import Score
+from tui_eval.store import judged
 from tui_eval.store.connection import Connection
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 
 MOST = 2000
 """Trials that wait for judges in memory at most; the others wait in the store."""
-WAITS = "waits for the judge"
 _PORTION = 64
 """Trials that are looked up in one go."""
 
@@ -34,8 +34,9 @@ class Judging:
     """Takes trials from the pools once their output is recorded; settles them when all is judged.
 
     What the store knows already is never asked: for every question the findings are looked up by
-    key first. The rest goes to the benches; their answers come back to `told`, which writes them
-    down with the scores and the settled trials they make, as one transaction.
+    key first. Of those that are equal one is asked (`sharing`). The rest goes to the benches; their
+    answers come back to `told`, which writes them down with the scores and the settled trials they
+    make, as one transaction.
     """
 
     def __init__(
@@ -66,7 +67,6 @@ class Judging:
         """The judges by name."""
         self.alone: set[int] = set()
         """Trials a person asked about one by one: graded in requests of their own."""
-        self._reading = reading
         self._writer = writer
         self._identities: dict[str, JsonObject] = {}
         self._leaving: list[Bench] = []
@@ -83,6 +83,8 @@ class Judging:
         self._dossiers: dict[int, Dossier] = {}
         self._arrived: list[Dossier] = []
         self._looking = False
+        self._lookup = Lookup(reading, reuse=reuse)
+        self._shared = Shared()
         self._was_full = False
         self._ended = False
         self._news = asyncio.Event()
@@ -171,8 +173,9 @@ class Judging:
 
     @property
     def busy(self) -> int:
-        """What is asked or written down at this moment."""
-        return sum(bench.busy for bench in self._all) + self._looking
+        """What is asked, looked up or written down at this moment."""
+        looked_up = bool(self._arrived) or self._looking
+        return sum(bench.busy for bench in self._all) + looked_up
 
     @property
     def _all(self) -> list[Bench]:
@@ -235,8 +238,13 @@ class Judging:
             self._hands.pop(trial, None)
         self._dossiers.clear()
         self._arrived.clear()
+        self._shared.clear()
         for bench in self._all:
             bench.drop_withdrawn()
+
+    def ask_anew(self) -> None:
+        """Answer nobody who comes now with what was asked before: a person wants newer answers."""
+        self._shared.ask_anew()
 
     def reopen(self) -> None:
         """Let judges that could answer nobody try again."""
@@ -251,6 +259,8 @@ class Judging:
         if gone:
             for bench in self._all:
                 bench.drop_withdrawn()
+            for heir in self._shared.drop_withdrawn():
+                self.benches[heir.judge].put(heir)
             self._make_room()
 
     def drop_calls(self) -> None:
@@ -266,6 +276,7 @@ class Judging:
             self._hands.pop(trial, None)
         self._dossiers.clear()
         self._arrived.clear()
+        self._shared.clear()
 
     def end(self) -> None:
         """Let all workers leave."""
@@ -323,38 +334,29 @@ class Judging:
 
     async def _look_up(self, dossiers: list[Dossier]) -> None:
         questions = [question for dossier in dossiers for question in dossier.questions]
-        wanted = [(question.key, question.trial) for question in questions]
-        found = await self._reading.call(judged.kept, wanted, self._reuse)
-        questions = [question for question in questions if not question.holder.withdrawn]
-        for question in questions:
-            known = found.get((question.key, question.trial))
-            if known is not None:
-                question.take(Finding.from_json(known.made))
-                question.own = known.trial == question.trial
-                question.origin = None if question.own else known.id
-        await self._write(None, [question for question in questions if question.closed])
-        for question in questions:
-            if not question.closed and not question.holder.withdrawn:
+        await self._lookup.answer(questions)
+        live = [question for question in questions if not question.holder.withdrawn]
+        # at once: no answer can land between the look-up and the wait for it
+        asked = [one for one in live if not one.closed and not self._joins(one)]
+        await self._write(None, [question for question in live if question.closed])
+        for question in asked:
+            if not question.holder.withdrawn:
                 self.benches[question.judge].put(question)
+
+    def _joins(self, question: Question) -> bool:
+        """Whether it waits for the answer to an equal question that is asked already."""
+        if not self._reuse or question.alone or question.parts:
+            return False
+        return self._shared.joins(question)
 
     async def _write(self, fact: Fact | None, closed: Sequence[Question]) -> None:
         """Commit a fact, the findings, the scores they make and the trials they settle."""
         live = [question for question in closed if not question.holder.withdrawn]
         touched = dict.fromkeys(q.holder for q in live if isinstance(q.holder, Dossier))
-        news = [_News.of(dossier) for dossier in touched]
-        if fact is None and not live:
-            return
-
-        def unit(tx: Tx) -> None:
-            if fact is not None:
-                fact(tx)
-            for question in live:
-                if not question.own and not question.holder.withdrawn:
-                    judged.add_finding(tx, question.fact())
-            for one in news:
-                one.write(tx)
-
-        await self._writer.write(unit)
+        news = [News.of(dossier) for dossier in touched]
+        written: dict[Question, int] = {}
+        if fact is not None or live:
+            written = await self._writer.write(partial(_commit, fact=fact, of=live, news=news))
         for question in live:
             if isinstance(question.holder, Waiter):
                 question.holder.told()
@@ -363,7 +365,23 @@ class Judging:
         for one in news:
             if one.last:
                 self._let_go(one.dossier)
+        await self._pass_on(closed, written)
         self._tell_if_idle()
+
+    async def _pass_on(self, closed: Sequence[Question], written: Mapping[Question, int]) -> None:
+        """Give answers to the equal questions that waited; without one the next of them asks."""
+        copies: list[Question] = []
+        for question in closed:
+            if question in written and question.problem is None:
+                self._lookup.landed(question.key)
+                for equal in self._shared.answered(question):
+                    equal.take(question.finding)
+                    equal.origin = written[question]
+                    copies.append(equal)
+            elif (heir := self._shared.unanswered(question)) is not None:
+                self.benches[heir.judge].put(heir)
+        if copies:
+            await self._write(None, copies)
 
     def _let_go(self, dossier: Dossier) -> None:
         trial = dossier.hand.work.trial
@@ -391,43 +409,17 @@ class Judging:
             self._on_idle()
 
 
-@dataclass(frozen=True, slots=True)
-class _News:
-    """What answers make of a trial, as it stood when they came.
-
-    Others may come before it is written down, so nothing is asked of the dossier then.
-    """
-
-    dossier: Dossier
-    scores: list[Score]
-    end: Tally | Failure | None
-    """How the trial ends with these scores; None: more are to come."""
-
-    @classmethod
-    def of(cls, dossier: Dossier) -> "_News":
-        """Close the checks of a trial that are answered."""
-        try:
-            scores = dossier.close_checks()
-            return cls(dossier, scores, dossier.tally() if dossier.whole else None)
-        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return cls(dossier, [], bug())
-
-    @property
-    def last(self) -> bool:
-        """Whether the trial is done with."""
-        return self.end is not None
-
-    def write(self, tx: Tx) -> None:
-        """Add the scores to the trial, and settle it with the last of them."""
-        trial = self.dossier.hand.work.trial
-        if self.dossier.withdrawn:
-            return
-        if isinstance(self.end, Failure):
-            record.fail_trial(tx, trial, self.end)
-            return
-        if self.end is not None:
-            stands = record.settle(tx, trial, self.end)
-        else:
-            stands = bool(self.scores) and record.await_judge(tx, trial, WAITS)
-        if stands:
-            record.add_scores(tx, trial, self.scores, fresh=False)
+def _commit(
+    tx: Tx, fact: Fact | None, of: Sequence[Question], news: Sequence[News]
+) -> dict[Question, int]:
+    """Write down what came of questions; give the ids of their findings."""
+    if fact is not None:
+        fact(tx)
+    written = {
+        question: judged.add_finding(tx, question.fact())
+        for question in of
+        if not question.own and not question.holder.withdrawn
+    }
+    for one in news:
+        one.write(tx)
+    return written
