@@ -32,7 +32,7 @@ def _resume_that_forgets(patch: Patch) -> None:
 
 
 def _resume_of_all(patch: Patch) -> None:
-    def reopen(tx: Any, run: int) -> int:
+    def reopen(tx: Any, run: int, *, errored: bool = True) -> int:
         settled = tx.db.execute("SELECT id FROM trials WHERE run = ?", (run,)).fetchall()
         return sum(record.retry(tx, trial) for (trial,) in settled)
 
@@ -69,6 +69,7 @@ def _export_in_place(patch: Patch) -> None:
 
 def _disk_full_is_final(patch: Patch) -> None:
     patch(writer, "_PASSING", frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}))
+    patch(engine, "StoreFullError", type("NeverError", (Exception,), {}))  # at opening, too
 
 
 def _locked_is_final(patch: Patch) -> None:
@@ -188,8 +189,15 @@ def _slots_are_kept(patch: Patch) -> None:
     patch(limiter.Limiter, "slot", slot)
 
 
-def _findings_are_forgotten(patch: Patch) -> None:
+def _grades_are_forgotten(patch: Patch) -> None:
+    recover = runs.recover
+
+    def forget(tx: Any, run: int) -> int:
+        record.unscore_open(tx, run)
+        return recover(tx, run)
+
     patch(judged, "kept", lambda *_: {})
+    patch(runs, "recover", forget)
 
 
 GUARDS: dict[str, Callable[[Patch], None]] = {
@@ -217,7 +225,7 @@ GUARDS: dict[str, Callable[[Patch], None]] = {
     "the choke point": _text_as_it_is,
     "monotonic deadlines": _jumping_deadlines,
     "slots given back": _slots_are_kept,
-    "findings that count": _findings_are_forgotten,
+    "grades that count": _grades_are_forgotten,
 }
 
 

@@ -38,7 +38,7 @@ def found(bench: Bench) -> set[tuple[str, str]]:
     return {(f"Is it {scorer}?", text) for scorer, text in rows}
 
 
-@guarded("findings that count", slow=True)
+@guarded("grades that count", slow=True)
 async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
     bench: Bench, seed: int, guard: str | None
 ) -> None:

@@ -106,9 +106,9 @@ async def test_an_engine_on_a_full_disk_waits_before_it_takes_its_run(
                 filler.unlink()
                 with suppress(StoreError):
                     await asyncio.wait_for(task, 60)
-        assert told[-1] is None
-        assert server.requests == 5
-    assert bench.counts(run).passed == 5
+            assert told[-1] is None
+            assert server.requests == 5
+            assert bench.counts(run).passed == 5
 
 
 async def test_what_is_asked_on_a_full_disk_is_refused_and_nothing_is_half_made(
