@@ -56,6 +56,7 @@ def test_a_line_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "cost_usd": 0.001,
         "cached": False,
         "tags": ["europe"],
+        "note": None,
         "scores": [
             {
                 "scorer": "exact",

@@ -23,6 +23,9 @@ from tui_eval.store.errors import StoreDamagedError, StoreError, StoreNewerError
 OPENERS = pytest.mark.parametrize("opener", [open_readable, open_writable])
 Opener = Callable[[Path], sqlite3.Connection]
 
+SCHEMA = len(schema.MIGRATIONS)
+"""The version of a store of today."""
+
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Give all files of a folder, but for the index of the log, which readers may make anew."""
@@ -49,7 +52,7 @@ def filled(path: Path) -> None:
 def test_a_store_is_made_where_there_is_none(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "down" / "store.sqlite3"
     with writing(path) as db:
-        assert schema.version(db) == len(schema.MIGRATIONS)
+        assert schema.version(db) == SCHEMA
     assert [file.name for file in path.parent.iterdir()] == ["store.sqlite3"]
 
 
@@ -229,11 +232,10 @@ def test_an_older_store_is_read_by_none_and_brought_up_to_date_by_a_writer(
     with writing(path) as db:
         assert db.execute("SELECT mood FROM runs").fetchone() == (None,)
         assert [row[0] for row in db.execute("SELECT name FROM migrations")] == [
-            "first_schema",
-            "second",
+            migration.__name__ for migration in schema.MIGRATIONS
         ]
     with reading(path) as db:
-        assert schema.version(db) == 2
+        assert schema.version(db) == len(schema.MIGRATIONS)
 
 
 def moody(db: sqlite3.Connection) -> None:
@@ -244,7 +246,7 @@ def test_what_a_store_was_is_kept_beside_it_before_it_is_brought_up_to_date(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(path)
-    copy = path.with_name("store.sqlite3.schema-1")
+    copy = path.with_name(f"store.sqlite3.schema-{SCHEMA}")
     copy.write_bytes(b"of an earlier time")
     said: list[str] = []
     late = sqlite3.connect(path, isolation_level=None)
@@ -263,7 +265,7 @@ def test_what_a_store_was_is_kept_beside_it_before_it_is_brought_up_to_date(
     ]
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     with reading(copy) as db:
-        assert schema.version(db) == 1
+        assert schema.version(db) == SCHEMA
         assert db.execute("SELECT label, total FROM runs").fetchall() == [("in the log", 200)]
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert {file.name for file in path.parent.iterdir()} <= {
@@ -276,13 +278,13 @@ def test_a_store_of_which_no_copy_can_be_made_is_left_as_it_is(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(path)
-    (path.parent / "store.sqlite3.schema-1").mkdir()
+    (path.parent / f"store.sqlite3.schema-{SCHEMA}").mkdir()
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, moody))
     with pytest.raises(StoreError, match="no copy of it can be made"):
         open_writable(path)
     monkeypatch.undo()
     with reading(path) as db:
-        assert schema.version(db) == 1
+        assert schema.version(db) == SCHEMA
 
 
 def test_where_another_process_was_quicker_its_copy_is_left_alone(
@@ -290,7 +292,7 @@ def test_where_another_process_was_quicker_its_copy_is_left_alone(
 ) -> None:
     filled(path)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, moody))
-    copy = path.with_name("store.sqlite3.schema-1")
+    copy = path.with_name(f"store.sqlite3.schema-{SCHEMA}")
     versions = iter([1])
     kept = schema.version
     with reading_any(path) as db:
@@ -325,7 +327,7 @@ def test_a_migration_that_breaks_leaves_the_store_as_it_was(
         with pytest.raises(RuntimeError, match="half way"):
             open_writable(path)
     with reading(path) as db:
-        assert schema.version(db) == 1
+        assert schema.version(db) == SCHEMA
         with pytest.raises(sqlite3.OperationalError, match="no such column"):
             db.execute("SELECT mood FROM runs")
 
@@ -359,7 +361,7 @@ def test_a_folder_without_hard_links_gets_a_store_too(
 
     monkeypatch.setattr(Path, "hardlink_to", refused)
     with writing(path) as db:
-        assert schema.version(db) == 1
+        assert schema.version(db) == SCHEMA
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
@@ -395,7 +397,7 @@ def test_a_store_where_nothing_may_be_written_is_read_and_not_written(path: Path
 async def test_whole_functions_run_in_the_connections_thread(path: Path) -> None:
     filled(path)
     async with writable(path) as writing_, readable(path) as reading_:
-        assert await writing_.call(schema.version) == 1
+        assert await writing_.call(schema.version) == SCHEMA
         assert len(await reading_.call(reader.runs, limit=5)) == 1
 
 

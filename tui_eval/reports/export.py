@@ -127,7 +127,7 @@ def _header(scorers: Sequence[str]) -> list[str]:
     fixed = [
         "run", "case_id", "target", "epoch", "state", "verdict", "score", "output",
         "finish_reason", "error_kind", "error_message", "attempts", "latency_s", "input_tokens",
-        "output_tokens", "cost_usd", "cached", "tags",
+        "output_tokens", "cost_usd", "cached", "tags", "note",
     ]  # fmt: skip
     return fixed + [f"{name} {part}" for name in scorers for part in ("verdict", "value", "reason")]
 
@@ -153,6 +153,7 @@ def _cells(run: str, line: TrialLine, scorers: Sequence[str]) -> list[object]:
         line.cost_usd,
         "true" if line.cached else "false",
         "; ".join(line.tags),
+        line.note,
     ]
     for name in scorers:
         score = given.get(name)

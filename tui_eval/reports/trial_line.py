@@ -36,6 +36,7 @@ def trial_json(run: str, line: TrialLine) -> JsonObject:
         "cost_usd": line.cost_usd,
         "cached": line.cached,
         "tags": list(line.tags),
+        "note": line.note,
         "scores": [
             {
                 "scorer": score.scorer,

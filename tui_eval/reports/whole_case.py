@@ -77,6 +77,8 @@ class _Trial:
         """Give them all."""
         found, ink = self._found, self._ink
         trial, output = found.trial, found.output
+        if trial.note is not None:
+            yield f"  {ink.dim('note')} {_indented(visible(trial.note))}"
         yield from self._asked(suite, column)
         if output is not None:
             yield from self._answered(output)

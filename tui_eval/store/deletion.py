@@ -75,6 +75,7 @@ def extent(db: sqlite3.Connection, run_ids: Collection[int]) -> Extent:
         ("attempts", "of.partial", "of.error_message"),
         ("scores", "of.raw", "of.reason"),
         ("findings", "of.made"),
+        ("notes", "of.text"),
     ):
         rows = f"trials t JOIN {table} of ON of.trial = t.id"
         size += sum(count(_bytes(*columns), rows, "t.run"))
@@ -133,7 +134,7 @@ def _delete_trials(tx: Tx, run_id: int) -> int:
     )
     chosen = json.dumps(trials)
     outputs = _ids(tx.db.execute(_NAMED.format(trials=f"id {_LISTED}"), (chosen,)))
-    for table in ("attempts", "scores", "findings", "judge_items"):
+    for table in ("attempts", "scores", "findings", "judge_items", "notes"):
         tx.db.execute(f"DELETE FROM {table} WHERE trial {_LISTED}", (chosen,))
     tx.db.execute(f"DELETE FROM trials WHERE id {_LISTED}", (chosen,))
     tx.db.execute(

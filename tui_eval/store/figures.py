@@ -25,7 +25,8 @@ _LINE = (
     "SELECT t.id, t.place, c.id, k.name, t.epoch, t.state, t.verdict, t.score, o.text, "
     "o.finish_reason, t.error_kind, t.error_message, t.attempts, t.latency_s, o.input_tokens, "
     "o.output_tokens, o.reasoning_tokens, o.cached_tokens, t.cost_usd, t.cached, "
-    "json_extract(c.data, '$.tags'), t.change "
+    "json_extract(c.data, '$.tags'), "
+    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), t.change "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col LEFT JOIN outputs o ON o.id = t.output "
 )
@@ -124,6 +125,8 @@ class TrialLine:
     cost_usd: float | None
     cached: bool
     tags: tuple[str, ...]
+    note: str | None
+    """What a person wrote on it; None: nothing."""
     scores: tuple[ScoreLine, ...]
 
 
@@ -339,7 +342,14 @@ def _line(row: Sequence[Any], scores: tuple[ScoreLine, ...]) -> TrialLine:
     values[6] = None if values[6] is None else Verdict(values[6])
     values[8:10] = [unpack(value) for value in values[8:10]]
     values[11] = unpack(values[11])
-    values[14:] = [Usage(*row[14:18]), row[18], bool(row[19]), _tags(row[20]), scores]
+    values[14:] = [
+        Usage(*row[14:18]),
+        row[18],
+        bool(row[19]),
+        _tags(row[20]),
+        unpack(row[21]),
+        scores,
+    ]
     return TrialLine(*values)
 
 

@@ -35,7 +35,8 @@ _RUN = (
 _TRIAL = (
     "SELECT t.id, t.place, t.seq, t.col, t.epoch, c.id, k.name, t.state, t.verdict, t.score, "
     "t.generation_key, t.output, t.cached, t.attempts, t.error_kind, t.error_message, t.waiting, "
-    "t.waiting_until, t.latency_s, t.input_tokens, t.output_tokens, t.cost_usd, t.since, t.change "
+    "t.waiting_until, t.latency_s, t.input_tokens, t.output_tokens, t.cost_usd, t.since, t.change, "
+    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1) "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col "
 )
@@ -367,6 +368,7 @@ def _trial(row: Sequence[Any]) -> TrialRow:
     values[12] = bool(row[12])
     values[15] = unpack(row[15])
     values[16] = unpack(row[16])
+    values[24] = unpack(row[24])
     return TrialRow(*values)
 
 

@@ -110,6 +110,8 @@ class TrialRow:
     cost_usd: float | None
     since: float | None
     change: int
+    note: str | None
+    """What a person wrote on it; None: nothing, or it was taken away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,7 +266,7 @@ def forget(tx: Tx, run: int) -> None:
     Its id is never given to another run: screens and caches know runs by it.
     """
     unstage(tx, run)
-    for table in ("columns", "limits", "requests", "baselines", "trust"):
+    for table in ("columns", "limits", "requests", "former_specs", "baselines", "trust"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))
     tx.db.execute(

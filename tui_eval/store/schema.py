@@ -302,7 +302,46 @@ def first_schema(db: sqlite3.Connection) -> None:
     _run_script(db, _FIRST)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (first_schema,)
+_NOTES = """
+CREATE TABLE notes (                    -- what people write on trials
+    id INTEGER PRIMARY KEY,
+    trial INTEGER NOT NULL,
+    text TEXT NOT NULL,                 -- '': it was taken away
+    current INTEGER NOT NULL,           -- the one that counts of its trial; never an empty one
+    at REAL NOT NULL
+);
+CREATE INDEX notes_trial ON notes (trial, id);
+CREATE UNIQUE INDEX notes_current ON notes (trial) WHERE current = 1;
+"""
+
+_WITHDRAWING = """
+ALTER TABLE scores ADD COLUMN superseded_at REAL;    -- NULL: it is not, or nobody wrote it down
+ALTER TABLE findings ADD COLUMN superseded_at REAL;  -- likewise
+CREATE TABLE former_specs (             -- how runs were scored before a request said otherwise
+    request INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    spec TEXT NOT NULL,                 -- the frozen suite before, JSON
+    settings TEXT NOT NULL              -- likewise
+);
+CREATE INDEX former_specs_run ON former_specs (run, request);
+"""
+
+
+def notes_on_trials(db: sqlite3.Connection) -> None:
+    """Make the table of notes."""
+    _run_script(db, _NOTES)
+
+
+def scores_withdrawn(db: sqlite3.Connection) -> None:
+    """Make room for what it takes to let scores count again that a rescore has replaced."""
+    _run_script(db, _WITHDRAWING)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    first_schema,
+    notes_on_trials,
+    scores_withdrawn,
+)
 """Every change the schema ever went through, in order. Append only."""
 
 

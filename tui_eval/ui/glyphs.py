@@ -24,6 +24,7 @@ class Glyphs:
     ended: str = "○"
     cursor: str = "▸"
     mark: str = "◆"
+    note: str = "✎"
     rule: str = "─"
     dot: str = "·"
     arrow: str = "▸"
@@ -75,6 +76,7 @@ ASCII = Glyphs(
     ended="o",
     cursor=">",
     mark="#",
+    note='"',
     rule="-",
     dot="|",
     arrow=">",

@@ -38,11 +38,19 @@ def why_not(action: str, now: Standing | None) -> str | None:  # noqa: C901 - on
     run, total, trial = now.run, now.total, now.trial
     open_trials = total.total - total.settled
     match action:
-        case "cancel" | "retry" | "rescore" if now.marked:
+        case "cancel" | "retry" | "rescore" | "note" if now.marked:
             return None
-        case "cancel" | "retry" | "rescore" | "mark" | "mark_all" | "copy" | "zoom" | "limit" if (
-            trial is None
-        ):
+        case (
+            "cancel"
+            | "retry"
+            | "rescore"
+            | "note"
+            | "mark"
+            | "mark_all"
+            | "copy"
+            | "zoom"
+            | "limit"
+        ) if trial is None:
             return "it is still being read" if now.listed else "there is no trial here"
         case "mark_all" if now.zoomed:
             return "the list is hidden: esc shows it"

@@ -20,6 +20,8 @@ _IN_THE_KEY_LINE = (
     (_TRIALS, "space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
     (_TRIALS, "o", "sort", "sort", "Sort the list; ties stay in dataset order"),
     (_TRIALS, "y", "copy", "copy", "Copy output, prompt, id, or the request as curl"),
+    (_TRIALS, "t", "note", "note", "Write a note on this trial or the marked ones"),
+    (_TRIALS, "U", "undo", "undo", "Take back what was done last: a cancel, a note, scores, marks"),
     (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
 )
 _ELSEWHERE = (

@@ -189,6 +189,12 @@ class Listing(Vertical):
         self.table.redraw()
         self.post_message(self.Changed())
 
+    def put_marks_back(self, taken: bytes) -> None:
+        """Mark what was marked before, see `Marks.taken`."""
+        self.marks.put_back(taken)
+        self.table.redraw()
+        self.post_message(self.Changed())
+
     # -- reading
 
     @work

@@ -27,6 +27,15 @@ class Marks:
         self._bits = bytearray()
         self.count = 0
 
+    def taken(self) -> bytes:
+        """Give what is marked now, for `put_back`."""
+        return bytes(self._bits)
+
+    def put_back(self, taken: bytes) -> None:
+        """Mark what was marked before, and nothing else."""
+        self._bits = bytearray(taken)
+        self.count = sum(taken)
+
     def places(self) -> list[int]:
         """Give the marked trials in dataset order."""
         return [place for place, marked in enumerate(self._bits) if marked]

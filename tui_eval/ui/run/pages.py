@@ -24,6 +24,7 @@ _VERDICT_TONES: dict[Verdict, Tone] = {
 def output_page(found: WholeTrial, glyphs: Glyphs, now: float) -> Iterator[Para]:
     """Give what the target said, then what the scorers say of it; times are as of `now`."""
     trial, output = found.trial, found.output
+    yield from _note(trial)
     if trial.state is TrialState.ERROR:
         yield Para(f"{glyphs.error} {trial.error_kind}: {trial.error_message or ''}", "error")
     elif output is None:
@@ -41,6 +42,11 @@ def output_page(found: WholeTrial, glyphs: Glyphs, now: float) -> Iterator[Para]
         yield _verdict_line(entry, glyphs)
     if output is not None:
         yield Para("  ".join(_output_facts(output, cached=trial.cached)), "dim")
+
+
+def _note(trial: TrialRow) -> Iterator[Para]:
+    if trial.note is not None:
+        yield Para(trial.note, "accent", label="note")
 
 
 def _no_output(trial: TrialRow, now: float) -> str:
@@ -250,6 +256,7 @@ def case_page(found: WholeTrial) -> Iterator[Para]:
     if case.timeout is not None:
         facts.append(f"timeout {clock(case.timeout)}")
     yield Para(", ".join(facts), "dim")
+    yield from _note(trial)
     if case.tags:
         yield Para(", ".join(case.tags), label="tags")
     if case.skip:

@@ -52,7 +52,9 @@ class TrialTable(Rows):
         if trial is None:
             return None
         several_columns, several_epochs = self._shape
-        cells = [Cell(trial.case_id)]
+        # at the end: what is cut keeps its end, so the sign stays
+        sign = f" {self._glyphs.note}" if trial.note is not None else ""
+        cells = [Cell(f"{trial.case_id}{sign}")]
         if several_columns:
             cells.append(Cell(trial.column))
         if several_epochs:
@@ -90,9 +92,9 @@ def why(trial: TrialRow, reason: str | None, now: float) -> str:
             again = f", try {trial.attempts}" if trial.attempts > 1 else ""
             return f"in flight{since}{again}"
         case TrialState.DONE:
-            return reason or ("from the cache" if trial.cached else "")
+            return reason or trial.note or ("from the cache" if trial.cached else "")
         case _:
-            return ""
+            return trial.note or ""
 
 
 def _latency(trial: TrialRow) -> str:

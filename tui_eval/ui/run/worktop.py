@@ -1,7 +1,9 @@
 """The worktop of the Run screen: the list of trials, the detail of one, and what acts on them."""
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import on, work
@@ -13,6 +15,7 @@ from textual.widgets import Input
 
 from tui_eval.store import browse
 from tui_eval.store.browse import View, Which
+from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.acting import Acting, Severity, say
@@ -25,12 +28,14 @@ from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.run.feed import Figures, Snapshot
 from tui_eval.ui.run.keys import TRIAL_KEYS
 from tui_eval.ui.run.listing import Listing
+from tui_eval.ui.run.noting import ask_note, write_notes
 from tui_eval.ui.run.requests import messages
+from tui_eval.ui.run.undoing import Undoing
 from tui_eval.ui.screens.menu import Choice, Menu
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.words import many, number
 
-_ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel"))
+_ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel", "note"))
 
 
 class Worktop(Acting, Container):
@@ -54,6 +59,7 @@ class Worktop(Acting, Container):
         """As last read; None: not yet."""
         self._figures: Figures | None = None
         self._detail_wanted = asyncio.Event()
+        self.undoing = Undoing()
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
@@ -160,6 +166,8 @@ class Worktop(Acting, Container):
         """Say why an action makes no sense now."""
         if action == "next_unmet" and self._in_detail and self.detail.page.hits:
             return None
+        if action == "undo":
+            return None if self.undoing else "nothing was done here that can be undone"
         return why_not(action, self.standing)
 
     def key_words(self, binding: Binding) -> str:
@@ -200,14 +208,58 @@ class Worktop(Acting, Container):
         """Score the trial or the marked ones again."""
         self._ask_about_trials(Verb.RESCORE)
 
+    @work
+    async def action_note(self) -> None:
+        """Write a note on the trial or the marked ones."""
+        trials = await self.listing.chosen(alone=self.zoomed)
+        if not trials:
+            return
+        one = self.selected.case_id if self.selected is not None else "the trial"
+        about = one if len(trials) == 1 else many(len(trials), "trial")
+        found = await ask_note(self.app, self.bench.desk, trials, about)
+        if found is not None and await self._write_notes(found[0]):
+            self.can_undo(f"the note on {about}", partial(self._put_notes_back, found[1]))
+
+    @work
+    async def _put_notes_back(self, before: Mapping[int, str]) -> None:
+        await self._write_notes(before)
+
+    async def _write_notes(self, wanted: Mapping[int, str]) -> bool:
+        try:
+            await write_notes(self.bench.desk, wanted)
+        except (StoreError, OSError) as error:
+            self.say(f"not written: {error}", "error")
+            return False
+        return True
+
+    # -- undoing
+
+    def can_undo(self, words: str, undo: Callable[[], object]) -> None:
+        """Remember something that can be undone, see `Undoing.add`."""
+        self.undoing.add(words, undo)
+        self.post_message(Listing.Changed())
+
+    def action_undo(self) -> None:
+        """Take back what was done last."""
+        step = self.undoing.take()
+        if step is not None:
+            self.say(f"undone: {step.words}")
+            step.undo()
+            self.post_message(Listing.Changed())
+
+    def _can_undo_marks(self, words: str) -> None:
+        self.can_undo(words, partial(self.listing.put_marks_back, self.listing.marks.taken()))
+
     # -- looking about
 
     def action_mark(self) -> None:
         """Mark the trial, or take its mark away, and go on to the next."""
+        self._can_undo_marks("the last mark")
         self.listing.mark()
 
     def action_unmark(self) -> None:
         """Take all marks away."""
+        self._can_undo_marks("taking the marks away")
         self.listing.unmark()
 
     def action_list_only(self, which: str) -> None:
@@ -216,6 +268,7 @@ class Worktop(Acting, Container):
 
     def action_mark_all(self) -> None:
         """Mark all trials that are listed."""
+        self._can_undo_marks("marking all that are shown")
         self.listing.mark_all()
         marked = many(self.listing.marks.count, "trial")
         self.say(f"{marked} marked; esc takes the marks away")
@@ -314,7 +367,7 @@ class Worktop(Acting, Container):
         elif self.listing.view.text:
             self.listing.narrow("")
         elif self.listing.marks.count:
-            self.listing.unmark()
+            self.action_unmark()
         else:
             return False
         return True

@@ -1,4 +1,4 @@
-"""A question that is answered with a name."""
+"""A question that is answered with a name, or a few words."""
 
 from collections.abc import Callable
 from typing import ClassVar

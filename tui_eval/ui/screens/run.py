@@ -203,6 +203,7 @@ class RunScreen(BaseScreen):
             total.error + total.ungraded > 0,
             total.failed > 0,
             total.done > 0,
+            bool(self.worktop.undoing),
         )
         if standing != self._standing:
             self._standing = standing

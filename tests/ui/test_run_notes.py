@@ -1,0 +1,71 @@
+"""Notes on trials, marks, and taking them back."""
+
+from pathlib import Path
+
+from tests.ui.playing import (
+    app_on,
+    plain_run,
+    row_texts,
+    run_screen,
+    shown_on,
+    sql,
+    until,
+    until_shown,
+)
+from tui_eval.reports.export import FORMATS
+from tui_eval.store import reader
+from tui_eval.store.connection import open_readable
+
+
+async def test_a_note_is_written_shown_exported_and_taken_back(store: Path) -> None:
+    run = plain_run(store, 6)
+    async with shown_on(app_on(store, run="last"), (100, 30)) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("t")
+        await until_shown(pilot, "note on case-000")
+        await pilot.press(*"typo?", "enter")
+        await until_shown(pilot, "case-000 ✎", "note typo?")
+        assert "✎" not in row_texts(screen)[1]
+        db = open_readable(store)
+        try:
+            row = reader.run(db, run.run)
+            assert '"note":"typo?"' in next(FORMATS["jsonl"](db, row)).replace(": ", ":")
+            assert next(iter(list(FORMATS["csv"](db, row))[1].splitlines())).count("typo?") == 1
+        finally:
+            db.close()
+        await pilot.press("U")
+        await until(pilot, lambda: "✎" not in row_texts(screen)[0])
+        assert sql(store, "SELECT text, current FROM notes ORDER BY id") == [("typo?", 0), ("", 0)]
+
+
+async def test_a_note_on_marked_trials_replaces_theirs_and_gives_each_its_own_back(
+    store: Path,
+) -> None:
+    plain_run(store, 6)
+    async with shown_on(app_on(store, run="last"), (100, 30)) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("t", *"mine", "enter")
+        await until_shown(pilot, "✎")
+        await pilot.press("a", "t")
+        await until_shown(pilot, "note on 6 trials", "1 of them has a note")
+        await pilot.press(*"all", "enter")
+        await until(pilot, lambda: all("✎" in row for row in row_texts(screen)))
+        await pilot.press("U")
+        await until(pilot, lambda: sum("✎" in row for row in row_texts(screen)) == 1)
+        assert screen.selected is not None
+        await until(pilot, lambda: screen.selected is not None and screen.selected.note == "mine")
+
+
+async def test_marks_come_back_and_what_cannot_be_undone_says_so(store: Path) -> None:
+    plain_run(store, 6)
+    async with shown_on(app_on(store, run="last"), (100, 30)) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("U")
+        await until_shown(pilot, "nothing was done here that can be undone")
+        await pilot.press("space", "space", "escape")
+        assert screen.listing.marks.count == 0
+        await pilot.press("U")
+        assert screen.listing.marks.places() == [0, 1]
+        await pilot.press("U", "U")
+        assert screen.listing.marks.places() == []
+        assert screen.worktop.why_not("undo") is not None
