@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.ui.playing import (
     app_on,
+    cursor_case,
     plain_run,
     row_texts,
     run_screen,
@@ -69,3 +70,17 @@ async def test_marks_come_back_and_what_cannot_be_undone_says_so(store: Path) ->
         await pilot.press("U", "U")
         assert screen.listing.marks.places() == []
         assert screen.worktop.why_not("undo") is not None
+
+
+async def test_trials_with_a_note_are_listed_alone(store: Path) -> None:
+    plain_run(store, 6)
+    async with shown_on(app_on(store, run="last"), (100, 30)) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("j", "j", "t", *"why", "enter")
+        await until(pilot, lambda: screen.figures is not None and screen.figures.noted == 1)
+        await pilot.press("f")
+        await until_shown(pilot, "has a note")
+        await pilot.press("end", "k", "k", "enter")  # the two tags come after it
+        await until(pilot, lambda: screen.listing.trials.count == 1)
+        assert cursor_case(screen) == "case-002"
+        await until_shown(pilot, "has a note 1")

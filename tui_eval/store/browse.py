@@ -108,6 +108,8 @@ class View:
     """Only errors of this kind; None: whatever they are."""
     tag: str | None = None
     """Only of cases with this tag; None: of all."""
+    noted: bool = False
+    """Only trials with a note."""
     text: str = ""
     """Only where the case's id, the error or the output has it, whatever its ASCII case."""
     order: Order = Order.PLACE
@@ -331,6 +333,8 @@ def _condition(run: int, view: View) -> tuple[str, list[object]]:
             "WHERE c.run = t.run AND c.seq = t.seq AND j.value = json_extract(?, '$'))"
         )  # the tag as JSON: SQLite reads both alike, whatever is in them
         bound.append(json.dumps(view.tag))
+    if view.noted:
+        parts.append("EXISTS (SELECT 1 FROM notes n WHERE n.trial = t.id AND n.current = 1)")
     if view.text:
         escaped = view.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         pattern = pack(f"%{escaped}%")

@@ -36,6 +36,16 @@ def write(tx: Tx, notes: Mapping[int, str]) -> None:
     )
 
 
+def count(db: sqlite3.Connection, run: int) -> int:
+    """Count the trials of a run that have a note."""
+    row = db.execute(
+        "SELECT count(*) FROM notes n JOIN trials t ON t.id = n.trial "
+        "WHERE n.current = 1 AND t.run = ?",
+        (run,),
+    ).fetchone()
+    return int(row[0])
+
+
 def of(db: sqlite3.Connection, trials: Sequence[int]) -> dict[int, str]:
     """Give the notes that count by the trial's id; trials without one are not in it."""
     rows = db.execute(

@@ -12,7 +12,7 @@ from tui_eval.engine.purse import Caps
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.reports.passing import Passing, passing
-from tui_eval.store import board, browse, figures, reader
+from tui_eval.store import board, browse, figures, notes, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
 from tui_eval.store.judge_calls import calls_in_flight
@@ -86,6 +86,8 @@ class Figures:
     errors: tuple[tuple[str, int], ...]
     tags: tuple[tuple[str, int], ...]
     """Trials by tag, the most first; the rarest are left out where there are very many."""
+    noted: int
+    """Trials with a note."""
     backing_off: int
     rates: dict[int, Passing]
     """By column, as reports have them."""
@@ -278,6 +280,7 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         failing=tuple(browse.failing(db, run_id)),
         errors=tuple(browse.error_kinds(db, run_id)),
         tags=tuple(browse.tags(db, run_id, _MOST_TAGS)),
+        noted=notes.count(db, run_id),
         backing_off=browse.backing_off(db, run_id) if total.running else 0,
         rates=passing(db, run_id),
         history=()

@@ -35,6 +35,9 @@ def choices(run: Snapshot, figures: Figures | None, view: View) -> list[Choice[V
             chosen = view.error == kind
             other = replace(view, error=None if chosen else kind, scorer=None)
             found.append(Choice(f"error {kind}", other, number(n), chosen))
+        if figures.noted or view.noted:
+            other = replace(view, noted=not view.noted)
+            found.append(Choice("has a note", other, number(figures.noted), view.noted))
         for tag, n in figures.tags:
             chosen = view.tag == tag
             other = replace(view, tag=None if chosen else tag)
@@ -101,6 +104,8 @@ def words(view: View, run: Snapshot) -> list[str]:
         found.append(f"error {view.error}")
     if view.tag is not None:
         found.append(f"tag {view.tag}")
+    if view.noted:
+        found.append("has a note")
     if view.text:
         found.append(f"“{view.text}”")
     return found
