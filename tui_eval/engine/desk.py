@@ -8,6 +8,7 @@ from functools import partial
 from tui_eval.engine import edited, steering
 from tui_eval.engine.crew import Crew
 from tui_eval.engine.manning import Manning
+from tui_eval.engine.readiness import brought
 from tui_eval.engine.steering import Answer
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
@@ -120,7 +121,8 @@ class Desk:
         if "scorer_specs" not in args and not self._wants_judges(args):
             return
         changed = edited.edited(session.suite, args)
-        settings = await asyncio.to_thread(edited.allowed, changed, session.settings, args)
+        names = await self._reading.call(brought, self._run, changed)
+        settings = await asyncio.to_thread(edited.allowed, changed, session.settings, args, names)
         # what is being judged is marked anew: by then nobody writes for the scorers there were
         self._crew.judging.let_go_all()
 

@@ -1,6 +1,7 @@
 """Scoring a run with the scorers and judges of an edited suite; everything else stays frozen."""
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,8 +77,16 @@ def edited(frozen: Suite, args: JsonObject) -> Suite:
     return Suite.model_validate(kept)
 
 
-def allowed(changed: Suite, settings: Settings, args: JsonObject) -> Settings:
+def allowed(
+    changed: Suite, settings: Settings, args: JsonObject, brought: Collection[str]
+) -> Settings:
     """Give a run's settings as they are with an edited suite.
+
+    Args:
+        changed: The suite.
+        settings: The run's settings so far.
+        args: The request's.
+        brought: Judges that scorers of the run's cases name.
 
     Raises:
         ValueError: its judges want what nobody here has trusted it with, or cannot be asked.
@@ -89,7 +98,7 @@ def allowed(changed: Suite, settings: Settings, args: JsonObject) -> Settings:
         raise ValueError(why_not)
     try:
         session = Session(changed, marked)
-        problems = session.judge_problems()
+        problems = session.judge_problems(brought)
         for judge in session.judges.values():
             judge.identity()
     except UnavailableError as error:

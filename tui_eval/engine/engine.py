@@ -5,7 +5,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -100,7 +100,8 @@ class Engine:
         Raises:
             RunBusyError: a live engine holds the run.
             SuiteError: the data has mistakes; the run is `interrupted` with them as its reason.
-            UnavailableError: a target cannot even be described; likewise.
+            UnavailableError: a target cannot even be described, or a judge that cases bring cannot
+                be asked; likewise.
             LeaseLostError: another engine took the run over meanwhile.
             StoreError: the store cannot be used.
         """
@@ -249,16 +250,17 @@ class Engine:
             runs.add_columns(tx, row.id, session.column_rows())
 
         transact_patiently(db, add_columns, row.id, number, told=told, stopped=stopped)
-        trials = stage(
-            db,
-            row.id,
-            number,
-            session.wanted(only),
-            session,
-            reuse=session.suite.run.cache and not settings.fresh,
-            stopped=stopped,
-            told=told,
-        )
+        with closing(session.wanted(only)) as portions:
+            trials = stage(
+                db,
+                row.id,
+                number,
+                session.judges_ready(portions),
+                session,
+                reuse=session.suite.run.cache and not settings.fresh,
+                stopped=stopped,
+                told=told,
+            )
         if trials == 0:
             raise SuiteError(
                 [Mistake(row.path or row.suite, None, "dataset", _NOTHING_LEFT, _WIDER)]

@@ -2,7 +2,7 @@
 
 import heapq
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple, Protocol
@@ -46,7 +46,7 @@ def wanted(
     columns: Sequence[Column],
     targets: Mapping[str, Identified],
     epochs: int,
-) -> Iterator[list[Wanted]]:
+) -> Generator[list[Wanted], None, None]:
     """Give all trials in dataset order (case, column, epoch), in portions of bounded size.
 
     Args:

@@ -9,9 +9,10 @@ from collections.abc import Collection
 
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.store import reader
+from tui_eval.store import judged, reader
 from tui_eval.store.board import board
 from tui_eval.store.requests import Verb
+from tui_eval.suites.judging import asked_judges
 from tui_eval.suites.spec import Suite
 
 
@@ -33,8 +34,15 @@ def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list
     session = Session(suite, Settings.from_json(reader.run(db, run_id).settings))
     return [
         *(session.target_problems() if targets else []),
-        *(session.judge_problems() if judges else []),
+        *(session.judge_problems(brought(db, run_id, suite)) if judges else []),
     ]
+
+
+def brought(db: sqlite3.Connection, run_id: int, suite: Suite) -> frozenset[str]:
+    """Give the judges that scorers of a run's cases name, where the suite has any for that."""
+    if asked_judges(suite) >= {judge.name for judge in suite.judges}:
+        return frozenset()
+    return judged.named_by_cases(db, run_id)
 
 
 def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:

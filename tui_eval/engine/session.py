@@ -1,6 +1,6 @@
 """A run's frozen suite with all that is made of it: columns, targets, judges, scorers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tui_eval.engine.marking import GoldAsk, Marking, Marks
@@ -11,11 +11,12 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Score
+from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.prices import price_of
 from tui_eval.scoring.check import Check
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.dataset import cases
-from tui_eval.suites.judging import asked_judges
+from tui_eval.suites.judging import asked_judges, judges_of
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import JudgeSpec, ModelJudge, ModelTarget, Suite, TargetSpec
 from tui_eval.targets import Connections, build, build_judges, problems
@@ -53,9 +54,15 @@ class Session:
         specs = [spec for spec in self.suite.targets if spec.name in asked]
         return [*problems(asked), *self._unpriced("target", specs)]
 
-    def judge_problems(self) -> list[str]:
-        """Say what must be put right before judges can be asked; those nobody names are not."""
-        names = asked_judges(self.suite)
+    def judge_problems(self, brought: Collection[str] = ()) -> list[str]:
+        """Say what must be put right before judges can be asked; those nobody names are not.
+
+        Args:
+            brought: Judges that scorers of cases name.
+        """
+        return self._judge_problems(asked_judges(self.suite) | {*brought})
+
+    def _judge_problems(self, names: Collection[str]) -> list[str]:
         asked = {name: judge for name, judge in self.judges.items() if name in names}
         specs = [spec for spec in self.suite.judges if spec.name in asked]
         return [*problems(asked), *self._unpriced("judge", specs)]
@@ -104,7 +111,7 @@ class Session:
             for column in self.columns
         ]
 
-    def wanted(self, only: frozenset[str] | None) -> Iterator[list[Wanted]]:
+    def wanted(self, only: frozenset[str] | None) -> Generator[list[Wanted], None, None]:
         """Give all trials the run wants, in portions.
 
         Args:
@@ -117,6 +124,22 @@ class Session:
             self.targets,
             self.settings.epochs or self.suite.run.epochs,
         )
+
+    def judges_ready(self, portions: Iterable[list[Wanted]]) -> Iterator[list[Wanted]]:
+        """Give portions on as they come, each once the judges can be asked that its cases bring.
+
+        Raises:
+            UnavailableError: one cannot, saying what to do.
+        """
+        known = asked_judges(self.suite)
+        for portion in portions:
+            scorers = [scorer for want in portion for scorer in want.case.scorers]
+            brought = {name for scorer in scorers for name in judges_of(scorer, [*self.judges])}
+            if not brought <= known:
+                if problems_of := self._judge_problems(brought - known):
+                    raise UnavailableError("; ".join(problems_of))
+                known |= brought
+            yield portion
 
     def problem(self, column: Column, case: Case) -> Failure | None:
         """Say what is wrong with a case's scorers before anything is asked of a target."""

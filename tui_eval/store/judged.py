@@ -186,6 +186,16 @@ def spent(db: sqlite3.Connection, run: int) -> tuple[int, float]:
     return int(row[0]), float(row[1])
 
 
+def named_by_cases(db: sqlite3.Connection, run: int) -> frozenset[str]:
+    """Give the judges that scorers name which a run's cases bring; reads all cases."""
+    rows = db.execute(
+        "SELECT DISTINCT named.value FROM cases, json_each(cases.data, '$.scorers') AS own, "
+        "json_each(own.value, '$.judge') AS named WHERE cases.run = ?",
+        (run,),
+    )
+    return frozenset(str(row[0]) for row in rows)
+
+
 Wanted: TypeAlias = tuple[bytes, int | None, str]
 """A question's key with the trial (None: none) and the scorer that ask it."""
 
