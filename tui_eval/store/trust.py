@@ -24,6 +24,7 @@ class Batched:
     trial: int
     key: bytes
     made: JsonObject
+    call: int
     position: int
     """Its place in the batch, from 0."""
 
@@ -104,21 +105,38 @@ def measured(
     return audits, golds
 
 
-def batched(db: sqlite3.Connection, run: int, scorer: str, judge: str) -> list[Batched]:
+def batched(
+    db: sqlite3.Connection,
+    run: int,
+    scorer: str,
+    judge: str,
+    after: Batched | None,
+    limit: int,
+) -> list[Batched]:
     """Give what a run's judge said wholly at the first asking in a batch of 2 or more, in order.
 
     Of each output that still counts the first of its repeats; copies from the store are left out.
+
+    Args:
+        db: The connection.
+        run: The run.
+        scorer: The scorer.
+        judge: The judge.
+        after: The last that is known already; None: none is.
+        limit: How many at most.
     """
     rows = db.execute(
-        "SELECT f.trial, f.score_key, f.made, f.position FROM trials t "
-        "JOIN findings f ON f.trial = t.id AND f.output = t.output "
-        "JOIN judge_calls c ON c.id = f.call "
-        "WHERE t.run = ?1 AND c.run = ?1 AND f.scorer = ?2 AND f.judge = ?3 "
-        "AND f.purpose = 'grade' AND f.repeat = 0 AND f.problem IS NULL AND f.origin IS NULL "
-        "AND f.superseded = 0 AND c.round = 'first' AND c.items > 1 ORDER BY f.id",
-        (run, scorer, judge),
+        "SELECT f.trial, f.score_key, f.made, c.id, i.position FROM judge_calls c "
+        "CROSS JOIN judge_items i ON i.call = c.id "  # CROSS: in this order, so nothing is sorted
+        "CROSS JOIN findings f ON f.trial = i.trial AND f.call = c.id AND f.position = i.position "
+        "CROSS JOIN trials t ON t.id = f.trial AND t.output = f.output "
+        "WHERE c.run = ?1 AND c.id >= ?4 AND (c.id, i.position) > (?4, ?5) "
+        "AND c.scorer = ?2 AND c.judge = ?3 AND c.purpose = 'grade' AND c.round = 'first' "
+        "AND c.items > 1 AND t.run = ?1 AND f.repeat = 0 AND f.problem IS NULL "
+        "AND f.origin IS NULL AND f.superseded = 0 ORDER BY c.id, i.position LIMIT ?6",
+        (run, scorer, judge, *((0, -1) if after is None else (after.call, after.position)), limit),
     )
-    return [Batched(trial, key, json.loads(made), place) for trial, key, made, place in rows]
+    return [Batched(trial, key, json.loads(made), *at) for trial, key, made, *at in rows]
 
 
 def subjects(db: sqlite3.Connection, trials: Sequence[int]) -> list[Judged]:

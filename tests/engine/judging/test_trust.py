@@ -13,6 +13,7 @@ from tests.engine.harness import Bench, suite, until
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import FakeModel, refuse
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.judging import audit as audit_module
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.judge_figures import JudgeFigures, judge_figures
@@ -89,6 +90,25 @@ async def test_a_judge_that_grades_by_place_is_found_out_and_batching_turned_off
         assert set(sizes(server)[before:]) == {1}
     assert figures(bench, again).audit == audit
     assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+
+
+async def test_what_is_audited_does_not_depend_on_how_much_is_read_at_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_module, "_PAGE", 7)
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, 100, audit=0.2))
+        singles = Counter(
+            request["items"][0]["output"]
+            for call in server.calls
+            if (request := asked(call.body)) and len(request["items"]) == 1
+        )
+    found = figures(bench, run)
+    assert found.audit is not None
+    assert 35 <= found.audit.n <= 55  # 30, and a fifth of 70
+    assert set(singles.values()) == {2}
+    assert len(singles) == found.audit.n
+    assert [n for n, _ in found.audit.positions] == [20] * 5
 
 
 async def test_an_honest_judge_with_noise_keeps_its_batches(bench: Bench) -> None:

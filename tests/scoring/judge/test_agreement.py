@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tui_eval.scoring.intervals import wilson
 from tui_eval.scoring.judge.agreement import (
     Excess,
+    PositionMeans,
     cohen_kappa,
     excess,
-    means_by_position,
     spearman,
 )
 
@@ -126,6 +126,9 @@ def test_the_interval_is_around_the_excess(threes: list[tuple[bool, bool, bool]]
 
 
 def test_means_stand_by_position() -> None:
-    assert means_by_position([(0, 1.0), (2, 4.0), (0, 3.0)]) == [(2, 2.0), (0, 0.0), (1, 4.0)]
-    assert means_by_position([]) == []
+    positions = PositionMeans()
+    assert positions.means == []
+    for place, value in [(0, 1.0), (2, 4.0), (0, 3.0)]:
+        positions.add(place, value)
+    assert positions.means == [(2, 2.0), (0, 0.0), (1, 4.0)]
     assert excess([]) is None

@@ -1,21 +1,23 @@
 """Audit: batched outputs are graded again, each alone and twice, to see what batching changes."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from statistics import fmean
 
 from tui_eval.engine.judging.asking import questions
 from tui_eval.engine.judging.bench import Bench
 from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.threes import Three, summed
 from tui_eval.engine.judging.waiter import Waiter
 from tui_eval.engine.marking import Marks
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure
 from tui_eval.model.trust import ENOUGH, Audit
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.agreement import cohen_kappa, excess, means_by_position, spearman
+from tui_eval.scoring.judge.agreement import PositionMeans
 from tui_eval.scoring.judge.reading import Finding
 from tui_eval.scoring.judge.request import PROMPT_VERSION
 from tui_eval.scoring.judge.verdict import measured
@@ -25,22 +27,14 @@ from tui_eval.store.trust import Batched, Judged
 from tui_eval.store.writer import Writer
 from tui_eval.suites.judging import judges_of
 from tui_eval.suites.spec import Suite
-from tui_eval.suites.spec.judge import Judge
 from tui_eval.targets import luck
 
 _REPEATS = (-1, -2)
 """The repeats of an audit; those of grades count from 0."""
 _PORTION = 50
 """Outputs that are audited at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Three:
-    """Value and verdict of one output in the batch, alone, and alone again."""
-
-    batch: tuple[float, bool]
-    first: tuple[float, bool]
-    second: tuple[float, bool]
+_PAGE = 1000
+"""Grades that are read at once."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,14 +60,9 @@ class _Plan:
     threes: dict[bytes, Three | None] = field(default_factory=dict)
     """What came of it, by the key of the grade; None: one of the three is missing."""
 
-    def chosen(self, rows: Sequence[Batched], seed: int) -> list[Batched]:
+    def chooses(self, number: int, key: bytes, seed: int) -> bool:
         """Choose whom to audit: the first 30, and the share of the others, always the same."""
-        share = self.bench.spec.audit
-        return [
-            row
-            for number, row in enumerate(rows)
-            if number < ENOUGH or luck.draw(seed, "audit", row.key.hex()) < share
-        ]
+        return number < ENOUGH or luck.draw(seed, "audit", key.hex()) < self.bench.spec.audit
 
 
 class Auditing(Waiter):
@@ -137,7 +126,7 @@ class Auditing(Waiter):
                 await self._keep(plan, known)
                 self._heed(plan, known)
             else:
-                plan.dirty = bool(await self._rows(plan))
+                plan.dirty = bool(await self._page(plan, None, 1))
 
     def graded(self, question: Question) -> None:
         """Learn that a judge has graded something."""
@@ -181,18 +170,25 @@ class Auditing(Waiter):
         last, plan.due, plan.last = plan.last, False, False
         if last:
             plan.dirty = False  # what is graded from now on makes it so again
-        rows = await self._rows(plan)
-        chosen = plan.chosen(rows, self._seed)
-        new = [row for row in chosen if row.key not in plan.threes]
-        for begin in range(0, len(new), _PORTION):
-            if not await self._ask(plan, new[begin : begin + _PORTION]):
-                return
-        threes = [three for row in chosen if (three := plan.threes[row.key]) is not None]
+        positions = PositionMeans()
+        chosen: dict[bytes, None] = {}
+        numbers = count()
+        async for rows in self._pages(plan):
+            new = []
+            for row in rows:
+                positions.add(row.position, _score(row.made))
+                if plan.chooses(next(numbers), row.key, self._seed):
+                    chosen[row.key] = None
+                    new += [] if row.key in plan.threes else [row]
+            for begin in range(0, len(new), _PORTION):
+                if not await self._ask(plan, new[begin : begin + _PORTION]):
+                    return
+        threes = [three for key in chosen if (three := plan.threes[key]) is not None]
         if not threes:
             return
         found = summed(
             threes,
-            means_by_position([(row.position, _score(row.made)) for row in rows]),
+            positions.means,
             await self._reading.call(trust.tokens, self._run, plan.scorer, plan.judge),
             plan.bench.spec,
             scaled=plan.scaled,
@@ -201,8 +197,17 @@ class Auditing(Waiter):
         if last:
             await self._keep(plan, found)
 
-    async def _rows(self, plan: _Plan) -> list[Batched]:
-        return await self._reading.call(trust.batched, self._run, plan.scorer, plan.judge)
+    async def _pages(self, plan: _Plan) -> AsyncIterator[list[Batched]]:
+        """Give what the judge has said in batches, a page at a time."""
+        page = await self._page(plan, None, _PAGE)
+        while page:
+            yield page
+            page = await self._page(plan, page[-1], _PAGE)
+
+    async def _page(self, plan: _Plan, after: Batched | None, limit: int) -> list[Batched]:
+        return await self._reading.call(
+            trust.batched, self._run, plan.scorer, plan.judge, after, limit
+        )
 
     async def _ask(self, plan: _Plan, rows: Sequence[Batched]) -> bool:
         """Have some outputs graded alone, twice; False: it was ended before."""
@@ -313,49 +318,3 @@ def _three(row: Batched, check: Check, first: Question, second: Question) -> Thr
 def _score(made: JsonObject) -> float:
     """Give the raw score of a finding; of requirements the share met, of criteria the mean."""
     return fmean(part.value for part in Finding.from_json(made).parts.values())
-
-
-def summed(
-    threes: Sequence[Three],
-    positions: Sequence[tuple[int, float]],
-    tokens: trust.Tokens,
-    spec: Judge,
-    *,
-    scaled: bool,
-) -> Audit:
-    """Say what batching changes.
-
-    Args:
-        threes: What the judge said in the batch, alone and alone again; at least one.
-        positions: How many outputs stood at each place of a batch, with their mean score.
-        tokens: What an output took.
-        spec: The judge.
-        scaled: Whether values are more than verdicts.
-    """
-    flips = excess([(one.batch[1], one.first[1], one.second[1]) for one in threes])
-    assert flips is not None
-    against = [(one.batch, other) for one in threes for other in (one.first, one.second)]
-    alone = [(one.first, one.second) for one in threes]
-    return Audit(
-        n=len(threes),
-        batch_size=spec.batch_size,
-        max_excess_flips=spec.max_excess_flips,
-        flips_batched=flips.flips,
-        flips_alone=flips.noise,
-        excess=flips.excess,
-        low=flips.low,
-        high=flips.high,
-        kappa_batched=cohen_kappa([(a[1], b[1]) for a, b in against]),
-        kappa_alone=cohen_kappa([(a[1], b[1]) for a, b in alone]),
-        spearman_batched=_rank_correlation(against) if scaled else None,
-        spearman_alone=_rank_correlation(alone) if scaled else None,
-        positions=tuple(positions),
-        tokens_batched=tokens.batched,
-        tokens_alone=tokens.alone,
-    )
-
-
-def _rank_correlation(
-    pairs: Sequence[tuple[tuple[float, bool], tuple[float, bool]]],
-) -> float | None:
-    return spearman([a[0] for a, _ in pairs], [b[0] for _, b in pairs])

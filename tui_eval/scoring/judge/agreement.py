@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import fmean
 
 from tui_eval.scoring.intervals import wilson
 
@@ -59,17 +58,24 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return ranks
 
 
-def means_by_position(values: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Give how many values each position has and their mean, from position 0.
+class PositionMeans:
+    """How many values stood at each position, and their means."""
 
-    Args:
-        values: Positions with values; a position nothing stood at has mean 0 of none.
-    """
-    at: dict[int, list[float]] = {}
-    for position, value in values:
-        at.setdefault(position, []).append(value)
-    places = range(max(at, default=-1) + 1)
-    return [(len(at.get(place, [])), fmean(at.get(place) or [0.0])) for place in places]
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._at: dict[int, tuple[int, float]] = {}
+
+    def add(self, position: int, value: float) -> None:
+        """Count a value."""
+        n, total = self._at.get(position, (0, 0.0))
+        self._at[position] = (n + 1, total + value)
+
+    @property
+    def means(self) -> list[tuple[int, float]]:
+        """For each position from 0 how many values it has, and their mean; of none 0."""
+        places = range(max(self._at, default=-1) + 1)
+        found = (self._at.get(place, (0, 0.0)) for place in places)
+        return [(n, total / n if n else 0.0) for n, total in found]
 
 
 @dataclass(frozen=True, slots=True)
