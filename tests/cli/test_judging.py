@@ -146,3 +146,60 @@ def test_without_the_judges_key_nothing_starts(
     assert not place.store.exists()
     assert "not ready: OPENAI_API_KEY is not set" in tui_eval("check", suite).out
     assert tui_eval("run", suite, "--no-judge").code == 0
+
+
+async def test_a_judge_of_the_targets_family_is_pointed_out_at_the_start_and_in_the_end(
+    place: Place,
+) -> None:
+    async with FakeModel(answers(lambda item: {"score": 1})) as server:
+        more = f"""
+[[scorers]]
+kind = "judge"
+rubric = "Is it good?"
+scale = [0, 1]
+
+[judge]
+base_url = "{server.base_url}"
+model = "fake-judge"
+"""
+        suite = place.asking(server.base_url, n=2, more=more)
+        done = await (await place.start("run", suite)).ended()
+        said = 'note: judge "judge" is of one family with the model it grades: target "served"'
+        assert done.err.count(said) == 1
+        assert " ".join(done.out.split()).count(said) == 1
+        without = await (await place.start("run", suite, "--no-judge")).ended()
+        assert "family" not in without.err + without.out
+
+
+async def test_a_judge_that_only_a_case_names_needs_its_key_before_the_start(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeModel(answers(lambda item: {"score": 1})) as server:
+        own = """
+scorers = [{ kind = "judge", name = "mine", rubric = "Is it mine?", scale = [0, 1], judge = "b" }]
+"""
+        more = f"""
+[[scorers]]
+kind = "judge"
+rubric = "Is it good?"
+scale = [0, 1]
+judge = "a"
+
+[[judges]]
+name = "a"
+base_url = "{server.base_url}"
+model = "m"
+
+[[judges]]
+name = "b"
+base_url = "{server.base_url}"
+model = "m"
+api_key_env = "TUI_EVAL_TEST_KEY"
+"""
+        name = place.asking(server.base_url, n=2, more=more)
+        with (place.folder / name).open("a") as file:
+            file.write(own)  # of the last case
+        done = await (await place.start("run", name)).ended()
+        assert done.code == 2
+        assert "TUI_EVAL_TEST_KEY is not set: judge 'b'" in done.err
+        assert server.requests == 0

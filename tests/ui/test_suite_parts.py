@@ -326,6 +326,27 @@ def test_a_missing_key_refuses_the_launch_in_full(
     assert sql(store, "SELECT count(*) FROM runs") == [(1,)]
 
 
+def test_judges_of_the_family_and_judges_of_cases_are_told_before_the_start(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    judged = GOOD.replace("some-model", "gpt-9") + (
+        '\n[[scorers]]\nkind = "judge"\nname = "good"\nrubric = "Good?"\nscale = [0, 1]\n'
+        'judge = "near"\n[[judges]]\nname = "near"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        'model = "gpt-9-mini"\n[[judges]]\nname = "far"\nprovider = "openai"\nmodel = "gpt-9"\n'
+    )
+    plain_run(store, 1)
+    with reading(store) as db:
+        entry = shelf.read(write(tmp_path, "kin.toml", judged), False)
+        assert 'note: judge "near" is of one family with' in said(looked(db, entry))
+        mine = 'kind = "judge", name = "own", rubric = "x", scale = [0, 1], judge = "far"'
+        own = f"[[cases]]\nscorers = [{{ {mine} }}]\n"
+        brought = judged.replace("[[cases]]\n", own, 1)
+        found = looked(db, shelf.read(write(tmp_path, "far.toml", brought), False))
+    assert found.account is None
+    assert "OPENAI_API_KEY is not set: judge 'far'" in said(found)
+
+
 # -- templates that use a name no case has
 
 

@@ -113,6 +113,7 @@ def run(
     _look_through(loaded, settings, _only(file, loaded, only))
     _refuse_unready(loaded, settings)
     _warn_of_company(file, loaded, settings)
+    _warn_of_kinships(loaded, settings)
     run_id = launch.create(file, loaded, settings, path=str(suite.absolute()), label=label)
     if detach:
         return _leave_running(file, run_id)
@@ -222,6 +223,14 @@ def _warn_of_company(store: Path, suite: "Suite", settings: "Settings") -> None:
                     streams.tell(f"note: run {row.name} is asking the same endpoint just now")
     finally:
         db.close()
+
+
+def _warn_of_kinships(suite: "Suite", settings: "Settings") -> None:
+    """Say which judges grade a model of their own family."""
+    from tui_eval.suites.judging import kinships
+
+    for said in () if settings.no_judge else kinships(suite, settings.targets):
+        streams.tell(f"note: {said}")
 
 
 def _leave_running(store: Path, run_id: int) -> int:

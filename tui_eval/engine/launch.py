@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -69,11 +70,17 @@ def create(
     )
 
 
-def problems(suite: Suite, settings: Settings) -> list[str]:
-    """Say what must be put right before a run can start: one line each, for a person."""
+def problems(suite: Suite, settings: Settings, brought: Collection[str] = ()) -> list[str]:
+    """Say what must be put right before a run can start: one line each, for a person.
+
+    Args:
+        suite: The suite.
+        settings: What was chosen beside it.
+        brought: Judges that scorers of cases name, as far as they are known.
+    """
     found = configuration.read()
     wrong = [str(one) for one in found.mistakes if one.field == "concurrency"]
-    return [*wrong, *Session(suite, settings).problems()]
+    return [*wrong, *Session(suite, settings).problems(brought)]
 
 
 def spawn(store: Path, run_name: str) -> "subprocess.Popen[bytes]":

@@ -44,9 +44,13 @@ class Session:
             )
         ]
 
-    def problems(self) -> list[str]:
-        """Say what must be put right first: keys not set, models not there, caps without prices."""
-        return [*self.target_problems(), *self.judge_problems(), *self._unreducible()]
+    def problems(self, brought: Collection[str] = ()) -> list[str]:
+        """Say what must be put right first: keys not set, models not there, caps without prices.
+
+        Args:
+            brought: Judges that scorers of cases name, as far as they are known.
+        """
+        return [*self.target_problems(), *self.judge_problems(brought), *self._unreducible()]
 
     def target_problems(self) -> list[str]:
         """Say what must be put right before targets can be asked."""

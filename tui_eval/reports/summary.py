@@ -12,6 +12,7 @@ from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.tables import Column, Ink, folded, table
 from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, seconds
 from tui_eval.store.figures import ErrorRow
+from tui_eval.suites.judging import kinships
 from tui_eval.suites.spec.run import RunSettings
 
 _ERRORS_SHOWN = 5
@@ -42,7 +43,7 @@ def summary(of: Results, *, width: int, ink: Ink, groups: bool = False) -> str:
     lines = [_head(of, width, ink), ""]
     if of.columns:
         lines += table(_columns(of.columns, of.rests_on_judges), width, ink)
-    for said in judges.said(of.judges):
+    for said in (*judges.said(of.judges), *_kinships(of)):
         lines += folded(said, width)
     for column in of.columns:
         for said in (
@@ -137,6 +138,12 @@ def _interval(of: Rates) -> str:
 
 def _count(n: int) -> str:
     return f"{n:,}"
+
+
+def _kinships(of: Results) -> Iterator[str]:
+    """Say which judges have graded a model of their own family."""
+    for said in kinships(of.suite, [one.column.target for one in of.columns]) if of.judges else ():
+        yield f"note: {visible_line(said, 200)}"
 
 
 def _reduced(rules: RunSettings, of: ColumnResults, named: bool) -> Iterator[str]:

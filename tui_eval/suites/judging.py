@@ -1,7 +1,7 @@
 """Which scorer asks which judge."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
@@ -85,13 +85,18 @@ def asked_judges(suite: Suite) -> frozenset[str]:
     return frozenset(named) if scorers else frozenset(judge.name for judge in suite.judges)
 
 
-def kinships(suite: Suite) -> Iterator[str]:
-    """Say which judges grade themselves, or a model of their own family: such grades are kinder."""
+def kinships(suite: Suite, targets: Collection[str] = ()) -> Iterator[str]:
+    """Say which judges grade themselves, or a model of their own family: such grades are kinder.
+
+    Args:
+        suite: The suite.
+        targets: The names of the targets that matter; none: all.
+    """
     for judge in suite.judges:
         if not isinstance(judge, ModelJudge) or judge.name not in asked_judges(suite):
             continue
         for target in suite.targets:
-            if not isinstance(target, ModelTarget):
+            if not isinstance(target, ModelTarget) or (targets and target.name not in targets):
                 continue
             whose = f'target "{target.name}"'
             if _bare(judge.model) == _bare(target.model):

@@ -125,6 +125,8 @@ class Outlook:
     partial: bool = False
     company: tuple[str, ...] = ()
     """Live runs that ask the same endpoints."""
+    kinships: tuple[str, ...] = ()
+    """Judges that grade a model of their own family, each in a sentence."""
 
 
 def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book) -> Outlook:
@@ -134,6 +136,7 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book
     from tui_eval.providers.errors import UnavailableError
     from tui_eval.reports.judge_forecast import judge_forecast
     from tui_eval.suites.errors import SuiteError
+    from tui_eval.suites.judging import kinships
 
     suite = _suite(entry)
     missing = launches.problems(suite, settings)
@@ -148,6 +151,9 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book
         judging = () if settings.no_judge else judge_forecast(db, suite, settings)
     except (SuiteError, UnavailableError) as error:
         return Outlook(None, tuple(str(error).splitlines()))
+    missing = launches.problems(suite, settings, {one.judge for one in judging})
+    if missing:
+        return Outlook(None, tuple(missing))
     if unknown or not found.trials:
         return Outlook(None, unknown or (_no_case(suite, settings),))
     return Outlook(
@@ -156,6 +162,7 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book
         judging=tuple(judging),
         partial=settings.partial,
         company=tuple(_company(db, suite, settings)),
+        kinships=() if settings.no_judge else tuple(kinships(suite, settings.targets)),
     )
 
 
@@ -254,6 +261,8 @@ def outlook_paras(found: Outlook | None) -> Iterator[Para]:
         yield Para(_judge_words(one), "dim", label=f"{name}:")
     for name in found.company:
         yield Para(f"{name} asks the same endpoint just now", "ungraded", label="note:")
+    for said in found.kinships:
+        yield Para(said, "ungraded", label="note:")
 
 
 def _calls_words(found: Outlook) -> str:
