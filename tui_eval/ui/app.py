@@ -35,6 +35,7 @@ from tui_eval.ui.turns import Follower, Turns
 
 if TYPE_CHECKING:
     from tui_eval.suites.configuration import Configuration
+    from tui_eval.ui.preferences import Preferences
     from tui_eval.ui.screens.runs import RunsScreen
     from tui_eval.ui.screens.suites import SuitesScreen
 
@@ -83,6 +84,14 @@ class TuiEvalApp(App[None]):
             id="palette",
             tooltip="Every action by its name",
         ),
+        Binding(
+            "comma",
+            "settings",
+            "Settings",
+            show=False,
+            id="settings",
+            tooltip="Theme, store, keys: what is in force, and a way to change it",
+        ),
         Binding("ctrl+q", "quit", "quit", show=False, id="quit", tooltip="Leave the app"),
         Binding(
             "ctrl+z",
@@ -121,7 +130,7 @@ class TuiEvalApp(App[None]):
         self.add_mode("runs", self._runs_screen)
         for theme in THEMES.values():
             self.register_theme(theme)
-        self.configuration: Configuration | None = None
+        self._configuration: Configuration | None = None
         """As last read; None: there is no file."""
         self.theme = self._wanted_theme()
 
@@ -135,8 +144,8 @@ class TuiEvalApp(App[None]):
         from tui_eval.suites import configuration
         from tui_eval.ui.preferences import theme_of
 
-        self.configuration = configuration.read()
-        return theme_of(self.configuration, chosen)[0]
+        self._configuration = configuration.read()
+        return theme_of(self._configuration, chosen)[0]
 
     def _suites_screen(self) -> "SuitesScreen":
         from tui_eval.ui.screens.suites import SuitesScreen
@@ -169,18 +178,32 @@ class TuiEvalApp(App[None]):
 
     def _heed_configuration(self) -> None:
         """Take the person's keys; tell what is wrong in the configuration."""
-        if self.configuration is None:
+        if self._configuration is None:
             return
-        from tui_eval.ui.preferences import preferences
-
-        found = preferences(self.configuration, self._remembered.get("theme"))
-        self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
+        read, found = self._configuration, self._put_in_force(self._configuration)
         for mistake in found.mistakes[:_TOLD_AT_START]:
-            said = str(replace(mistake, file=self.configuration.file.name))
+            said = str(replace(mistake, file=read.file.name))
             self.notify(visible(said), severity="warning", timeout=30, markup=False)
         if more := found.mistakes[_TOLD_AT_START:]:
-            said = f"and {len(more)} more in {self.configuration.file}; `tui-eval doctor` has all"
+            said = f"and {len(more)} more in {read.file}: the settings list all"
             self.notify(visible(said), severity="warning", timeout=30, markup=False)
+
+    def reread_configuration(self) -> "tuple[Configuration, Preferences]":
+        """Read the configuration again and put it in force; give it, and what is made of it."""
+        from tui_eval.suites import configuration
+
+        read = configuration.read()
+        self._configuration = read if read.there else None
+        found = self._put_in_force(read)
+        self.theme = found.theme
+        return read, found
+
+    def _put_in_force(self, read: "Configuration") -> "Preferences":
+        from tui_eval.ui.preferences import preferences
+
+        found = self.preferences = preferences(read, self._remembered.get("theme"))
+        self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
+        return found
 
     @work
     async def _follow_store(self) -> None:
@@ -262,9 +285,16 @@ class TuiEvalApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide what this terminal cannot do."""
+        if action == "command_palette" and self._takes_every_key:
+            return False
         if action == "suspend_process" and not (self._driver and self._driver.can_suspend):
             return False
         return super().check_action(action, parameters)
+
+    @property
+    def _takes_every_key(self) -> bool:
+        """Whether the screen wants even the keys that lead somewhere from everywhere."""
+        return getattr(self.screen, "TAKES_EVERY_KEY", False)
 
     # -- going about
 
@@ -280,6 +310,14 @@ class TuiEvalApp(App[None]):
         await self.switch_mode(mode)
         while len(self.screen_stack) > 1:
             await self.pop_screen()
+
+    @work
+    async def action_settings(self) -> None:
+        """Show the settings."""
+        from tui_eval.ui.screens.settings import SettingsScreen
+
+        if not isinstance(self.screen, SettingsScreen):
+            await self.push_screen(SettingsScreen(self.bench))
 
     @work
     async def open_run(self, run_id: int) -> None:
@@ -355,6 +393,17 @@ class TuiEvalApp(App[None]):
         return OWN_VARIABLES[self.current_theme.dark]
 
     def action_wear(self, theme: str) -> None:
-        """Change the colours; remembered."""
+        """Change the colours; remembered where it stands: in the configuration, or by the app."""
         self.theme = theme
-        self._remembered.set("theme", theme)
+        read = self._configuration
+        if read is None or read.theme is None:
+            self._remembered.set("theme", theme)
+            return
+        from tui_eval.suites.config_writing import change
+        from tui_eval.suites.errors import SuiteError
+
+        try:
+            change(read.file, ("theme",), theme)
+        except (SuiteError, OSError) as error:
+            said = visible(f"not remembered: {error}")
+            self.notify(said, severity="warning", markup=False)

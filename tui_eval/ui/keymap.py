@@ -74,7 +74,7 @@ class _Chain:
 
 @cache
 def actions() -> Mapping[str, Action]:
-    """Give every action by its id, in the order of the help."""
+    """Give every action by its id, in the order of the help; those of boxes on a screen last."""
     found: dict[str, Action] = {}
     for kind in _nodes():
         for binding in _bindings(kind):
@@ -89,7 +89,14 @@ def actions() -> Mapping[str, Action]:
                 known.words if known else words,
                 tuple(dict.fromkeys(keys)),
             )
-    return dict(sorted(found.items(), key=lambda item: (rank(item[1].area), item[1].area)))
+    boxes = {
+        area_of(name) for kind in _nodes() if issubclass(kind, ModalScreen) for name in _ids(kind)
+    }
+
+    def order(item: tuple[str, Action]) -> tuple[bool, int, str]:
+        return item[1].area in boxes, rank(item[1].area), item[1].area
+
+    return dict(sorted(found.items(), key=order))
 
 
 def key_named(text: str) -> str | None:
