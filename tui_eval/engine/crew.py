@@ -103,8 +103,7 @@ class Crew:
     def drop_calls(self) -> None:
         """End every call in flight; their trials go back to the queue, or to the judges' line."""
         for hand in self._hands.values():
-            if hand.call is not None:
-                hand.call.cancel()
+            hand.end_call()
         self.judging.drop_calls()
 
     def give_up(self) -> list[int]:

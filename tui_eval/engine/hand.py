@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from tui_eval.model.output import Failure, Output
 from tui_eval.store.work import Work
 
 
@@ -36,8 +35,10 @@ class Hand:
     """How many calls to its endpoint had succeeded when it was first refused for going too fast."""
     waited_s: float | None = None
     """Seconds it was told to wait before the next attempt; None: it was not."""
-    call: "asyncio.Task[Output | Failure] | None" = None
-    """The call in flight, or the opening of its target before it."""
+    caller: "asyncio.Task[None] | None" = None
+    """The worker that waits for the call in flight, or for its target to open before it."""
+    call_ended: bool = False
+    """Whether the call in flight was ended from outside."""
     sent_at: float | None = None
     """When the last call left (monotonic seconds); None: it has not."""
     withdrawn: bool = False
@@ -47,5 +48,10 @@ class Hand:
     def withdraw(self) -> None:
         """Take the trial out of the engine's hands; ends a call in flight."""
         self.withdrawn = True
-        if self.call is not None:
-            self.call.cancel()
+        self.end_call()
+
+    def end_call(self) -> None:
+        """End a call in flight; its worker goes on."""
+        if self.caller is not None and not self.call_ended:
+            self.call_ended = True
+            self.caller.cancel()

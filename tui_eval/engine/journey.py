@@ -142,20 +142,24 @@ class Journey:
 
     async def _reply(self, hand: Hand) -> Output | Failure | None:
         """Make one attempt; None where it was ended from outside."""
+        worker = asyncio.current_task()
+        assert worker is not None, "a call is waited for by a worker"
         hand.sent_at = None
         hand.phase = Phase.CALLING
-        hand.call = asyncio.ensure_future(self._ask(hand))
+        # no task of its own: its start and its end would each wait for a turn of the loop
+        hand.caller, hand.call_ended = worker, False
         try:
-            return await hand.call
+            return await self._ask(hand)
         except asyncio.CancelledError:
-            this = asyncio.current_task()
-            if this is not None and this.cancelling():
+            if hand.call_ended:
+                worker.uncancel()
+            if worker.cancelling():
                 raise  # the worker itself is being ended
             return None
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
             return bug()
         finally:
-            hand.call = None
+            hand.caller = None
             hand.phase = Phase.CLOSING
 
     async def _ask(self, hand: Hand) -> Output | Failure:

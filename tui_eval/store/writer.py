@@ -49,7 +49,7 @@ class Writer:
 
     A unit is a function of a transaction. Units that wait together are committed together; the
     caller's future resolves when they are on the disk. No trial can cancel a write: a task that
-    stops waiting leaves its unit in the line.
+    stops waiting gives up its future, and its unit stays in the line.
 
     Every commit checks the lease's number (the fence), so an engine that slept past its lease
     writes nothing. A full disk or a locked file stops nobody's unit: it is tried again until there
@@ -87,7 +87,7 @@ class Writer:
 
     async def write(self, unit: Callable[[Tx], T]) -> T:
         """Put a unit in the line and wait for it; cancelling the wait does not cancel the unit."""
-        return await asyncio.shield(self.submit(unit))
+        return await self.submit(unit)
 
     async def run(self) -> None:
         """Write until closed; must run in a task that no trial can cancel."""

@@ -1,0 +1,100 @@
+"""A call in flight can be ended from outside; the worker that waits for it lives on."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tui_eval.engine.hand import Hand
+from tui_eval.engine.journey import Journey, Step
+from tui_eval.engine.limiter import Limiter
+from tui_eval.engine.marking import Marks
+from tui_eval.engine.purse import Purse
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Score
+from tui_eval.providers.patience import Patience
+from tui_eval.store.work import Work
+
+
+class Silent:
+    """A target that never answers."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+        return {}
+
+    async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
+        self.asked.set()
+        async with asyncio.timeout(timeout_s):
+            await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+
+class Unmarked:
+    """Scorers that have nothing to say."""
+
+    def problem(self, column: Column, case: Case) -> Failure | None:
+        return None
+
+    def marks(
+        self, column: Column, case: Case, output: Output, kept: Sequence[Score]
+    ) -> Marks | Failure:
+        return Marks((), ())
+
+
+async def called() -> tuple[Hand, "asyncio.Task[Step]"]:
+    """Give a trial whose call is in flight, and the worker that waits for it."""
+
+    async def ready(_: str) -> None:
+        return None
+
+    def fatal(failure: Failure) -> None:
+        raise AssertionError(failure)
+
+    target = Silent()
+    journey = Journey(
+        [Column(0, "m", "m", None)],
+        {"m": target},
+        Unmarked(),
+        Patience(retries=0),
+        60.0,
+        60.0,
+        ready,
+        Purse(fatal),
+        fatal,
+    )
+    hand = Hand(Work(1, 0, 0, 0, b"key", 0.0, Case(0, "c", {}), None, None))
+    limiter = Limiter("m", 1, lambda _: None)
+
+    async def work() -> Step:
+        with limiter.slot(lambda: True) as slot:
+            step = await journey.generate(hand, 1, slot)
+        await asyncio.sleep(0)  # a cancel that was left over would strike here
+        return step
+
+    worker = asyncio.create_task(work())
+    await target.asked.wait()
+    return hand, worker
+
+
+@pytest.mark.parametrize("ends", [[Hand.withdraw], [Hand.end_call], [Hand.withdraw, Hand.end_call]])
+async def test_a_worker_outlives_a_call_that_is_ended(ends: list[Callable[[Hand], None]]) -> None:
+    hand, worker = await called()
+    for end in ends:
+        end(hand)
+    step = await worker
+    assert (step.again_in, step.hearing, worker.cancelling()) == (None, None, 0)
+    hand.end_call()  # nothing is in flight any more: nobody is struck
+    assert worker.cancelling() == 0
+
+
+async def test_a_worker_that_is_ended_itself_does_not_go_on_for_an_ended_call() -> None:
+    hand, worker = await called()
+    hand.end_call()
+    worker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await worker
