@@ -18,7 +18,7 @@ from textual import events, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
-from textual.screen import Screen
+from textual.screen import Screen, SystemModalScreen
 from textual.signal import Signal
 
 from tui_eval.model.visible import visible
@@ -320,6 +320,15 @@ class TuiEvalApp(App[None]):
             await self.push_screen(SettingsScreen(self.bench))
 
     @work
+    async def launch_suite(self, path: str) -> None:
+        """Show the form that launches a suite."""
+        from tui_eval.ui.screens.suites import SuitesScreen
+
+        await self._show("suites")
+        if isinstance(self.screen, SuitesScreen):
+            self.screen.launch(path)
+
+    @work
     async def open_run(self, run_id: int) -> None:
         """Show a run."""
         from tui_eval.ui.screens.run import RunScreen
@@ -387,6 +396,12 @@ class TuiEvalApp(App[None]):
         """Name a key with letters alone where the terminal has no more."""
         shown = super().get_key_display(binding)
         return shown if shown.isascii() or self.bench.glyphs is not ASCII else binding.key
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Apply the colours anew, to what stands above all screens too."""
+        super().refresh_css(animate)
+        if self.screen_stack and isinstance(self.screen, SystemModalScreen):
+            self.stylesheet.update(self.screen, animate=animate)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give the names of our own that style sheets use, for themes of others too."""

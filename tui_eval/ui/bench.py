@@ -13,6 +13,7 @@ from tui_eval.ui.rating import RateBook
 
 if TYPE_CHECKING:
     from tui_eval.store.follow import Pulse
+    from tui_eval.ui.suites.shelf import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +26,7 @@ class Bench:
     """Something was committed to the store."""
     paths: Sequence[Path]
     """Suites and folders of suites the person named; empty: here."""
+    suites: "list[Entry]" = field(default_factory=list)
+    """The suites that were found; those of the Suites screen."""
     rates: RateBook = field(default_factory=RateBook)
     """What is known of the pass rates of runs."""

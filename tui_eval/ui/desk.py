@@ -64,6 +64,11 @@ class Desk:
         self._quick = self._slow = self._slowest = self._writing = None
 
     @property
+    def opened(self) -> bool:
+        """Whether a question is answered by now, and does not wait for the store to be opened."""
+        return self._open.is_set() and not self._closed
+
+    @property
     def closed(self) -> bool:
         """Whether the app is on its way out."""
         return self._closed

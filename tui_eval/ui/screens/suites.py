@@ -299,6 +299,7 @@ class SuitesScreen(BaseScreen):
 
     def _list(self) -> None:
         table = self.table
+        self.bench.suites[:] = self._all
         before = self.selected
         wanted = self._sought.casefold()
         entries = [entry for entry in self._all if wanted in entry.name.casefold()]
@@ -388,6 +389,16 @@ class SuitesScreen(BaseScreen):
         self.action_launch()
 
     # -- acting
+
+    def launch(self, path: str) -> None:
+        """Launch a suite that is listed, by its path."""
+        self.remove_class("-finding")
+        self._sought = self.find.value = ""
+        self._list()
+        places = [at for at, one in enumerate(self.table.entries) if str(one.path) == path]
+        if places:
+            self.table.cursor = places[0]
+            self.action_launch()
 
     @work
     async def action_launch(self) -> None:
