@@ -424,7 +424,18 @@ def options(name: str) -> set[str]:
     }  # --help is every command's
 
 
-COMMANDS = ["run", "check", "runs", "show", "resume", "retry", "rescore", "cancel", "export"]
+COMMANDS = [
+    "run",
+    "check",
+    "runs",
+    "show",
+    "resume",
+    "retry",
+    "rescore",
+    "cancel",
+    "undo",
+    "export",
+]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -182,3 +183,33 @@ def test_cancelling_a_finished_run_changes_nothing(place: Place, tui_eval: Comma
     done = tui_eval("cancel", "last")
     assert (done.code, "already" in done.out) == (0, True)
     assert document(tui_eval("show", "last", "--json"))["state"] == "done"
+
+
+def test_undo_takes_back_a_rescore_and_then_has_nothing_left(
+    place: Place, tui_eval: Command
+) -> None:
+    suite = place.suite(n=4)
+    first = document(tui_eval("run", suite, "--json"))
+    edited = Path(suite).read_text().replace('expected = "{{ answer }}"', 'expected = "wrong"')
+    Path("edited.toml").write_text(edited)
+    tui_eval("rescore", "last", "--suite", "edited.toml")
+    done = tui_eval("undo", "last")
+    assert (done.code, done.out.partition(": ")[2].strip()) == (0, "accepted: 4 trials")
+    assert document(tui_eval("show", "last", "--json"))["scorers"] == first["scorers"]
+    again = tui_eval("undo", "last")
+    assert again.code == 2
+    assert "nothing was cancelled or scored again that is not undone" in again.err
+
+
+async def test_undo_lets_a_cancelled_run_go_on(place: Place, tui_eval: Command) -> None:
+    async with FakeModel(latency=0.3) as server:
+        suite = place.asking(server.base_url, n=4, more="[run]\nconcurrency = 1")
+        running = await place.start("run", suite)
+        while server.requests < 2:
+            await asyncio.sleep(0.01)
+        tui_eval("cancel", "last")
+        await running.ended()
+        done = await (await place.start("undo", "last", "--json")).ended()
+    assert document(done)["counts"]["passed"] + document(done)["counts"]["failed"] == 4
+    assert document(done)["counts"]["cancelled"] == 0
+    assert server.requests <= 5  # at most what was in flight is asked for twice

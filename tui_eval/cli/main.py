@@ -42,6 +42,7 @@ _COMMANDS: dict[str, _Entry] = {
     "retry": _Entry("steer", "Ask again: what errored, failed, or the cases named."),
     "rescore": _Entry("steer", "Score a run's outputs again; nobody is asked."),
     "cancel": _Entry("steer", "Cancel a run, or some of its cases."),
+    "undo": _Entry("steer", "Take back what was last cancelled or scored again in a run."),
     "delete": _Entry("delete", "Delete runs with all that only they have."),
     "export": _Entry("export", "Write a run's trials as JSON Lines or CSV."),
     "init": _Entry("start", "Write a first suite, commented."),

@@ -1,4 +1,4 @@
-"""Commands that ask something of a run: `resume`, `retry`, `rescore`, `cancel`."""
+"""Commands that ask something of a run: `resume`, `retry`, `rescore`, `cancel`, `undo`."""
 
 import time
 from pathlib import Path
@@ -21,6 +21,7 @@ from tui_eval.cli.options import (
 from tui_eval.cli.permission import need_permission, need_targets
 
 if TYPE_CHECKING:
+    from tui_eval.engine.steering import Done
     from tui_eval.model.json import Json, JsonObject
     from tui_eval.store.requests import Verb
     from tui_eval.store.rows import RequestRow, RunRow
@@ -161,12 +162,62 @@ def rescore(
 @store_option
 def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None) -> int:
     """Cancel a run, or some of its cases; what they have produced stays."""
-    from tui_eval.reports import jsontext
-    from tui_eval.store.requests import Outcome, Verb
+    from tui_eval.store.requests import Verb
 
     file, run = _run(store, name)
     args = _narrowed(file, run, {"which": "all"}, cases) if cases else {}
     answer = _ask(file, run, Verb.CANCEL if cases else Verb.CANCEL_RUN, args, wait=True)
+    return _tell(run, answer, as_json)
+
+
+@click.command()
+@run_argument
+@trust_option
+@json_option
+@events_option
+@store_option
+def undo(name: str, trust: bool, as_json: bool, events: bool, store: Path | None) -> int:
+    """Take back what was last cancelled, or scored again, in a run.
+
+    Cancelled trials go on where they were left. Of what was scored again, what was graded before
+    counts again; the history keeps both. Each further `undo` takes back what was done before that.
+    """
+    from tui_eval.store.requests import Verb
+
+    file, run = _run(store, name)
+    done = _last_done(file, run)
+    args: JsonObject = {"request": done.id}
+    if done.verb is Verb.RESCORE:
+        return _tell(run, _ask(file, run, Verb.WITHDRAW, args, wait=True), as_json)
+    need_permission(file, run, trust)
+    need_targets(file, run, Verb.UNCANCEL)
+    return _see_through(file, run, Verb.UNCANCEL, args, as_json, events)
+
+
+def _last_done(store: Path, run: "RunRow") -> "Done":
+    """Find the last request whose work can be taken back, and has not been.
+
+    Raises:
+        Refused: there is none.
+    """
+    from tui_eval.engine.steering import last_done
+    from tui_eval.store.connection import open_readable
+
+    db = open_readable(store)
+    try:
+        found = last_done(db, run.id)
+    finally:
+        db.close()
+    if found is None:
+        raise Refused(f"in run {run.name} nothing was cancelled or scored again that is not undone")
+    return found
+
+
+def _tell(run: "RunRow", answer: "RequestRow", as_json: bool) -> int:
+    """Print how a request was answered; give the exit code."""
+    from tui_eval.reports import jsontext
+    from tui_eval.store.requests import Outcome
+
     if as_json:
         said = {"run": run.name, "outcome": answer.outcome, "detail": answer.detail}
         streams.say(jsontext.dumps(said))

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from tui_eval.engine import steering
+from tui_eval.engine import former, steering
 from tui_eval.engine.steering import Answer
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
@@ -13,7 +13,15 @@ from tui_eval.store.tx import Tx
 from tui_eval.store.writer import once
 
 _WITHOUT_ENGINE = frozenset(
-    {Verb.CANCEL, Verb.CANCEL_RUN, Verb.STOP, Verb.PAUSE, Verb.CONTINUE, Verb.SET_LIMIT}
+    {
+        Verb.CANCEL,
+        Verb.CANCEL_RUN,
+        Verb.STOP,
+        Verb.PAUSE,
+        Verb.CONTINUE,
+        Verb.SET_LIMIT,
+        Verb.WITHDRAW,
+    }
 )
 """What an asker can settle where no engine works on the run; the others start one."""
 
@@ -73,9 +81,15 @@ def _without_engine(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer
     runs.recover(tx, run_id)
     match verb:
         case Verb.CANCEL:
-            trials = steering.selected(tx.db, run_id, args)
-            moved = steering.move_trials(verb, args)(tx, trials)
-            return steering.answer_for(tx, verb, trials, moved)
+            return _move(tx, run_id, verb, args)
+        case Verb.WITHDRAW:
+            try:
+                answer = _move(tx, run_id, verb, args)
+            except ValueError as error:
+                return Answer(Outcome.CLOSED, str(error))
+            if answer.outcome is Outcome.ACCEPTED:
+                former.put_back(tx, run_id, args)
+            return answer
         case Verb.CANCEL_RUN:
             if reader.run(tx.db, run_id).state is RunState.CANCELLED:
                 return Answer(Outcome.ALREADY, "the run is cancelled")
@@ -90,6 +104,12 @@ def _without_engine(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer
             return Answer(Outcome.ALREADY, "the run is not running")
         case _:
             return Answer(Outcome.CLOSED, "no engine works on this run; resume it first")
+
+
+def _move(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer:
+    trials = steering.selected(tx.db, run_id, args)
+    found = steering.move_trials(tx.db, run_id, verb, args)(tx, trials)
+    return steering.answer_for(len(trials), found)
 
 
 def _end(tx: Tx, run_id: int) -> None:

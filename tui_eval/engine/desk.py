@@ -5,11 +5,12 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tui_eval.engine import edited, steering
+from tui_eval.engine import edited, former, steering
 from tui_eval.engine.crew import Crew
 from tui_eval.engine.manning import Manning
 from tui_eval.engine.readiness import brought
-from tui_eval.engine.steering import Answer
+from tui_eval.engine.settings import Settings
+from tui_eval.engine.steering import Answer, Move, Moved
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import reader, record, requests, runs
@@ -17,10 +18,11 @@ from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.work import open_count
+from tui_eval.suites.spec import Suite
 
 _PORTION = 200
 """Trials that are moved in one transaction; others' facts come in between."""
-_BEGINNING = frozenset({Verb.RETRY, Verb.RESCORE, Verb.RESUME, Verb.CONTINUE})
+_BEGINNING = frozenset({Verb.RETRY, Verb.RESCORE, Verb.UNCANCEL, Verb.RESUME, Verb.CONTINUE})
 """What makes work: an engine on its way out leaves it alone, and says so as it goes."""
 
 log = logging.getLogger(__name__)
@@ -67,7 +69,7 @@ class Desk:
 
     async def _answer(self, request: RequestRow) -> None:
         match Verb(request.verb):
-            case Verb.CANCEL | Verb.RETRY | Verb.RESCORE as verb:
+            case Verb.CANCEL | Verb.RETRY | Verb.RESCORE | Verb.UNCANCEL | Verb.WITHDRAW as verb:
                 await self._move_trials(request, verb)
             case Verb.PAUSE:
                 await self._pause(request)
@@ -85,7 +87,7 @@ class Desk:
 
     async def _move_trials(self, request: RequestRow, verb: Verb) -> None:
         if verb is Verb.RESCORE:
-            await self._use_scorers(request.args)
+            await self._use_scorers(request)
             self._crew.judging.reopen()
             self._crew.judging.ask_anew()
         trials = await self._reading.call(steering.selected, self._run, request.args)
@@ -93,23 +95,25 @@ class Desk:
             self._crew.withdraw(trials)
         if verb is Verb.RESCORE and len(trials) == 1:
             self._crew.judging.alone.update(trials)
-        move = steering.move_trials(verb, request.args)
-        moved = 0
+        move = await self._reading.call(steering.move_trials, self._run, verb, request.args)
+        found = Moved()
         for begin in range(0, len(trials), _PORTION):
             portion = trials[begin : begin + _PORTION]
-            moved += await self._writer.write(partial(_apply, move=move, trials=portion))
+            found.add(await self._writer.write(partial(_apply, move=move, trials=portion)))
+        if verb is Verb.WITHDRAW and found.moved:
+            await self._score_as_before(request)
 
         def close(tx: Tx) -> None:
-            answer = steering.answer_for(tx, verb, trials, moved)
+            answer = steering.answer_for(len(trials), found)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
-            if moved and verb is not Verb.CANCEL and not self.paused:
+            if found.moved and verb in _BEGINNING and not self.paused:
                 runs.move(tx, self._run, RunState.RUNNING)
 
         await self._writer.write(close)
-        if moved:
+        if found.moved:
             self._crew.look_again()
 
-    async def _use_scorers(self, args: JsonObject) -> None:
+    async def _use_scorers(self, request: RequestRow) -> None:
         """Take the scorers and judges of an edited suite, where the request names them.
 
         A run that was started without its judges has them from now on.
@@ -117,25 +121,43 @@ class Desk:
         Raises:
             ValueError: they are none, or nobody has trusted the run with what they want.
         """
-        session = self._session
+        session, args = self._session, request.args
         if "scorer_specs" not in args and not self._wants_judges(args):
             return
         changed = edited.edited(session.suite, args)
         names = await self._reading.call(brought, self._run, changed)
         settings = await asyncio.to_thread(edited.allowed, changed, session.settings, args, names)
+
+        def change(tx: Tx) -> tuple[Suite, Settings]:
+            former.keep(tx, self._run, request.id)
+            runs.set_spec(tx, self._run, changed.model_dump_json())
+            runs.set_settings(tx, self._run, settings.as_json())
+            return changed, settings
+
+        await self._score_with(change)
+
+    async def _score_as_before(self, request: RequestRow) -> None:
+        """Take the scorers back that a request has brought whose scores are withdrawn."""
+        if await self._reading.call(former.brought_scorers, self._run, request.args):
+            await self._score_with(lambda tx: former.put_back(tx, self._run, request.args))
+
+    async def _score_with(self, change: Callable[[Tx], tuple[Suite, Settings] | None]) -> None:
+        """Score with other scorers from now on, as the change that is written down says."""
         # what is being judged is marked anew: by then nobody writes for the scorers there were
         self._crew.judging.let_go_all()
 
-        def keep(tx: Tx) -> None:
-            runs.set_spec(tx, self._run, changed.model_dump_json())
-            runs.set_settings(tx, self._run, settings.as_json())
-            record.unscore_open(tx, self._run)
+        def write(tx: Tx) -> tuple[Suite, Settings] | None:
+            found = change(tx)
+            if found is not None:
+                record.unscore_open(tx, self._run)
+            return found
 
-        await self._writer.write(keep)
-        session.score_with(changed, settings)
-        self._manning.seat(self._crew.judging)
-        await self._crew.judging.prepare()
-        self._crew.open_pools()
+        found = await self._writer.write(write)
+        if found is not None:
+            self._session.score_with(*found)
+            self._manning.seat(self._crew.judging)
+            await self._crew.judging.prepare()
+            self._crew.open_pools()
         self._crew.look_again()
 
     def _wants_judges(self, args: JsonObject) -> bool:
@@ -227,5 +249,5 @@ class Desk:
         await self._writer.write(write)
 
 
-def _apply(tx: Tx, move: Callable[[Tx, Sequence[int]], int], trials: Sequence[int]) -> int:
+def _apply(tx: Tx, move: Move, trials: Sequence[int]) -> Moved:
     return move(tx, trials)

@@ -46,7 +46,7 @@ def brought(db: sqlite3.Connection, run_id: int, suite: Suite) -> frozenset[str]
 
 
 def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
-    if Verb.RETRY in verbs:
+    if Verb.RETRY in verbs or Verb.UNCANCEL in verbs:
         return True
     counts, _ = board(db, run_id)
     unfinished = not reader.run(db, run_id).staged or counts.queued or counts.running

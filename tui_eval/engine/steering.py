@@ -6,12 +6,14 @@ use these functions, so a request means the same whoever answers it.
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState, TrialState
-from tui_eval.store import reader, record, runs
+from tui_eval.store import reader, record, runs, undo
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
 
@@ -40,11 +42,13 @@ def selected(db: sqlite3.Connection, run: int, args: JsonObject) -> list[int]:
         db: The connection.
         run: The run.
         args: `trials`: ids; else `which`: one of the words above, or a list of them, narrowed by
-            `cases` (ids).
+            `cases` (ids); else `request`: a request whose work is to be taken back.
 
     Raises:
-        ValueError: `which` is no such word.
+        ValueError: `which` is no such word, or there is no such work.
     """
+    if "request" in args:
+        return _touched(db, run, args)
     if "trials" in args:
         return [
             row[0]
@@ -76,48 +80,172 @@ def _those(db: sqlite3.Connection, run: int, condition: str) -> list[int]:
     ]
 
 
-def move_trials(verb: Verb, args: JsonObject) -> Callable[[Tx, Sequence[int]], int]:
-    """Give the function that applies a verb to trials and says how many it moved."""
-    if verb is Verb.CANCEL:
-        return lambda tx, trials: sum(record.cancel(tx, trial) for trial in trials)
-    if verb is Verb.RETRY:
-        return lambda tx, trials: sum(record.retry(tx, trial) for trial in trials)
-    if verb is Verb.RESCORE:
-        scorers = _words(args.get("scorers"))
-        # what is only ungraded is asked for what it lacks; everything else is asked anew
-        keep = args.get("which") == "ungraded"
-        return lambda tx, trials: sum(
-            record.rescore(tx, trial, scorers, keep_findings=keep) for trial in trials
-        )
+@dataclass(slots=True)
+class Moved:
+    """What became of trials that a request is about."""
+
+    moved: int = 0
+    refused: "Counter[Refusal]" = field(default_factory=Counter)
+    """How many were left as they are, by why."""
+
+    def add(self, other: "Moved") -> None:
+        """Count what became of further trials."""
+        self.moved += other.moved
+        self.refused += other.refused
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a trial was left as it is."""
+
+    outcome: Outcome
+    why: str
+    """As after “it”."""
+
+
+Move: TypeAlias = Callable[[Tx, Sequence[int]], Moved]
+
+
+def move_trials(db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject) -> Move:
+    """Give the function that applies a verb to trials and says what became of them.
+
+    Raises:
+        ValueError: the verb is not about trials, or the work to take back is not there.
+    """
+    one = _one(db, run, verb, args)
+
+    def move(tx: Tx, trials: Sequence[int]) -> Moved:
+        found = Moved()
+        for trial in trials:
+            why = one(tx, trial)
+            if why is True:
+                found.moved += 1
+            else:
+                found.refused[_refusal(tx, verb, trial) if why is False else why] += 1
+        return found
+
+    return move
+
+
+def _one(
+    db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject
+) -> Callable[[Tx, int], "bool | Refusal"]:
+    """Give the function that moves one trial, and says whether it did, or why not."""
+    match verb:
+        case Verb.CANCEL:
+            return record.cancel
+        case Verb.RETRY:
+            return record.retry
+        case Verb.RESCORE:
+            scorers = _words(args.get("scorers"))
+            # what is only ungraded is asked for what it lacks; everything else is asked anew
+            keep = args.get("which") == "ungraded"
+            return lambda tx, trial: record.rescore(tx, trial, scorers, keep_findings=keep)
+        case Verb.UNCANCEL:
+            taken_back(db, run, args)
+            return undo.uncancel
+        case Verb.WITHDRAW:
+            span = taken_back(db, run, args).span
+
+            def withdraw(tx: Tx, trial: int) -> bool | Refusal:
+                why = undo.withdraw(tx, trial, span)
+                return True if why is None else Refusal(Outcome.CLOSED, why)
+
+            return withdraw
     raise ValueError(f"{verb} is not about trials")
 
 
-def answer_for(tx: Tx, verb: Verb, trials: Sequence[int], moved: int) -> Answer:
-    """Say how a request about trials ended."""
-    if not trials:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A request whose work is to be taken back."""
+
+    id: int
+    verb: Verb
+    span: undo.Span
+
+
+def taken_back(db: sqlite3.Connection, run: int, args: JsonObject) -> Done:
+    """Find the request whose work another one is to take back.
+
+    Raises:
+        ValueError: the run has no such request, or it has done nothing.
+    """
+    row = db.execute(
+        "SELECT id, verb, asked_at, answered_at FROM requests "
+        "WHERE run = ? AND id = ? AND outcome = 'accepted'",
+        (run, args.get("request")),
+    ).fetchone()
+    if row is None:
+        raise ValueError("there is no such request that has done anything")
+    return _done(row)
+
+
+def last_done(db: sqlite3.Connection, run: int) -> Done | None:
+    """Find the last request whose work can be taken back, and has not been; None: there is none."""
+    row = db.execute(
+        "SELECT id, verb, asked_at, answered_at FROM requests r WHERE run = ? "
+        "AND outcome = 'accepted' AND verb IN ('cancel', 'cancel-run', 'rescore') "
+        "AND NOT EXISTS (SELECT 1 FROM requests u WHERE u.run = r.run AND u.outcome = 'accepted' "
+        "AND u.verb IN ('uncancel', 'withdraw') AND json_extract(u.args, '$.request') = r.id) "
+        "ORDER BY id DESC LIMIT 1",
+        (run,),
+    ).fetchone()
+    return None if row is None else _done(row)
+
+
+def _done(row: Sequence[Any]) -> Done:
+    return Done(row[0], Verb(row[1]), undo.Span(row[2], row[3]))
+
+
+def _touched(db: sqlite3.Connection, run: int, args: JsonObject) -> list[int]:
+    done = taken_back(db, run, args)
+    if done.verb in (Verb.CANCEL, Verb.CANCEL_RUN):
+        return undo.cancelled_in(db, run, done.span)
+    if done.verb is Verb.RESCORE:
+        return undo.rescored_in(db, run, done.span)
+    raise ValueError(f"what {done.verb} has done cannot be taken back")
+
+
+def answer_for(total: int, found: Moved) -> Answer:
+    """Say how a request about so many trials ended."""
+    if not total:
         return Answer(Outcome.CLOSED, "there are no such trials")
-    if moved == len(trials):
-        return Answer(Outcome.ACCEPTED, _many(moved))
-    if moved:
-        return Answer(Outcome.ACCEPTED, f"{moved} of {_many(len(trials))}")
-    return _refusal(tx, verb, trials)
+    if found.moved == total:
+        return Answer(Outcome.ACCEPTED, _many(total))
+    reasons = found.refused.most_common()
+    if total == 1:
+        return Answer(reasons[0][0].outcome, f"it {reasons[0][0].why}")
+    # of one reason the number stands before it already
+    whys = [f"{n:,} {_short(one)}" if len(reasons) > 1 else _short(one) for one, n in reasons]
+    left = f"{total - found.moved:,} of {total:,} not: {', '.join(whys)}"
+    if found.moved:
+        return Answer(Outcome.ACCEPTED, f"{_many(found.moved)}; {left}")
+    return Answer(reasons[0][0].outcome, left)
 
 
-def _refusal(tx: Tx, verb: Verb, trials: Sequence[int]) -> Answer:
-    """Say why nothing was moved, by the first trial."""
+def _short(refusal: Refusal) -> str:
+    """Give a reason without its verb, as beside a number of trials."""
+    first, _, rest = refusal.why.partition(" ")
+    return rest if first in ("is", "was", "has") else refusal.why
+
+
+def _refusal(tx: Tx, verb: Verb, trial: int) -> Refusal:
+    """Say why a trial was not moved."""
     row = tx.db.execute(
-        "SELECT state, output IS NOT NULL FROM trials WHERE id = ?", (trials[0],)
+        "SELECT state, output IS NOT NULL FROM trials WHERE id = ?", (trial,)
     ).fetchone()
     state, has_output = TrialState(row[0]), bool(row[1])
     if verb is Verb.CANCEL:
-        return Answer(Outcome.ALREADY, f"it is settled already ({state})")
+        return Refusal(Outcome.ALREADY, f"is settled already ({state})")
     if verb is Verb.RETRY:
-        return Answer(Outcome.ALREADY, f"it is on its way already ({state})")
+        return Refusal(Outcome.ALREADY, f"is on its way already ({state})")
+    if verb is Verb.UNCANCEL:
+        return Refusal(Outcome.ALREADY, f"is cancelled no more ({state})")
     if state is TrialState.SCORING:
-        return Answer(Outcome.ALREADY, "it is being scored")
+        return Refusal(Outcome.ALREADY, "is being scored")
     if not has_output and not state.settled:
-        return Answer(Outcome.TOO_EARLY, f"it has no output yet ({state})")
-    return Answer(Outcome.CLOSED, f"it has no output to score ({state})")
+        return Refusal(Outcome.TOO_EARLY, f"has no output yet ({state})")
+    return Refusal(Outcome.CLOSED, f"has no output to score ({state})")
 
 
 def reopen(tx: Tx, run: int, *, errored: bool = True) -> int:
@@ -191,4 +319,4 @@ def _words(value: Json) -> list[str]:
 
 
 def _many(n: int) -> str:
-    return "1 trial" if n == 1 else f"{n} trials"
+    return "1 trial" if n == 1 else f"{n:,} trials"

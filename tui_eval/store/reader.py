@@ -283,7 +283,8 @@ def scores(db: sqlite3.Connection, trial_id: int) -> list[ScoreRow]:
         _score(row)
         for row in db.execute(
             "SELECT id, output, scorer, verdict, value, raw, reason, source, weight, required, "
-            "current, superseded, withdrawn_at, at FROM scores WHERE trial = ? ORDER BY id",
+            "current, superseded, withdrawn_at, superseded_at, at FROM scores "
+            "WHERE trial = ? ORDER BY id",
             (trial_id,),
         )
     ]

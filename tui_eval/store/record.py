@@ -285,10 +285,10 @@ def rescore(
     )
     if moved:
         tx.db.execute(
-            "UPDATE scores SET superseded = 1, current = 0 "
+            "UPDATE scores SET superseded = 1, superseded_at = ?3, current = 0 "
             "WHERE trial = ?1 AND superseded = 0 AND source <> 'human' "
             "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))",
-            (trial, dump(list(scorers))),
+            (trial, dump(list(scorers)), tx.now),
         )
         if not keep_findings:
             named = "(?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))"
@@ -300,9 +300,9 @@ def rescore(
                 values,
             )
             tx.db.execute(
-                "UPDATE findings SET superseded = 1 "
+                "UPDATE findings SET superseded = 1, superseded_at = ?3 "
                 f"WHERE trial = ?1 AND superseded = 0 AND {named}",
-                values,
+                (*values, tx.now),
             )
     return moved
 
@@ -324,6 +324,11 @@ def give_back(tx: Tx, trial: int) -> bool:
 def _supersede_scores(tx: Tx, trial: int) -> None:
     # also a person's: it was given to the output that is being replaced
     tx.db.execute(
-        "UPDATE scores SET superseded = 1, current = 0 WHERE trial = ? AND superseded = 0", (trial,)
+        "UPDATE scores SET superseded = 1, superseded_at = ?, current = 0 "
+        "WHERE trial = ? AND superseded = 0",
+        (tx.now, trial),
     )
-    tx.db.execute("UPDATE findings SET superseded = 1 WHERE trial = ? AND superseded = 0", (trial,))
+    tx.db.execute(
+        "UPDATE findings SET superseded = 1, superseded_at = ? WHERE trial = ? AND superseded = 0",
+        (tx.now, trial),
+    )

@@ -22,6 +22,10 @@ class Verb(StrEnum):
     CANCEL_RUN = "cancel-run"
     RESUME = "resume"
     SET_LIMIT = "set-limit"
+    UNCANCEL = "uncancel"
+    """Take up again what a request has cancelled."""
+    WITHDRAW = "withdraw"
+    """Withdraw the scores that a rescore has made: those before count again."""
 
 
 class Outcome(StrEnum):
@@ -47,7 +51,8 @@ def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
             `open`, with `cases` (ids) and `scorers` (names) where they narrow it; for
             `set-limit`: `endpoint` and `by` or `to`; for `resume`: caps in place of those in
             force (`max_cost_usd`, `max_tokens`, `max_errors`), and `errored` = `leave` where
-            errored trials are to stay as they are.
+            errored trials are to stay as they are; for `uncancel` and `withdraw`: `request`, the id
+            of the request whose work is taken back.
     """
     cursor = tx.db.execute(
         "INSERT INTO requests (run, verb, args, asked_by, asked_at) VALUES (?, ?, ?, ?, ?)",

@@ -153,6 +153,8 @@ class ScoreRow:
     current: bool
     superseded: bool
     withdrawn_at: float | None
+    superseded_at: float | None
+    """None: it is not, or nobody knows when."""
     at: float
 
 

@@ -1,0 +1,125 @@
+"""What a request did is taken back: cancelled trials go on, what was graded before counts again."""
+
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, suite, until
+from tests.engine.test_steering import hangs
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.asking import ask
+from tui_eval.engine.engine import Engine
+from tui_eval.model.json import JsonObject
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.store.requests import Verb
+
+WRONG: JsonObject = {
+    "scorer_specs": [{"kind": "exact", "name": "exact", "expected": "never"}],
+    "judge_specs": [],
+}
+
+
+def specs(bench: Bench, run: int) -> str:
+    return str(bench.sql("SELECT json_extract(spec, '$.scorers') FROM runs WHERE id = ?", run)[0])
+
+
+def verdicts(bench: Bench, run: int) -> list[str]:
+    return [f"{trial.verdict}" for trial in bench.trials(run)]
+
+
+async def test_cancelled_trials_go_on_and_those_cancelled_before_stay(bench: Bench) -> None:
+    async with (
+        FakeModel(script=hangs("q0", "q1")) as server,
+        bench.working(suite(server.base_url, 4)) as (run, _),
+    ):
+        await until(lambda: bench.row(run).staged and bench.counts(run).done == 2)
+        await bench.asked(run, Verb.CANCEL, trials=[bench.trial(run, "c0").id])
+        ids = [trial.id for trial in bench.trials(run)]
+        second = await bench.asked(run, Verb.CANCEL, trials=ids)
+        assert second.detail is not None
+        assert second.detail.startswith("1 trial; 3 of 4 not: 2 settled already (done), 1 settled")
+    async with FakeModel(port=server.port) as server:
+        answer = await bench.again(run, Verb.UNCANCEL, request=second.id)
+    assert (answer.outcome, answer.detail) == ("accepted", "1 trial")
+    assert server.counts == {"q1": 1}
+    assert bench.trial(run, "c0").state is TrialState.CANCELLED
+    assert bench.counts(run).passed == 3
+    again = await bench.again(run, Verb.UNCANCEL, request=second.id)
+    assert (again.outcome, again.detail) == ("closed", "there are no such trials")
+
+
+async def test_an_output_that_came_too_late_is_not_asked_for_again(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 1))
+        # cancelled a moment before its answer was written down, as `record.answer` leaves it
+        bench.write("UPDATE trials SET state = 'cancelled', output = NULL, since = 5.0")
+        bench.write(
+            "INSERT INTO requests (run, verb, args, asked_by, asked_at, outcome, answered_at) "
+            "VALUES (?, 'cancel', '{}', 'x', 5.0, 'accepted', 5.0)",
+            run,
+        )
+        number = bench.sql("SELECT max(id) FROM requests")[0][0]
+        answer = await bench.again(run, Verb.UNCANCEL, request=number)
+    assert answer.outcome == "accepted"
+    assert server.requests == 1
+    assert bench.trial(run, "c0").verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("live", [False, True])
+async def test_a_rescore_is_withdrawn_with_the_scorers_it_brought(bench: Bench, live: bool) -> None:
+    async with (
+        FakeModel(script=hangs("q3")) as server,
+        bench.working(suite(server.base_url, 4)) as (run, engine),
+    ):
+        await until(lambda: bench.row(run).staged and bench.counts(run).passed == 3)
+        before = specs(bench, run)
+        done = [trial.id for trial in bench.trials(run) if trial.state is TrialState.DONE]
+        request = await bench.asked(run, Verb.RESCORE, trials=done, **WRONG)
+        await until(lambda: bench.counts(run).failed == 3)
+        assert specs(bench, run) != before
+        if not live:
+            engine.stop()
+            await until(lambda: not bench.row(run).live)
+        answer = await bench.asked(run, Verb.WITHDRAW, request=request.id)
+        assert (answer.outcome, answer.detail) == ("accepted", "3 trials")
+        assert verdicts(bench, run)[:3] == ["pass"] * 3
+        assert specs(bench, run) == before
+        if live:
+            await bench.asked(run, Verb.CANCEL, trials=[bench.trial(run, "c3").id])
+    history = bench.sql(
+        "SELECT verdict, current, superseded, withdrawn_at IS NOT NULL FROM scores "
+        "WHERE trial = ? ORDER BY id",
+        done[0],
+    )
+    assert history == [("pass", 1, 0, 0), ("fail", 0, 0, 1)]
+    assert server.requests == 4
+    later = ask(bench.path, run, Verb.WITHDRAW, {"request": request.id})
+    assert bench.request(later).outcome == "closed"
+
+
+async def test_what_was_scored_or_asked_again_since_is_left_as_it_is(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 3))
+        first = await bench.again(run, Verb.RESCORE, which="all", **WRONG)
+        ids = {trial.case_id: trial.id for trial in bench.trials(run)}
+        await bench.again(run, Verb.RESCORE, trials=[ids["c0"]])
+        await bench.again(run, Verb.RETRY, trials=[ids["c1"]])
+    answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": first.id}))
+    assert answer.outcome == "accepted"
+    assert answer.detail == "1 trial; 2 of 3 not: scored or asked again since"
+    assert verdicts(bench, run) == ["fail", "fail", "pass"]
+    assert bench.row(run).state is RunState.DONE
+
+
+@pytest.mark.parametrize("verb", [Verb.UNCANCEL, Verb.WITHDRAW])
+@pytest.mark.parametrize("args", [{}, {"request": 99}, {"request": "x"}])
+async def test_work_that_is_not_there_is_not_taken_back(
+    bench: Bench, verb: Verb, args: dict[str, Any]
+) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 1))
+        number = ask(bench.path, run, verb, args)
+        if bench.request(number).outcome is None:
+            await Engine(bench.path, run).run()
+    assert bench.request(number).outcome == "closed"
+    assert verdicts(bench, run) == ["pass"]

@@ -1,0 +1,141 @@
+"""Taking back what a request did: trials it cancelled go on, scores it made count no more.
+
+What a request did is known by when: it was asked, it moved trials, it was answered. Each function
+is one fact inside a transaction, like those of `record`.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+
+from tui_eval.model.score import Grade, Score, tally
+from tui_eval.model.states import TrialState
+from tui_eval.store import reader, record
+from tui_eval.store.rows import ScoreRow
+from tui_eval.store.tx import Tx
+
+_CANCELLED = (TrialState.CANCELLED,)
+_SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time in which a request was dealt with (Unix seconds)."""
+
+    begin: float
+    end: float
+
+
+def cancelled_in(db: sqlite3.Connection, run: int, span: Span) -> list[int]:
+    """Give the trials that were cancelled in a span and still are, in dataset order."""
+    rows = db.execute(
+        "SELECT id FROM trials WHERE run = ? AND state = 'cancelled' AND since BETWEEN ? AND ? "
+        "ORDER BY place",
+        (run, span.begin, span.end),
+    )
+    return [row[0] for row in rows]
+
+
+def rescored_in(db: sqlite3.Connection, run: int, span: Span) -> list[int]:
+    """Give the trials whose scores were superseded in a span, in dataset order."""
+    rows = db.execute(
+        "SELECT id FROM trials t WHERE run = ? AND EXISTS (SELECT 1 FROM scores s "
+        "WHERE s.trial = t.id AND s.superseded_at BETWEEN ? AND ?) ORDER BY place",
+        (run, span.begin, span.end),
+    )
+    return [row[0] for row in rows]
+
+
+def uncancel(tx: Tx, trial: int) -> bool:
+    """Take a cancelled trial up again where it was left; False where it is not cancelled.
+
+    An output that came, even too late for the trial to take it, is not asked for again; the scores
+    that it has still count.
+    """
+    row = tx.db.execute(
+        "SELECT o.id, o.latency_s FROM trials t LEFT JOIN attempts a ON a.trial = t.id "
+        "LEFT JOIN outputs o ON o.id = ifnull(t.output, a.output) AND o.superseded = 0 "
+        "WHERE t.id = ? ORDER BY o.id IS NULL, a.number DESC LIMIT 1",
+        (trial,),
+    ).fetchone()
+    if row is None or row[0] is None:
+        return tx.move(trial, TrialState.QUEUED, _CANCELLED)
+    return tx.move(trial, TrialState.SCORING, _CANCELLED, "output = ?, latency_s = ?", tuple(row))
+
+
+def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
+    """Withdraw the scores that a rescore has made, so that those it superseded count again.
+
+    The history keeps both. A person's scores stay as they are.
+
+    Args:
+        tx: The transaction.
+        trial: A trial whose scores were superseded.
+        span: When that was.
+
+    Returns:
+        None where it is done, else why nothing was changed.
+    """
+    row = reader.trial(tx.db, trial)
+    if row is None or not row.state.settled:
+        return "is being scored, or asked again"
+    if _exists(tx, "superseded_at > ?", trial, span.end):
+        return "was scored or asked again since"
+    former = [
+        score
+        for score in reader.scores(tx.db, trial)
+        if score.superseded_at is not None
+        and span.begin <= score.superseded_at <= span.end
+        and score.output == row.output
+    ]
+    if not former:
+        return "has another output since"
+    if not tx.move(trial, TrialState.SCORING, _SETTLED, "error_kind = NULL, error_message = NULL"):
+        return "is being scored, or asked again"
+    tx.db.execute(
+        "UPDATE scores SET withdrawn_at = ?, current = 0 WHERE trial = ? AND source <> 'human' "
+        "AND superseded = 0 AND withdrawn_at IS NULL AND at >= ?",
+        (tx.now, trial, span.begin),
+    )
+    _let_count_again(tx, trial, former)
+    _give_findings_back(tx, trial, span)
+    counting = [score for score in reader.scores(tx.db, trial) if score.current]
+    record.settle(tx, trial, tally([_as_score(score) for score in counting]))
+    return None
+
+
+def _let_count_again(tx: Tx, trial: int, former: list[ScoreRow]) -> None:
+    newest = {score.scorer: score for score in former if score.withdrawn_at is None}
+    by_hand = {score.scorer for score in reader.scores(tx.db, trial) if score.current}
+    for score in former:
+        counts = newest.get(score.scorer) is score and score.scorer not in by_hand
+        tx.db.execute(
+            "UPDATE scores SET superseded = 0, superseded_at = NULL, current = ? WHERE id = ?",
+            (counts, score.id),
+        )
+
+
+def _give_findings_back(tx: Tx, trial: int, span: Span) -> None:
+    """Let what judges said before be what the scores are made of again."""
+    tx.db.execute(
+        "UPDATE findings SET superseded = 1, superseded_at = ? "
+        "WHERE trial = ? AND superseded = 0 AND at >= ?",
+        (tx.now, trial, span.begin),
+    )
+    tx.db.execute(
+        "UPDATE findings SET superseded = 0, superseded_at = NULL "
+        "WHERE trial = ? AND superseded_at BETWEEN ? AND ?",
+        (trial, span.begin, span.end),
+    )
+
+
+def _exists(tx: Tx, condition: str, trial: int, value: float) -> bool:
+    found = tx.db.execute(
+        f"SELECT 1 FROM scores WHERE trial = ? AND {condition} LIMIT 1",
+        (trial, value),
+    ).fetchone()
+    return found is not None
+
+
+def _as_score(row: ScoreRow) -> Score:
+    grade = Grade(row.verdict, row.value, row.reason, row.raw)
+    return Score(row.scorer, grade, row.weight, row.required, row.source)
