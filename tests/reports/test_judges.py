@@ -84,7 +84,8 @@ def test_what_was_measured_of_a_judge_is_said() -> None:
     (_, audited, held) = said([replace(ONE, audit=audit, gold=gold)])
     assert audited == (
         "  polite: in a batch 30.0% of 40 verdicts differ from those alone, alone 10.0% among "
-        "themselves: excess +20.0 (+8.0 to +32.0 points); batching is off; 50.0% fewer tokens"
+        "themselves: excess +20.0 (+8.0 to +32.0 points); batching is off: "
+        "5.0 points are allowed; 50.0% fewer tokens"
     )
     assert held == (
         "  polite: agrees with a person on 90.0% of 20 outputs (70.0–97.0%), κ 0.80; 1 ungraded; "

@@ -68,19 +68,20 @@ def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
             parts.append(money(asked.cost_usd))
         yield f"~ judge {named}: {', '.join(parts)}"
         for one in group:
-            yield from _trust(one)
+            yield from trust(one)
 
 
 def _audit(of: Audit) -> JsonObject:
     return {**of.as_json(), "batching_off": of.batching_off, "tokens_saved": of.tokens_saved}
 
 
-def _trust(of: JudgeFigures) -> Iterator[str]:
+def trust(of: JudgeFigures) -> Iterator[str]:
     """Say how far a judge is to be trusted with a scorer, where that was measured."""
     scorer = visible_line(of.scorer, 60)
     if (audit := of.audit) is not None:
         too_few = "" if audit.enough else f"; too few to say (under {ENOUGH})"
-        off = "; batching is off" if audit.batching_off else ""
+        allowed = f"; batching is off: {100 * audit.max_excess_flips:.1f} points are allowed"
+        off = allowed if audit.batching_off else ""
         saved = (
             "" if audit.tokens_saved is None else f"; {percent(audit.tokens_saved)} fewer tokens"
         )
@@ -97,10 +98,12 @@ def _trust(of: JudgeFigures) -> Iterator[str]:
         kappa = "" if gold.kappa is None else f", κ {gold.kappa:.2f}"
         rho = "" if gold.spearman is None else f", rank correlation {gold.spearman:.2f}"
         too_few = "" if gold.enough else f"; too few to say (under {ENOUGH})"
+        least = gold.min_agreement
+        asked = "" if least is None else f"; at least {percent(least)} is asked for"
         silent = f"; {gold.ungraded:,} ungraded" if gold.ungraded else ""
         yield (
             f"  {scorer}: agrees with a person on {percent(gold.agreement)} of "
-            f"{many(gold.n, 'output')}{between}{kappa}{rho}{silent}{too_few}"
+            f"{many(gold.n, 'output')}{between}{kappa}{rho}{asked}{silent}{too_few}"
         )
 
 

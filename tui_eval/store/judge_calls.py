@@ -101,9 +101,22 @@ def _items(db: sqlite3.Connection, call: int) -> tuple[Mate, ...]:
     return tuple(Mate(row[0], row[1], unpack(row[2]), row[3], unpack(row[4])) for row in rows)
 
 
-def calls_in_flight(db: sqlite3.Connection, run: int) -> int:
-    """Give how many calls to judges are in flight."""
+@dataclass(frozen=True, slots=True)
+class JudgingNow:
+    """What is asked of judges at this moment."""
+
+    calls: int = 0
+    """Calls in flight."""
+    purpose: str | None = None
+    """What the newest call is for: `grade`, `audit` or `gold`; None: there never was one."""
+
+
+def judging_now(db: sqlite3.Connection, run: int) -> JudgingNow:
+    """Say what is asked of a run's judges at this moment."""
     (n,) = db.execute(
         "SELECT count(*) FROM judge_calls WHERE run = ? AND state = 'sent'", (run,)
     ).fetchone()
-    return int(n)
+    newest = db.execute(
+        "SELECT purpose FROM judge_calls WHERE run = ? ORDER BY id DESC LIMIT 1", (run,)
+    ).fetchone()
+    return JudgingNow(n, None if newest is None else newest[0])

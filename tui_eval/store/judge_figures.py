@@ -65,6 +65,8 @@ class JudgeFigures:
     """Those of the findings that are not whole."""
     cached: int = 0
     """Those of the findings that were made for another trial, and not asked again."""
+    repaired: int = 0
+    """Those of the findings that are whole because what a reply left out was asked again."""
     flaky: int = 0
     """Outputs whose verdict was not the same in all repeats."""
     audit: Audit | None = None
@@ -102,9 +104,9 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
             case _:
                 known = replace(known, grading=asked)
         found[scorer, judge] = known
-    for scorer, judge, n, ungraded, cached in _findings(db, run_id):
+    for scorer, judge, n, ungraded, cached, repaired in _findings(db, run_id):
         found[scorer, judge] = replace(
-            of(scorer, judge), findings=n, ungraded=ungraded, cached=cached
+            of(scorer, judge), findings=n, ungraded=ungraded, cached=cached, repaired=repaired
         )
     for scorer, judge, n in _flaky(db, run_id):
         found[scorer, judge] = replace(of(scorer, judge), flaky=n)
@@ -115,6 +117,14 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
             of(scorer, judge), audit=audits.get(measured), gold=golds.get(measured)
         )
     return [found[key] for key in sorted(found)]
+
+
+def has_judges(db: sqlite3.Connection, run_id: int) -> bool:
+    """Whether a run's suite has any judge: without one there are no figures to count."""
+    row = db.execute(
+        "SELECT json_array_length(spec, '$.judges') FROM runs WHERE id = ?", (run_id,)
+    ).fetchone()
+    return row is not None and bool(row[0])
 
 
 def _described(db: sqlite3.Connection, run_id: int) -> dict[str, tuple[str | None, bool]]:
@@ -140,12 +150,14 @@ def _calls(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, str, str
     return [(*row[:3], unpack(row[3]), Asked(*row[4:11])) for row in rows]
 
 
-def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, int, int]]:
+def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, int, int, int]]:
     """Count the last word on each question about the outputs that count now."""
     rows = db.execute(
-        "SELECT scorer, judge, count(*), sum(problem IS NOT NULL), sum(origin IS NOT NULL) FROM ("
-        "SELECT f.scorer, f.judge, f.problem, f.origin, max(f.id) FROM trials t "
+        "SELECT scorer, judge, count(*), sum(problem IS NOT NULL), sum(origin IS NOT NULL), "
+        "sum(problem IS NULL AND origin IS NULL AND ifnull(round, 'first') <> 'first') FROM ("
+        "SELECT f.scorer, f.judge, f.problem, f.origin, c.round, max(f.id) FROM trials t "
         "JOIN findings f ON f.trial = t.id AND f.output = t.output "
+        "LEFT JOIN judge_calls c ON c.id = f.call "
         "WHERE t.run = ? AND f.purpose = 'grade' AND f.superseded = 0 "
         "GROUP BY f.trial, f.scorer, f.judge, f.repeat, f.numbers) GROUP BY scorer, judge",
         (run_id,),

@@ -11,6 +11,7 @@ from textual.message import Message
 
 from tui_eval.model.json import JsonObject
 from tui_eval.store.browse import WholeTrial
+from tui_eval.store.judge_figures import JudgeFigures
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run import pages
@@ -87,6 +88,7 @@ class Detail(Vertical):
         self._tabs = Bar(id="tabs")
         self._found: WholeTrial | None = None
         self._asked: Sequence[JsonObject] | str | None = None
+        self._judges: Sequence[JudgeFigures] = ()
         self._place = Place()
         self.tab = Tab.OUTPUT
 
@@ -131,6 +133,13 @@ class Detail(Vertical):
         if self._found is not None and self._found.trial.id == trial_id:
             self._asked = asked
             self._show_page(keep_place=True)
+
+    def take_judges(self, judges: Sequence[JudgeFigures]) -> None:
+        """Learn what is known of the run's judges."""
+        if judges != self._judges:
+            self._judges = judges
+            if self.tab is Tab.JUDGE and self._found is not None:
+                self._show_page(keep_place=True)
 
     def show_place(self, place: Place) -> None:
         """Say where the trial stands in the list."""
@@ -215,6 +224,6 @@ class Detail(Vertical):
             case Tab.ATTEMPTS:
                 return pages.attempts_page(found, self._glyphs, time.time())
             case Tab.JUDGE:
-                return judge_page(found, self._glyphs)
+                return judge_page(found, self._glyphs, self._judges)
             case Tab.CASE:
                 return pages.case_page(found)

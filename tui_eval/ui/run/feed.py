@@ -15,7 +15,8 @@ from tui_eval.reports.passing import Passing, passing
 from tui_eval.store import board, browse, figures, notes, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
-from tui_eval.store.judge_calls import calls_in_flight
+from tui_eval.store.judge_calls import JudgingNow, judging_now
+from tui_eval.store.judge_figures import JudgeFigures, has_judges, judge_figures
 from tui_eval.store.place import log_file
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.ui.desk import Desk
@@ -64,8 +65,7 @@ class Snapshot:
     change: int
     known_usd: float
     """What is known to be spent, where `total.cost_usd` is unknown."""
-    judging: int = 0
-    """Calls to judges in flight."""
+    judging: JudgingNow = field(default_factory=JudgingNow)
     caps: Caps = field(default_factory=Caps)
     """Where the run pauses and asks."""
     gated: bool = False
@@ -93,6 +93,8 @@ class Figures:
     """By column, as reports have them."""
     history: tuple[int, ...]
     """Trials settled in each of equal parts of the run's time; empty while it is live."""
+    judges: tuple[JudgeFigures, ...] = ()
+    """What each judge did for each scorer; empty where the suite has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +262,7 @@ def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[
         overflow=overflow,
         change=change,
         known_usd=board.spent(db, run_id),
-        judging=calls_in_flight(db, run_id),
+        judging=judging_now(db, run_id),
     )
 
 
@@ -286,4 +288,5 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         history=()
         if run.state is RunState.RUNNING
         else browse.settled_over_time(db, run_id, _BUCKETS),
+        judges=tuple(judge_figures(db, run_id)) if has_judges(db, run_id) else (),
     )

@@ -18,6 +18,7 @@ from tui_eval.ui.run.gate import gate_line
 from tui_eval.ui.run.money import Spending, so_far, spending, to_come
 from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.pace import Pace, sparkline
+from tui_eval.ui.run.trusting import amiss, judge_groups, measuring_words, trust_line
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rows import Field, lay_out
@@ -27,6 +28,8 @@ from tui_eval.ui.words import clock, interval, many, number, per_second, percent
 _SPARK_CELLS = 16
 _MARGIN = "  "
 _NOTICE_LINES = 3
+_LEAST_ROOM = 2
+"""Targets that have a line of their own on the lowest screens: then only what is amiss is told."""
 _FILTER = "filter"
 KEPT_OF_TARGET = 6
 """Cells at the end of a target's name that stay where it is cut: its prompt's."""
@@ -51,6 +54,7 @@ class RunHead(Vertical):
         self._title = Bar(id="title", classes="title")
         self._targets = Lines(id="targets")
         self._gate = Lines(id="gate")
+        self._trust = Lines(id="trust")
         self._pace = Bar(id="pace")
         self._notice = Lines(id="notice")
 
@@ -59,6 +63,7 @@ class RunHead(Vertical):
         yield self._title
         yield self._targets
         yield self._gate
+        yield self._trust
         yield self._pace
         yield self._notice
 
@@ -80,6 +85,12 @@ class RunHead(Vertical):
         self._targets.show(target_lines(run, figures, self._room, width))
         columns = len(run.columns)
         self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else [])
+        judges = () if figures is None else figures.judges
+        if self._room > _LEAST_ROOM or amiss(judges):
+            line = trust_line(judges, width - 1, self._glyphs)
+            self._trust.show([line] if line else [])
+        else:
+            self._trust.show([])
         self._pace.show(_pace(run, figures, pace, spent, self._glyphs, width))
         said = fold(notices(run, now), width - 2 * len(_MARGIN))
         self._notice.show(
@@ -90,7 +101,7 @@ class RunHead(Vertical):
     def _room(self) -> int:
         """Targets that have a line of their own."""
         height = self.app.size.height
-        return 2 if height < 24 else 3 if height < 36 else 8
+        return _LEAST_ROOM if height < 24 else 3 if height < 36 else 8
 
     @property
     def _wide(self) -> bool:
@@ -101,7 +112,9 @@ def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
     """Say where a run stands."""
     row = run.run
     if row.live:
-        words = "staging" if not row.staged and row.state is RunState.RUNNING else str(row.state)
+        words = measuring_words(run) or str(row.state)
+        if not row.staged and row.state is RunState.RUNNING:
+            words = "staging"
         return words, "accent" if row.state is not RunState.PAUSED else "ungraded"
     if unstarted(run, now):
         return "not started", "error"
@@ -179,11 +192,10 @@ def _pace(
         groups.append([apart, Piece(f"{figures.backing_off} backing off", "ungraded")])
     if coming := to_come(spent):
         groups.append([apart, Piece(coming, "dim")])
-    if total.scoring and run.judging:
-        words = f"judge {many(run.judging, 'call')}, {number(total.scoring)} waiting"
-        groups.append([Piece(words)])
-    elif total.scoring:
-        groups.append([Piece(f"{number(total.scoring)} being scored")])
+    judging = list(judge_groups(run, figures))
+    if judging:
+        judging[0].insert(0, apart)
+    groups += judging
     return as_fits(groups, width - 1)
 
 

@@ -1,20 +1,36 @@
 """The Judge tab: what judges were asked about a trial, and what they said."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from tui_eval.model.json import Json
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.judge_calls import JudgeCall
+from tui_eval.store.judge_figures import JudgeFigures
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import LONGEST, Para
+from tui_eval.ui.run.trusting import amiss, trust_paras
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.words import money, number, seconds
 
 
-def judge_page(found: WholeTrial, glyphs: Glyphs) -> Iterator[Para]:
-    """Give each judge call about the trial, the newest first: batch, reply, request."""
+def judge_page(
+    found: WholeTrial, glyphs: Glyphs, judges: Sequence[JudgeFigures] = ()
+) -> Iterator[Para]:
+    """Give each judge call about the trial, the newest first: batch, reply, request.
+
+    Args:
+        found: The trial.
+        glyphs: The shapes.
+        judges: What is known of the run's judges; what was measured is said last, and first where
+            it is amiss.
+    """
+    asked = {entry.scorer for entry in found.scores}
+    mine = [one for one in judges if one.scorer in asked]
+    wrong = amiss(mine)
+    if wrong:
+        yield from trust_paras(mine)
     if not found.judging:
         judged = any(entry.source == "judge" for entry in found.scores)
         yield Para(
@@ -26,6 +42,8 @@ def judge_page(found: WholeTrial, glyphs: Glyphs) -> Iterator[Para]:
     for call in found.judging:
         yield from _call(call, found.trial.id, glyphs)
         yield Para("")
+    if not wrong:
+        yield from trust_paras(mine)
 
 
 def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:

@@ -83,6 +83,7 @@ class Worktop(Acting, Container):
     def take_figures(self, figures: Figures) -> None:
         """Show what has been counted."""
         self._figures = figures
+        self.detail.take_judges(figures.judges)
         self._show_words()
 
     def tick(self) -> None:

@@ -1,0 +1,184 @@
+"""What the Run screen says of judges: what they do now, and how far they are to be trusted."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, until
+from tests.engine.judging.test_judging import judged
+from tests.engine.judging.test_trust import gold_rows
+from tests.servers.fake_judge import answers, asked, by_number
+from tests.servers.fake_model import FakeModel
+from tests.support import reading
+from tests.ui.playing import app_on, shown_on, text
+from tui_eval.engine.engine import Engine
+from tui_eval.model.trust import Audit, GoldAgreement
+from tui_eval.reports.results import results
+from tui_eval.store import reader
+from tui_eval.store.judge_figures import Asked, JudgeFigures
+from tui_eval.ui.glyphs import UNICODE
+from tui_eval.ui.run.feed import Figures, Snapshot, count_figures, snapshot
+from tui_eval.ui.run.head import state_words
+from tui_eval.ui.run.trusting import amiss, judge_groups, trust_line, trust_paras
+from tui_eval.ui.widgets.toned import Piece
+
+AUDIT = Audit(
+    n=60,
+    batch_size=5,
+    max_excess_flips=0.05,
+    flips_batched=0.1,
+    flips_alone=0.08,
+    excess=0.02,
+    low=-0.03,
+    high=0.07,
+    kappa_batched=None,
+    kappa_alone=None,
+    spearman_batched=None,
+    spearman_alone=None,
+    positions=(),
+    tokens_batched=None,
+    tokens_alone=None,
+)
+GOLD = GoldAgreement(
+    n=40, ungraded=0, agreement=0.8, low=0.65, high=0.9, kappa=0.6, spearman=None,
+    min_agreement=None,
+)  # fmt: skip
+ONE = JudgeFigures("good", "j", grading=Asked(calls=3, items=12))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "store.sqlite3")
+
+
+def words(line: list[Piece]) -> str:
+    return "".join(piece.text for piece in line)
+
+
+def line(*judges: JudgeFigures, width: int = 200) -> str:
+    return words(trust_line(judges, width, UNICODE))
+
+
+def test_what_nobody_measured_has_no_line() -> None:
+    assert trust_line([ONE], 80, UNICODE) == []
+    assert not list(trust_paras([ONE]))
+
+
+def test_gold_stands_against_what_is_asked_and_an_audit_with_its_bounds() -> None:
+    assert line(replace(ONE, gold=GOLD, audit=AUDIT)) == (
+        "  judge gold 80.0% of 40 · batching flips +2.0% (-3.0 to +7.0)"
+    )
+    low = replace(ONE, gold=replace(GOLD, min_agreement=0.9))
+    assert line(low) == "  judge ✗ gold 80.0% of 40, 90% asked"
+    assert amiss([low])
+    assert not amiss([replace(ONE, gold=GOLD, audit=AUDIT)])
+    few = replace(ONE, gold=replace(GOLD, n=4), audit=replace(AUDIT, n=9))
+    assert line(few) == "  judge gold 80.0% of 4, too few to say · audit of 9, too few to say"
+
+
+def test_what_is_amiss_comes_first_and_the_rest_as_there_is_room() -> None:
+    off = replace(ONE, scorer="polite", audit=replace(AUDIT, excess=0.2, low=0.12, high=0.3))
+    said = line(replace(ONE, gold=GOLD), off)
+    assert said == (
+        "  judge ✗ polite: batching off: flips at least 12.0%, 5% allowed · good: gold 80.0% of 40"
+    )
+    assert line(replace(ONE, gold=GOLD), off, width=80).endswith("5% allowed · +1 more")
+
+
+def first_look(bench: Bench, run: int) -> tuple[Snapshot, Figures]:
+    with reading(bench.path) as db:
+        return snapshot(db, run, -1, []), count_figures(db, run)
+
+
+def told(found: Snapshot, figures: Figures) -> str:
+    return "".join(words(group) for group in judge_groups(found, figures))
+
+
+async def looked_at(
+    bench: Bench, of: int, when: Callable[[], object]
+) -> tuple[Snapshot, Figures, str]:
+    """Look at a run at a moment; then let it end."""
+    task = asyncio.create_task(Engine(bench.path, of).run())
+    try:
+        await until(when)
+        found, figures = await asyncio.to_thread(first_look, bench, of)
+    finally:
+        await asyncio.wait_for(task, 60)
+    return found, figures, state_words(found, 0.0)[0]
+
+
+async def test_an_audit_that_goes_on_is_no_mere_running(bench: Bench) -> None:
+    def alone(server: FakeModel) -> int:
+        return sum(len(found["items"]) == 1 for call in server.calls if (found := asked(call.body)))
+
+    async with FakeModel(answers(by_number), latency=0.05) as server:
+        run = bench.create(judged(server.base_url, server.base_url, 20, judge={"audit": 0.5}))
+        found, figures, state = await looked_at(bench, run, lambda: alone(server) > 5)
+    assert state == "auditing"
+    said = told(found, figures)
+    assert said.startswith("audit ")
+    assert "so far" in said
+    found, figures = first_look(bench, run)
+    assert state_words(found, 0.0)[0] == "done"
+    assert line(*figures.judges) == "  judge audit of 20, too few to say"
+
+
+async def test_gold_that_is_graded_first_is_no_mere_running(bench: Bench) -> None:
+    async with FakeModel(answers(by_number), latency=0.1) as server:
+        gold = {"gold": gold_rows(40, wrong=8), "concurrency": 2}
+        run = bench.create(judged(server.base_url, server.base_url, 4, judge=gold))
+        found, figures, state = await looked_at(bench, run, lambda: server.requests >= 4)
+    assert state == "checking gold"
+    assert told(found, figures).startswith("gold 2 calls, ")
+    found, figures = first_look(bench, run)
+    assert line(*figures.judges) == "  judge gold 80.0% of 40"
+    (para, *_) = list(trust_paras(figures.judges))[1:]
+    with reading(bench.path) as db:
+        assert para.text in [line.strip() for line in judges_said(db, run)]
+
+
+def judges_said(db: Any, run: int) -> list[str]:
+    from tui_eval.reports.judges import said
+
+    return list(said(results(db, run).judges))
+
+
+async def test_repaired_and_ungraded_are_told_beside_those_that_wait(bench: Bench) -> None:
+    seen: set[str] = set()
+
+    def forgetful(item: Any) -> dict[str, Any] | None:
+        if item["output"] == "q7" or (item["output"] == "q3" and "q3" not in seen):
+            seen.add(item["output"])
+            return None
+        return by_number(item)
+
+    async with FakeModel(answers(forgetful)) as server:
+        made = judged(server.base_url, server.base_url, 10, judge={"concurrency": 1})
+        run = await bench.run(made)
+    found, figures = first_look(bench, run)
+    waiting = replace(found, total=replace(found.total, scoring=12))
+    assert told(waiting, figures) == "12 being scored, 1 repaired, 1 ungraded"
+    in_flight = replace(waiting, judging=replace(found.judging, calls=3))
+    assert told(in_flight, figures) == "judge 3 calls, 12 waiting, 1 repaired, 1 ungraded"
+
+
+async def test_the_screen_says_it_in_its_head_and_on_the_judge_tab(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        judge = {"gold": gold_rows(40, wrong=8), "audit": 0.5}
+        run = await bench.run(judged(server.base_url, server.base_url, 40, judge=judge))
+    with reading(bench.path) as db:
+        name = reader.run(db, run).name
+    app = app_on(bench.path, run=name)
+    async with shown_on(app, (100, 40)) as pilot:
+        await until(lambda: "gold 80.0% of 40 · batching flips +0.0%" in text(app))
+        await pilot.press("tab", *["]"] * 4, "end")
+        await until(lambda: "How far j is to be trusted" in text(app))
+    low = app_on(bench.path, run=name)
+    async with shown_on(low, (60, 20)) as pilot:
+        await until(lambda: "40/40" in text(low))
+        await pilot.pause()
+        assert "judge gold" not in text(low)  # all is well, and there is little room
