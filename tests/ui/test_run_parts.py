@@ -14,14 +14,14 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.rates import rates
-from tui_eval.store import browse, reader
+from tui_eval.store import reader
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Order, View, Which
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, TrialRow
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import UNICODE
-from tui_eval.ui.run import errands, filters, pages
+from tui_eval.ui.run import errands, filters
 from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.feed import Feed, Snapshot, count_figures, snapshot
 from tui_eval.ui.run.head import filter_words, state_words, target_lines
@@ -476,7 +476,7 @@ def test_a_view_in_words(store: Path) -> None:
     assert filters.words(View(), found) == []
 
 
-# -- rows and pages
+# -- rows
 
 
 def test_a_row_says_why(store: Path) -> None:
@@ -490,60 +490,6 @@ def test_a_row_says_why(store: Path) -> None:
     running = replace(trial, state=TrialState.RUNNING, since=97.0, attempts=2)
     assert why(running, None, 100.0) == "in flight 0:03, try 2"
     assert why(replace(trial, state=TrialState.QUEUED), None, 0.0) == ""
-
-
-def page(found: browse.WholeTrial, name: str, now: float = 0.0) -> str:
-    made = {
-        "output": lambda: pages.output_page(found, UNICODE, now),
-        "scores": lambda: pages.scores_page(found, UNICODE),
-        "messages": lambda: pages.messages_page(found, [{"role": "user", "content": "hello?"}]),
-        "attempts": lambda: pages.attempts_page(found, UNICODE, now),
-        "case": lambda: pages.case_page(found),
-    }[name]()
-    return "\n".join(f"{para.label} {para.text}" for para in made)
-
-
-def whole(store: Path, made: object, place: int) -> browse.WholeTrial:
-    with reading(store) as db:
-        found = browse.whole(db, made.run, made.trials[place])  # type: ignore[attr-defined]
-    assert found is not None
-    return found
-
-
-def test_the_tabs_of_a_graded_trial(store: Path) -> None:
-    found = whole(store, plain_run(store, 5, failing=(2,)), 2)
-    assert "answer 2" in page(found, "output")
-    assert "✗ exact: expected 2" in page(found, "output")
-    assert "10 tokens in, 5 out" in page(found, "output")
-    assert "fail 0.00  expected 2" in page(found, "scores")
-    assert "hello?" in page(found, "messages")
-    assert "answer 2" in page(found, "messages")
-    assert "✓ 1 answered" in page(found, "attempts")
-    assert "call 0.50s" in page(found, "attempts")
-    assert "id case-002" in page(found, "case")
-    assert "t0" in page(found, "case")
-
-
-def test_the_tabs_of_what_went_wrong(store: Path) -> None:
-    failure = Failure("server_error", "broke", status=503, retry_after_s=2.0, partial="half an")
-    made = by_hand(store, [Case(0, "c", {}), Case(1, "d", {})], answers=[failure, None])
-    found = whole(store, made, 0)
-    assert "server_error: broke" in page(found, "output")
-    assert "half an" in page(found, "output")
-    assert "server_error (HTTP 503): broke" in page(found, "attempts")
-    assert "asked to wait 2.00s" in page(found, "attempts")
-    waiting = whole(store, made, 1)
-    assert "waits for its turn" in page(waiting, "output")
-    assert "No scores yet" in page(waiting, "scores")
-    assert "No attempt yet" in page(waiting, "attempts")
-
-
-def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
-    answers = [output(""), output(None), output("cut", finish_reason="length")]
-    made = by_hand(store, [Case(i, f"c{i}", {}) for i in range(3)], answers=answers)
-    assert "an empty text" in page(whole(store, made, 0), "output")
-    assert "has no text" in page(whole(store, made, 1), "output")
-    assert "Cut short" in page(whole(store, made, 2), "output")
 
 
 async def test_a_desk_asked_before_it_is_open_waits(store: Path) -> None:

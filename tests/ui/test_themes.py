@@ -36,7 +36,7 @@ def test_text_of_every_tone_can_be_read_on_all_it_stands_on(theme: Theme) -> Non
     grounds = [theme.background, theme.panel, own["bar"], own["cursor"]]
     grounds += [own["cursor-blurred"], own["marked"]]
     pairs = [(tone, text, ground) for tone, text in texts.items() for ground in grounds]
-    pairs.append(("found", theme.foreground, own["found"]))
+    pairs += [(name, theme.foreground, own[name]) for name in ("found", "added", "removed")]
     pairs.append(("a button that has the focus", theme.background, theme.accent))
     pairs.append(("a button", theme.foreground, own["rule"]))
     weak = [

@@ -28,6 +28,12 @@ class Glyphs:
     rule: str = "─"
     dot: str = "·"
     arrow: str = "▸"
+    opened: str = "▾"
+    """What an arrow becomes when what it stands for is unfolded."""
+    queued: str = "·"
+    held: str = "░"
+    called: str = "█"
+    """Of a line of time: in the queue, waiting, in the call."""
     cut: str = "…"
     levels: str = "▁▂▃▄▅▆▇█"
     """From low to high, for sparklines."""
@@ -80,6 +86,10 @@ ASCII = Glyphs(
     rule="-",
     dot="|",
     arrow=">",
+    opened="v",
+    queued=".",
+    held="-",
+    called="#",
     cut="~",
     levels="_.-=+*%#",
 )

@@ -1,12 +1,14 @@
 """Text of several lines on its way to a page: made visible, cut, folded to a width."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from tui_eval.model.visible import visible
+from tui_eval.model.visible import visible, visible_line
 from tui_eval.ui.tones import Tone
 
 LONGEST = 200_000
@@ -28,6 +30,22 @@ def steady(shown: str) -> str:
     return shown if shown.isascii() else shown.translate(_STYLES)
 
 
+def drawn(text: str) -> str:
+    """Give foreign text as a page draws it: visible, steady, tabs as spaces. Drawn again it stays.
+
+    Marks are places in such a text.
+    """
+    return steady(visible(text)).expandtabs(_TAB)
+
+
+class Mark(NamedTuple):
+    """A stretch of a text that has a tone of its own."""
+
+    start: int
+    end: int
+    tone: Tone
+
+
 @dataclass(frozen=True, slots=True)
 class Para:
     """A stretch of text in one tone; may be foreign, may hold line breaks."""
@@ -38,20 +56,69 @@ class Para:
     """Cells before each of its lines."""
     label: str = ""
     """Our own words before its first line; the further lines stand below the text."""
+    marks: tuple[Mark, ...] = ()
+    """Stretches with another tone, in order; only of a text that is `drawn` already."""
+    action: str | None = None
+    """What a click on it does; only ever an action of our own."""
+
+
+def marked(
+    *pieces: tuple[str, Tone], indent: int = 0, label: str = "", action: str | None = None
+) -> Para:
+    """Make a paragraph of stretches in their own tones, each on one line.
+
+    Args:
+        pieces: The stretches; may be foreign.
+        indent: Cells before each line.
+        label: Our own words before the first.
+        action: What a click does; one of our own.
+    """
+    texts, marks, at = [], [], 0
+    for text, tone in pieces:
+        shown = steady(visible_line(text))
+        if tone != "plain" and shown:
+            marks.append(Mark(at, at + len(shown), tone))
+        texts.append(shown)
+        at += len(shown)
+    return Para("".join(texts), "plain", indent, label, tuple(marks), action)
+
+
+class Line(NamedTuple):
+    """One line of a page, safe to draw."""
+
+    text: str
+    tone: Tone
+    marks: tuple[Mark, ...] = ()
+    para: int = 0
+    """Which paragraph it is of, from 0."""
 
 
 def fold(paras: Iterable[Para], width: int) -> Iterator[tuple[str, Tone]]:
-    """Give lines of at most `width` cells, safe to draw.
+    """Give lines of at most `width` cells, safe to draw, each in one tone.
 
     Args:
         paras: What to show, in order.
         width: Cells there are; very few are taken for a few more.
     """
+    return ((line.text, line.tone) for line in lay_out(paras, width))
+
+
+def lay_out(
+    paras: Iterable[Para], width: int, *, most: int = LONGEST, more: str = ""
+) -> Iterator[Line]:
+    """Give lines of at most `width` cells, safe to draw.
+
+    Args:
+        paras: What to show, in order.
+        width: Cells there are; very few are taken for a few more.
+        most: Characters to show; where that is not all a line says so.
+        more: What that line says of seeing the rest.
+    """
     width = max(width, _LEAST_WIDTH)
-    room = LONGEST
-    for para in paras:
+    room = most
+    for at, para in enumerate(paras):
         if room <= 0:
-            yield "… cut here: there is more than a page can show", "dim"
+            yield Line(f"… cut here: there is more than a page can show{more}", "dim", para=at)
             return
         shown = para.text[:room]
         room -= len(shown)
@@ -59,52 +126,75 @@ def fold(paras: Iterable[Para], width: int) -> Iterator[tuple[str, Tone]]:
         first = f"{lead}{para.label} " if para.label else lead
         if cell_len(first) > width - _LEAST_WIDTH // 2:
             # no room beside the label: it gets a line of its own
-            yield set_cell_size(first, min(cell_len(first), width)), "dim"
+            yield Line(set_cell_size(first, min(cell_len(first), width)), "dim", para=at)
             first = lead
         rest = " " * cell_len(first)
-        for line in _lines(shown):
-            for piece in _fold_line(line, width - cell_len(first)):
-                yield first + piece, para.tone
+        safe = drawn(shown)
+        marks = para.marks if safe == shown else ()
+        start = 0
+        for line in safe.split("\n"):
+            for begin, end in _folds(line, width - cell_len(first)):
+                within = _between(marks, start + begin, start + end, len(first))
+                yield Line(first + line[begin:end], para.tone, within, at)
                 first = rest
+            start += len(line) + 1
         if len(shown) < len(para.text):
-            yield f"{rest}… cut here: {len(para.text):,} characters in all", "dim"
+            words = f"{rest}… cut here: {len(para.text):,} characters in all{more}"
+            yield Line(words, "dim", para=at)
 
 
-def _lines(text: str) -> list[str]:
-    return steady(visible(text)).expandtabs(_TAB).split("\n")
+def _between(marks: tuple[Mark, ...], start: int, end: int, lead: int) -> tuple[Mark, ...]:
+    """Give the marks of a stretch of a text, as places in a line that begins with a lead."""
+    if not marks or start == end:
+        return ()
+    found = []
+    first = max(bisect_right(marks, start, key=lambda mark: mark.start) - 1, 0)
+    for mark in marks[first:]:
+        if mark.start >= end:
+            break
+        if mark.end > start:
+            begins, ends = max(mark.start, start) - start, min(mark.end, end) - start
+            found.append(Mark(begins + lead, ends + lead, mark.tone))
+    return tuple(found)
 
 
-def _fold_line(line: str, width: int) -> Iterator[str]:
+def _folds(line: str, width: int) -> Iterator[tuple[int, int]]:
+    """Fold a line at spaces where there are any; gives where each part of it begins and ends."""
     if not line.isascii():
-        yield from _fold_wide(line, width)
+        yield from _wide_folds(line, width)
         return
     start = 0
     while len(line) - start > width:
         end = line.rfind(" ", start, start + width + 1)
         if end <= start:
             end = start + width
-            yield line[start:end]
+            yield start, end
             start = end
         else:
-            yield line[start:end]
+            yield start, end
             start = end + 1
-    yield line[start:]
+    yield start, len(line)
 
 
-def _fold_wide(line: str, width: int) -> Iterator[str]:
-    """Fold text whose characters are not all one cell wide, at spaces where there are any."""
-    row, cells = "", 0
+def _wide_folds(line: str, width: int) -> Iterator[tuple[int, int]]:
+    """Fold a line whose characters are not all one cell wide."""
+    start = at = cells = 0
     for word in _WORDS.findall(line):
+        before, at = at, at + len(word)
         size = cell_len(word)
         if cells + size <= width:
-            row, cells = row + word, cells + size
+            cells += size
             continue
-        if row.strip():
-            yield row.rstrip(" ")
-        row, cells = "", 0
+        row = line[start:before].rstrip(" ")
+        if row:
+            yield start, start + len(row)
+        start, cells = before, 0
         if word[0] == " ":  # a space at a fold is the fold
+            start = at
             continue
-        *whole, word = chop_cells(word, width) or [""]
-        yield from whole
-        row, cells = word, cell_len(word)
-    yield row
+        *whole, last = chop_cells(word, width) or [""]
+        for part in whole:
+            yield start, start + len(part)
+            start += len(part)
+        cells = cell_len(last)
+    yield start, len(line)

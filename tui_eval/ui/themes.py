@@ -1,4 +1,4 @@
-"""The themes: calm, one accent; red and green for verdicts and nothing else.
+"""The themes: calm, one accent; red and green for verdicts and differences alone.
 
 Text stands out by 4.5:1 at least from all it stands on, in the themes of high contrast by 7:1.
 """
@@ -27,6 +27,12 @@ class _Colours:
     cursor_blurred: str
     marked: str
     found: str
+    quoted: str
+    """Texts in code and data."""
+    figure: str
+    """Figures in them."""
+    added: str
+    removed: str
     selection: str
     scrollbar_hover: str
     on_cursor: str
@@ -54,6 +60,10 @@ def _theme(name: str, colours: _Colours, *, dark: bool) -> Theme:
             "marked": colours.marked,
             "bar": colours.box,
             "found": colours.found,
+            "quoted": colours.quoted,
+            "figure": colours.figure,
+            "added": colours.added,
+            "removed": colours.removed,
             "ungraded": colours.ungraded,
             "block-cursor-background": colours.cursor,
             "block-cursor-foreground": colours.on_cursor,
@@ -86,6 +96,10 @@ DARK: Final = _theme(
         cursor_blurred="#222a34",
         marked="#2a2f3f",
         found="#5c4a1e",
+        quoted="#a9bcdd",
+        figure="#c9b2e4",
+        added="#1d4a2c",
+        removed="#5c2c31",
         selection="#6cb6c9 35%",
         scrollbar_hover="#56616f",
         on_cursor="#e6ebf1",
@@ -108,6 +122,10 @@ LIGHT: Final = _theme(
         cursor_blurred="#e7e5de",
         marked="#e9e2f2",
         found="#f3dd9c",
+        quoted="#2c4f85",
+        figure="#603c8f",
+        added="#c3ebcb",
+        removed="#f8d3cf",
         selection="#15607a 30%",
         scrollbar_hover="#a9a69d",
         on_cursor="#1d2126",
@@ -130,6 +148,10 @@ DARK_CONTRAST: Final = _theme(
         cursor_blurred="#232a35",
         marked="#33264d",
         found="#5a4300",
+        quoted="#c4d8ff",
+        figure="#e2ccff",
+        added="#0b4a1e",
+        removed="#5e1c22",
         selection="#5fd7ff 35%",
         scrollbar_hover="#8b96a5",
         on_cursor="#ffffff",
@@ -152,6 +174,10 @@ LIGHT_CONTRAST: Final = _theme(
         cursor_blurred="#e0e3e8",
         marked="#e6dcf7",
         found="#ffe08a",
+        quoted="#12305e",
+        figure="#40156e",
+        added="#b9f0c4",
+        removed="#ffd2cd",
         selection="#003f66 25%",
         scrollbar_hover="#4f565f",
         on_cursor="#000000",

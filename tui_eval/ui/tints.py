@@ -30,4 +30,13 @@ def tone_styles(name: str, dark: bool) -> dict[Tone, Style]:
         "ungraded": Style(color=theme.variables["ungraded"]),
         "error": Style(color=theme.error, bold=True),
         "found": Style(color=theme.foreground, bgcolor=theme.variables["found"], underline=True),
+        "heading": Style(color=theme.accent, bold=True),
+        "stressed": Style(italic=True),
+        "struck": Style(color=theme.variables["dim"], strike=True),
+        "quoted": Style(color=theme.variables["quoted"]),
+        "figure": Style(color=theme.variables["figure"]),
+        "added": Style(color=theme.foreground, bgcolor=theme.variables["added"], underline=True),
+        "removed": Style(
+            color=theme.foreground, bgcolor=theme.variables["removed"], underline=True
+        ),
     }

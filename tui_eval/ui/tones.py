@@ -12,4 +12,11 @@ Tone: TypeAlias = Literal[
     "ungraded",
     "error",
     "found",
+    "heading",
+    "stressed",
+    "struck",
+    "quoted",
+    "figure",
+    "added",
+    "removed",
 ]

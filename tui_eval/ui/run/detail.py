@@ -1,10 +1,12 @@
 """The detail of the trial under the cursor, in tabs."""
 
+import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -13,9 +15,16 @@ from tui_eval.model.json import JsonObject
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.judge_figures import JudgeFigures
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.prose import Para
-from tui_eval.ui.run import pages
+from tui_eval.ui.prose import LONGEST, Para
+from tui_eval.ui.rendering.shown import AT_ONCE, Shown, shown
+from tui_eval.ui.run.attempts_page import attempts_page
+from tui_eval.ui.run.beside import Beside
+from tui_eval.ui.run.case_page import case_page
+from tui_eval.ui.run.folds import Folds
 from tui_eval.ui.run.judge_page import judge_page
+from tui_eval.ui.run.messages_page import messages_page
+from tui_eval.ui.run.output_page import Looks, output_page
+from tui_eval.ui.run.scores_page import scores_page
 from tui_eval.ui.run.standing import standing_words
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
@@ -36,6 +45,8 @@ class Tab(StrEnum):
 
 
 _TABS = list(Tab)
+_ALL = 20_000_000
+"""Characters of a page that are shown where everything is asked for."""
 _LEAST_NAME = 6
 """Cells below which the case's name is left out beside the tabs."""
 
@@ -65,7 +76,7 @@ class TrialPage(Page):
 
 
 class Detail(Vertical):
-    """Shows one trial; the tab stays when another trial is shown."""
+    """Shows one trial; tab and form, laid out or raw, stay when another trial is shown."""
 
     @dataclass
     class Wanted(Message):
@@ -89,8 +100,14 @@ class Detail(Vertical):
         self._found: WholeTrial | None = None
         self._asked: Sequence[JsonObject] | str | None = None
         self._judges: Sequence[JudgeFigures] = ()
+        self._beside: Beside | None = None
+        self._folds = Folds()
+        self._laid_out: tuple[tuple[str, int], Shown | None] | None = None
+        """A long text and its width, with how it is shown; None: a thread is still at it."""
         self._place = Place()
         self.tab = Tab.OUTPUT
+        self.raw = False
+        """Whether outputs are shown as they came."""
 
     @property
     def found(self) -> WholeTrial | None:
@@ -111,6 +128,7 @@ class Detail(Vertical):
         """Fit the lines to the new width."""
         self._show_trial()
         self._show_tabs()
+        self.call_after_refresh(self._show_page, keep_place=True)
 
     @property
     def _zoomed(self) -> bool:
@@ -122,7 +140,8 @@ class Detail(Vertical):
             found is not None and self._found is not None and found.trial.id == self._found.trial.id
         )
         if not same:
-            self._asked = None
+            self._asked = self._beside = None
+            self._folds = Folds()
         self._found = found
         self._show_trial()
         self._show_tabs()
@@ -140,6 +159,27 @@ class Detail(Vertical):
             self._judges = judges
             if self.tab is Tab.JUDGE and self._found is not None:
                 self._show_page(keep_place=True)
+
+    def show_beside(self, trial_id: int, beside: Beside) -> None:
+        """Take what stands beside a trial."""
+        if self._found is not None and self._found.trial.id == trial_id:
+            self._beside = beside
+            self._show_page(keep_place=True)
+
+    def turn_raw(self) -> None:
+        """Show outputs as they came, or laid out again."""
+        self.raw = not self.raw
+        self._show_page(keep_place=False)
+
+    def turn_folds(self) -> None:
+        """Unfold all that is folded, or fold it again; a text that is cut is shown whole."""
+        self._folds = self._folds.all_turned()
+        self._show_page(keep_place=True)
+
+    def action_turn_fold(self, number: int) -> None:
+        """Unfold one thing, or fold it again."""
+        self._folds = self._folds.turned(number)
+        self._show_page(keep_place=True)
 
     def show_place(self, place: Place) -> None:
         """Say where the trial stands in the list."""
@@ -206,24 +246,50 @@ class Detail(Vertical):
         self._trial.show(left, right)
 
     def _show_page(self, *, keep_place: bool) -> None:
-        self.page.show(list(self._paras()), keep_place=keep_place)
+        most = _ALL if self._folds.all_open else LONGEST
+        self.page.show(
+            list(self._paras()), keep_place=keep_place, most=most, more="; x shows all of it"
+        )
 
     def _paras(self) -> Iterable[Para]:
-        found = self._found
+        found, glyphs, now = self._found, self._glyphs, time.time()
         if found is None:
-            return pages.nothing_selected()
+            return [Para("No trial selected.", "dim")]
         match self.tab:
             case Tab.OUTPUT:
-                return pages.output_page(found, self._glyphs, time.time())
+                return output_page(found, self._beside, self._looks(found), glyphs, now)
             case Tab.SCORES:
-                return pages.scores_page(found, self._glyphs)
+                return scores_page(found, self._beside, glyphs)
             case Tab.MESSAGES:
                 if self._asked is None:
                     self.post_message(self.Wanted(found))
-                return pages.messages_page(found, self._asked)
+                return messages_page(found, self._asked, self._folds, glyphs)
             case Tab.ATTEMPTS:
-                return pages.attempts_page(found, self._glyphs, time.time())
+                return attempts_page(found, self._page_width, glyphs, now)
             case Tab.JUDGE:
-                return judge_page(found, self._glyphs, self._judges)
+                return judge_page(found, glyphs, self._judges)
             case Tab.CASE:
-                return pages.case_page(found)
+                return case_page(found, self._beside, glyphs)
+
+    @property
+    def _page_width(self) -> int:
+        return self.page.size.width - 1
+
+    def _looks(self, found: WholeTrial) -> Looks:
+        text = None if found.output is None else found.output.text
+        if self.raw or not text:
+            return Looks(self.raw)
+        if len(text) <= AT_ONCE:
+            return Looks(shown=shown(text, self._page_width, self._glyphs))
+        wanted = (text, self._page_width)
+        if self._laid_out is None or self._laid_out[0] != wanted:
+            self._laid_out = (wanted, None)
+            self._lay_out(text, self._page_width)
+        return Looks(shown=self._laid_out[1])
+
+    @work(exclusive=True, group="lay-out")
+    async def _lay_out(self, text: str, width: int) -> None:
+        made = await asyncio.to_thread(shown, text, width, self._glyphs)
+        if self._laid_out is not None and self._laid_out[0] == (text, width):
+            self._laid_out = ((text, width), made)
+            self._show_page(keep_place=True)

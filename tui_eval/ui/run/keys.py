@@ -38,6 +38,14 @@ _ELSEWHERE = (
         "One call fewer at once at the trial's endpoint",
     ),
     (_TRIALS, "tab", "switch_focus", "table/detail", "Between the table and the detail"),
+    (_TRIALS, "m", "raw", "raw", "The output as it came, or laid out"),
+    (
+        _TRIALS,
+        "x",
+        "unfold",
+        "unfold",
+        "Unfold tool calls and long texts, or fold them; a click does one",
+    ),
     (_TRIALS, "right_square_bracket", "turn_tab(1)", "next tab", "The next tab of the detail"),
     (_TRIALS, "left_square_bracket", "turn_tab(-1)", "tab before", "The tab before"),
 )

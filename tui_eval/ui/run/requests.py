@@ -29,7 +29,7 @@ def messages(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence
     from tui_eval.suites.templates import TemplateError
 
     try:
-        suite = _frozen_suite(db, run_id)
+        suite = frozen_suite(db, run_id)
     except NothingToCopyError as error:
         return str(error)
     try:
@@ -64,7 +64,7 @@ def as_curl(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
     from tui_eval.suites.spec import ModelTarget
     from tui_eval.targets import build
 
-    suite = _frozen_suite(db, run_id)
+    suite = frozen_suite(db, run_id)
     column = _column(db, run_id, found)
     spec = next(target for target in suite.targets if target.name == column.target)
     if not isinstance(spec, ModelTarget):
@@ -85,7 +85,12 @@ def as_curl(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
     return " ".join(words)
 
 
-def _frozen_suite(db: sqlite3.Connection, run_id: int) -> "Suite":
+def frozen_suite(db: sqlite3.Connection, run_id: int) -> "Suite":
+    """Give a run's frozen suite.
+
+    Raises:
+        NothingToCopyError: this version cannot read it; the message says so.
+    """
     return _parsed(reader.spec(db, run_id))
 
 

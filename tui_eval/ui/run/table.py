@@ -8,7 +8,7 @@ from tui_eval.store.rows import TrialRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.marks import Marks
-from tui_eval.ui.run.pages import waiting_words
+from tui_eval.ui.run.output_page import waiting_words
 from tui_eval.ui.run.standing import standing_words
 from tui_eval.ui.run.trials import Trials
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows

@@ -22,6 +22,7 @@ from tui_eval.ui.acting import Acting, Severity, say
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.run import errands, filters
 from tui_eval.ui.run.acts import Standing, why_not
+from tui_eval.ui.run.beside import beside
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
 from tui_eval.ui.run.detail import Detail, Tab
 from tui_eval.ui.run.errands import Errand
@@ -107,8 +108,12 @@ class Worktop(Acting, Container):
                     self.detail.show(None)
                 continue
             found = await self.bench.desk.read(browse.whole, self.run_id, trial.id)
-            if self.selected is not None and self.selected.id == trial.id:
-                self.detail.show(found)
+            if self.selected is None or self.selected.id != trial.id:
+                continue
+            self.detail.show(found)
+            if found is not None:
+                stands = await self.bench.desk.ponder(beside, self.run_id, found)
+                self.detail.show_beside(trial.id, stands)
 
     @on(Listing.Changed)
     def _look_again(self) -> None:
@@ -395,3 +400,11 @@ class Worktop(Acting, Container):
     def action_open_tab(self, tab: str) -> None:
         """Go to a tab of the detail."""
         self.detail.open_tab(Tab(tab))
+
+    def action_raw(self) -> None:
+        """Show outputs as they came, or laid out."""
+        self.detail.turn_raw()
+
+    def action_unfold(self) -> None:
+        """Unfold everything in the detail, or fold it."""
+        self.detail.turn_folds()

@@ -1,18 +1,23 @@
 """A page of text: folded to its width, scrolled, searched; draws only the lines in view."""
 
-from collections.abc import Sequence
+import asyncio
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui_eval.ui.prose import Para, fold
-from tui_eval.ui.tones import Tone
-from tui_eval.ui.widgets.toned import Toned
+from tui_eval.ui.prose import LONGEST, Line, Mark, Para, lay_out
+from tui_eval.ui.widgets.toned import Toned, acts
+
+_AT_ONCE = 10_000
+"""Characters that are folded while one waits; of more the beginning is shown until all is."""
 
 
 class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
@@ -48,7 +53,9 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name for it
         super().__init__(id=id)
         self._paras: tuple[Para, ...] = ()
-        self._lines: list[tuple[str, Tone]] = []
+        self._lines: list[Line] = []
+        self._most = LONGEST
+        self._more = ""
         self._sought = ""
         self._hits: list[int] = []
         """Lines that hold what is sought."""
@@ -56,24 +63,33 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def text(self) -> str:
         """All lines as they are folded, for tests and screen readers."""
-        return "\n".join(line for line, _ in self._lines)
+        return "\n".join(line.text for line in self._lines)
 
     @property
     def hits(self) -> int:
         """How many lines hold what is sought."""
         return len(self._hits)
 
-    def show(self, paras: Sequence[Para], *, keep_place: bool = False) -> None:
+    def show(
+        self,
+        paras: Sequence[Para],
+        *,
+        keep_place: bool = False,
+        most: int = LONGEST,
+        more: str = "",
+    ) -> None:
         """Show other paragraphs.
 
         Args:
             paras: What to show; may be foreign.
             keep_place: Whether it is the same text, newer: stay where one reads.
+            most: Characters to show at most.
+            more: What is said of seeing the rest, where that is not all.
         """
-        if tuple(paras) == self._paras:
+        if (tuple(paras), most) == (self._paras, self._most):
             return
-        self._paras = tuple(paras)
-        self._fold()
+        self._paras, self._most, self._more = tuple(paras), most, more
+        self._fold(keep_place=keep_place)
         if not keep_place:
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
 
@@ -82,9 +98,8 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if not self.size.width:
             self.call_after_refresh(self.reveal, para)  # nothing is folded yet
             return
-        width = self._fold_width
-        start = sum(1 for _ in fold(self._paras[:para], width))
-        end = sum(1 for _ in fold(self._paras[: para + 1], width))
+        start = bisect_left(self._lines, para, key=lambda line: line.para)
+        end = bisect_left(self._lines, para + 1, key=lambda line: line.para)
         top, height = int(self.scroll_offset.y), self.size.height
         if start < top or end - start > height:
             top = start
@@ -119,24 +134,51 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         width = self.size.width
         if index >= len(self._lines):
             return Strip.blank(width, base)
-        line, tone = self._lines[index]
-        style = base + self.tone_style(tone)
-        return Strip(self._marked(line, style)).adjust_cell_length(width, base)
+        line = self._lines[index]
+        action = self._paras[line.para].action if line.para < len(self._paras) else None
+        style = base + self.tone_style(line.tone) + acts(action)
+        return Strip(self._segments(line, style)).adjust_cell_length(width, base)
 
-    def _marked(self, line: str, style: Style) -> list[Segment]:
+    def _segments(self, line: Line, style: Style) -> list[Segment]:
+        text, segments, at = line.text, [], 0
+        for start, end, tone in _over(line.marks, self._hits_in(text)):
+            if start > at:
+                segments.append(Segment(text[at:start], style))
+            segments.append(Segment(text[start:end], style + self.tone_style(tone)))
+            at = end
+        return [*segments, Segment(text[at:], style)]
+
+    def _hits_in(self, line: str) -> list[Mark]:
         folded = line.casefold()
-        if not self._sought or len(folded) != len(line) or self._sought not in folded:
-            return [Segment(line, style)]
-        found = style + self.tone_style("found")
-        segments, start = [], 0
+        if not self._sought or len(folded) != len(line):
+            return []
+        found, start = [], 0
         while (at := folded.find(self._sought, start)) >= 0:
-            end = at + len(self._sought)
-            segments += [Segment(line[start:at], style), Segment(line[at:end], found)]
-            start = end
-        return [*segments, Segment(line[start:], style)]
+            start = at + len(self._sought)
+            found.append(Mark(at, start, "found"))
+        return found
 
-    def _fold(self) -> None:
-        self._lines = list(fold(self._paras, self._fold_width)) if self.size.width else []
+    def _fold(self, *, keep_place: bool = False) -> None:
+        self.workers.cancel_node(self)  # what is still being folded is no longer wanted
+        if not self.size.width:
+            self._take([])
+            return
+        if sum(min(len(para.text), self._most) for para in self._paras) <= _AT_ONCE:
+            self._take(list(self._folded(self._most)))
+            return
+        if not keep_place:
+            self._take(list(self._folded(_AT_ONCE)))
+        self._fold_all()
+
+    @work(exclusive=True, group="fold")
+    async def _fold_all(self) -> None:
+        self._take(await asyncio.to_thread(list, self._folded(self._most)))
+
+    def _folded(self, most: int) -> Iterator[Line]:
+        return lay_out(self._paras, self._fold_width, most=most, more=self._more)
+
+    def _take(self, lines: list[Line]) -> None:
+        self._lines = lines
         self._find()
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
@@ -147,14 +189,14 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
     def _find(self) -> None:
         self._hits = (
-            [at for at, (line, _) in enumerate(self._lines) if self._sought in line.casefold()]
+            [at for at, line in enumerate(self._lines) if self._sought in line.text.casefold()]
             if self._sought
             else []
         )
 
     def on_resize(self) -> None:
         """Fold for the new width."""
-        self._fold()
+        self._fold(keep_place=bool(self._lines))
 
     def action_scroll_by(self, lines: int) -> None:
         """Scroll so many lines down, or up where negative."""
@@ -172,3 +214,20 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll to a line; -1: the last."""
         y = line if line >= 0 else max(len(self._lines) - self.size.height, 0)
         self.scroll_to(y=y, animate=False, force=True, immediate=True)
+
+
+def _over(marks: Sequence[Mark], upper: Sequence[Mark]) -> list[Mark]:
+    """Lay marks over others: what stands beneath is seen before, between and after them."""
+    if not upper:
+        return list(marks)
+    found = list(upper)
+    for start, end, tone in marks:
+        for above in upper:
+            if above.end <= start or above.start >= end:
+                continue
+            if above.start > start:
+                found.append(Mark(start, above.start, tone))
+            start = above.end
+        if start < end:
+            found.append(Mark(start, end, tone))
+    return sorted(found)

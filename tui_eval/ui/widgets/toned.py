@@ -32,6 +32,11 @@ class Piece(NamedTuple):
     the nearest around the piece that has it."""
 
 
+def acts(action: str | None) -> Style:
+    """Give the style that makes a click do something; only ever an action of our own."""
+    return Style.null() if action is None else Style.from_meta({_ACT: action})
+
+
 class Toned(Widget):
     """A widget that draws pieces of text; no other code of the app makes segments."""
 
@@ -45,9 +50,7 @@ class Toned(Widget):
         """Draw pieces one after the other over a base style."""
         drawn = []
         for text, tone, action in pieces:
-            style = base + self.tone_style(tone)
-            if action is not None:
-                style += Style.from_meta({_ACT: action})
+            style = base + self.tone_style(tone) + acts(action)
             drawn.append(Segment(steady(visible_line(text, _LONGEST)), style))
         return drawn
 

@@ -1,0 +1,171 @@
+"""The tabs of a trial's detail, as paragraphs."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from tests.support import Staged, output, reading
+from tests.ui.playing import by_hand, plain_run
+from tui_eval.model.case import Case
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure
+from tui_eval.model.states import Verdict
+from tui_eval.store import browse
+from tui_eval.ui.glyphs import ASCII, UNICODE
+from tui_eval.ui.prose import Para, lay_out
+from tui_eval.ui.rendering.shown import shown
+from tui_eval.ui.run.attempts_page import attempts_page
+from tui_eval.ui.run.beside import Beside, Expected
+from tui_eval.ui.run.case_page import case_page
+from tui_eval.ui.run.folds import Folds
+from tui_eval.ui.run.messages_page import messages_page
+from tui_eval.ui.run.output_page import Looks, output_page
+from tui_eval.ui.run.scores_page import scores_page
+
+
+def page(found: browse.WholeTrial, name: str, now: float = 0.0) -> str:
+    asked: list[JsonObject] = [{"role": "user", "content": "hello?"}]
+    made = {
+        "output": lambda: output_page(found, None, Looks(), UNICODE, now),
+        "scores": lambda: scores_page(found, None, UNICODE),
+        "messages": lambda: messages_page(found, asked, Folds(), UNICODE),
+        "attempts": lambda: attempts_page(found, 60, UNICODE, now),
+        "case": lambda: case_page(found, None, UNICODE),
+    }[name]()
+    return words(made)
+
+
+def words(paras: Iterable[Para]) -> str:
+    return "\n".join(f"{para.label} {para.text}" for para in paras)
+
+
+def whole(store: Path, made: Staged, place: int) -> browse.WholeTrial:
+    with reading(store) as db:
+        found = browse.whole(db, made.run, made.trials[place])
+    assert found is not None
+    return found
+
+
+def test_the_tabs_of_a_graded_trial(store: Path) -> None:
+    found = whole(store, plain_run(store, 5, failing=(2,)), 2)
+    assert "answer 2   exact ✗ saw expected 2" in page(found, "output")
+    assert "10 tokens in, 5 out" in page(found, "output")
+    assert "fail 0.00  expected 2" in page(found, "scores")
+    assert "hello?" in page(found, "messages")
+    assert "answer 2" in page(found, "messages")
+    assert "✓ 1 answered" in page(found, "attempts")
+    assert "call 0.50s" in page(found, "attempts")
+    assert "id case-002" in page(found, "case")
+    assert "t0" in page(found, "case")
+
+
+def test_the_tabs_of_what_went_wrong(store: Path) -> None:
+    failure = Failure("server_error", "broke", status=503, retry_after_s=2.0, partial="half an")
+    made = by_hand(store, [Case(0, "c", {}), Case(1, "d", {})], answers=[failure, None])
+    found = whole(store, made, 0)
+    assert "server_error: broke" in page(found, "output")
+    assert "half an" in page(found, "output")
+    assert "server_error (HTTP 503): broke" in page(found, "attempts")
+    assert "asked to wait 2.00s" in page(found, "attempts")
+    waiting = whole(store, made, 1)
+    assert "waits for its turn" in page(waiting, "output")
+    assert "No scores yet" in page(waiting, "scores")
+    assert "No attempt yet" in page(waiting, "attempts")
+
+
+def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
+    answers = [output(""), output(None), output("cut", finish_reason="length")]
+    made = by_hand(store, [Case(i, f"c{i}", {}) for i in range(3)], answers=answers)
+    assert "an empty text" in page(whole(store, made, 0), "output")
+    assert "has no text" in page(whole(store, made, 1), "output")
+    assert "Cut short" in page(whole(store, made, 2), "output")
+
+
+def test_expected_stands_beside_what_came_and_what_was_seen(store: Path) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    score = replace(found.scores[0], raw="Rome", reason="expected Paris, got Rome")
+    found = replace(found, scores=(score,))
+    beside = Beside(
+        (Expected("exact", "", ("Paris", "Lutetia")), Expected("x", "with", ("[1]",))), ()
+    )
+    first = next(iter(output_page(found, beside, Looks(), UNICODE, 0.0))).text
+    assert first == "answer 1   expected Paris or Lutetia, with [1]   exact ✗ saw Rome"
+
+
+def test_what_a_judge_says_has_a_line_of_its_own(store: Path) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    score = replace(found.scores[0], source="judge", reason="misses the point " * 10)
+    found = replace(found, scores=(score,))
+    said = words(output_page(found, None, Looks(), UNICODE, 0.0))
+    assert f"✗ exact by judge: {score.reason}" in said
+
+
+def test_an_output_is_laid_out_or_shown_as_it_came(store: Path) -> None:
+    text = '{"a": [1, 2], "b": "' + "x" * 60 + '"}'
+    made = by_hand(store, [Case(0, "c", {})], answers=[output(text)])
+    found = whole(store, made, 0)
+    laid_out = words(output_page(found, None, Looks(shown=shown(text, 60, UNICODE)), UNICODE, 0.0))
+    assert '  "a": [1, 2],\n' in laid_out
+    assert "laid out as JSON" in laid_out
+    raw = words(output_page(found, None, Looks(raw=True), UNICODE, 0.0))
+    assert text in raw
+    assert "as it came" in raw
+
+
+def test_tool_calls_and_long_messages_are_folded_with_their_length(store: Path) -> None:
+    call: JsonObject = {
+        "function": {"name": "look", "arguments": '{"where": "' + "far " * 40 + '"}'}
+    }
+    messages: tuple[JsonObject, ...] = (
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "row\n" * 500},
+        {"role": "assistant", "content": "done"},
+    )
+    made = by_hand(store, [Case(0, "c", {})], answers=[output("done", messages=messages)])
+    found = whole(store, made, 0)
+    folded = list(messages_page(found, [], Folds(), UNICODE))
+    assert "3 messages, 1 tool call" in words(folded)
+    assert "2,000 characters" in words(folded)
+    assert words(folded).count("row") < 50
+    actions = [para.action for para in folded if para.action]
+    assert actions == ["turn_fold(1)", "turn_fold(2)"]
+    one = words(messages_page(found, [], Folds().turned(1), UNICODE))
+    assert '"where":' in one
+    assert one.count("row") < 50
+    everything = words(messages_page(found, [], Folds().all_turned(), UNICODE))
+    assert everything.count("row") == 500
+
+
+def bars(found: browse.WholeTrial, now: float = 0.0) -> list[str]:
+    made = lay_out(attempts_page(found, 46, ASCII, now), 60)
+    return [
+        line.text
+        for line in made
+        if set(line.text) & set("#-") and not set(line.text) - set(" .-#")
+    ]
+
+
+def test_attempts_stand_one_behind_the_other_on_one_scale(store: Path) -> None:
+    failure = Failure("rate_limit", "slow down", status=429, retry_after_s=4.0)
+    made = by_hand(store, [Case(0, "c", {})], answers=[failure])
+    found = whole(store, made, 0)
+    first = replace(found.attempts[0], queue_s=1.0, wait_s=None, call_s=1.0)
+    second = replace(first, number=2, state="answered", queue_s=0.0, wait_s=4.0, call_s=2.0)
+    third = replace(first, number=3, state="sent", queue_s=0, wait_s=0, call_s=None, sent_at=100.0)
+    found = replace(found, attempts=(first, second, third))
+    assert bars(found, 102.0) == [
+        "    ....####",
+        "            ----------------########",
+        " " * 36 + "########",
+    ]
+
+
+def test_what_was_withdrawn_is_struck_and_the_way_of_a_verdict_is_told(store: Path) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    first = replace(found.scores[0], current=False, withdrawn_at=5.0, source="human")
+    second = replace(found.scores[0], verdict=Verdict.PASS, value=1.0, reason="as expected")
+    paras = list(scores_page(replace(found, scores=(first, second)), None, UNICODE))
+    said = words(paras)
+    assert "fail 0.00 → pass 1.00" in said
+    assert "by hand" in said
+    assert [para.label for para in paras if para.tone == "struck"] == ["-"]

@@ -1,0 +1,1 @@
+"""Foreign text laid out as what it plainly is: JSON, Markdown, code."""

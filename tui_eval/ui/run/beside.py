@@ -1,0 +1,79 @@
+"""What stands beside a trial: what its scorers expect, and what became of its case before."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_eval.model.json import Json
+from tui_eval.store import history
+from tui_eval.store.browse import WholeTrial
+from tui_eval.store.history import Past
+from tui_eval.ui.run.requests import NothingToCopyError, frozen_suite
+
+_HOW = {
+    "includes": "with",
+    "starts_with": "beginning",
+    "regex": "matching",
+    "finish": "to finish with",
+}
+"""How a scorer of a kind expects, where it is not the whole output that is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What one scorer expects of a case's output; foreign."""
+
+    scorer: str
+    how: str
+    """`with`, `matching`; empty: it is the output that is compared."""
+    texts: tuple[str, ...]
+    """Any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands beside a trial."""
+
+    expected: tuple[Expected, ...]
+    """In the suite's order; without scorers that expect nothing in words."""
+    pasts: tuple[Past, ...]
+    """Newest run first; see `store.history`."""
+
+    @property
+    def flaky(self) -> bool:
+        """Whether the case flips though the same was asked."""
+        return history.flaky(self.pasts)
+
+
+def beside(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Beside:
+    """Give what stands beside a trial."""
+    return Beside(
+        tuple(_expected(db, run_id, found)), tuple(history.history(db, run_id, found.trial))
+    )
+
+
+def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence[Expected]:
+    from tui_eval.model.output import Failure
+    from tui_eval.scoring.check import Subject
+    from tui_eval.scoring.scorers import Scorers
+    from tui_eval.suites.templates import TemplateError
+
+    try:
+        suite = frozen_suite(db, run_id)
+        checks = Scorers(suite.scorers).checks(Subject(found.case, output=found.output))
+    except (NothingToCopyError, TemplateError):
+        return []  # the Messages tab and the trial's error say what is wrong with the suite
+    if isinstance(checks, Failure):
+        return []
+    given = []
+    for check in checks:
+        wanted = check.settings.get("expected")
+        if wanted is not None and not check.negate:
+            texts = tuple(_text(one) for one in (wanted if isinstance(wanted, list) else [wanted]))
+            given.append(Expected(check.name, _HOW.get(check.kind, ""), texts))
+    return given
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
