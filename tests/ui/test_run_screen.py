@@ -214,11 +214,12 @@ async def test_find_in_the_detail_goes_from_hit_to_hit(store: Path) -> None:
         await until_shown(pilot, "line 0")
         await pilot.press("tab", "slash", *"needle", "enter")
         page = screen.detail.page
-        await until(pilot, lambda: page.scroll_offset.y == 20)
+        first = page.text.split("\n").index("needle")
+        await until(pilot, lambda: page.scroll_offset.y == first)
         await pilot.press("n")
-        await until(pilot, lambda: page.scroll_offset.y == 60)
+        await until(pilot, lambda: page.scroll_offset.y == first + 40)
         await pilot.press("N")
-        await until(pilot, lambda: page.scroll_offset.y == 20)
+        await until(pilot, lambda: page.scroll_offset.y == first)
 
 
 async def test_a_greyed_key_says_why(store: Path) -> None:

@@ -28,7 +28,7 @@ def page(found: browse.WholeTrial, name: str, now: float = 0.0) -> str:
     made = {
         "output": lambda: output_page(found, None, Looks(), UNICODE, now),
         "scores": lambda: scores_page(found, None, UNICODE),
-        "messages": lambda: messages_page(found, asked, Folds(), UNICODE),
+        "messages": lambda: messages_page(found, asked, Folds(), 80, UNICODE),
         "attempts": lambda: attempts_page(found, 60, UNICODE, now),
         "case": lambda: case_page(found, None, UNICODE),
     }[name]()
@@ -123,16 +123,16 @@ def test_tool_calls_and_long_messages_are_folded_with_their_length(store: Path) 
     )
     made = by_hand(store, [Case(0, "c", {})], answers=[output("done", messages=messages)])
     found = whole(store, made, 0)
-    folded = list(messages_page(found, [], Folds(), UNICODE))
+    folded = list(messages_page(found, [], Folds(), 80, UNICODE))
     assert "3 messages, 1 tool call" in words(folded)
     assert "2,000 characters" in words(folded)
     assert words(folded).count("row") < 50
     actions = [para.action for para in folded if para.action]
     assert actions == ["turn_fold(1)", "turn_fold(2)"]
-    one = words(messages_page(found, [], Folds().turned(1), UNICODE))
+    one = words(messages_page(found, [], Folds().turned(1), 80, UNICODE))
     assert '"where":' in one
     assert one.count("row") < 50
-    everything = words(messages_page(found, [], Folds().all_turned(), UNICODE))
+    everything = words(messages_page(found, [], Folds().all_turned(), 80, UNICODE))
     assert everything.count("row") == 500
 
 

@@ -133,7 +133,7 @@ def _attempt(tried: AttemptRow, now: float, glyphs: Glyphs) -> Iterator[Para]:
             ("wait", tried.wait_s),
             ("call", tried.call_s),
         )
-        if value is not None
+        if value
     ]
     if tried.state == "sent":
         times.append(f"in flight {clock(now - tried.sent_at)}")

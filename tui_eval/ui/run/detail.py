@@ -263,7 +263,7 @@ class Detail(Vertical):
             case Tab.MESSAGES:
                 if self._asked is None:
                     self.post_message(self.Wanted(found))
-                return messages_page(found, self._asked, self._folds, glyphs)
+                return messages_page(found, self._asked, self._folds, self._page_width, glyphs)
             case Tab.ATTEMPTS:
                 return attempts_page(found, self._page_width, glyphs, now)
             case Tab.JUDGE:

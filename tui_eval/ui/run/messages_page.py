@@ -13,14 +13,18 @@ from tui_eval.ui.words import many
 
 _INDENT = 2
 _DEEPER = 4
-_OPENING = 120
-"""Characters of a folded text that are shown of it."""
+_BESIDE = 34
+"""Cells that a fold's sign, name and length take beside how what it holds begins."""
+_LEAST = 12
+_LINE = 120
+"""Characters up to which what a tool gave is not folded."""
 
 
 def messages_page(
     found: WholeTrial,
     asked: Sequence[JsonObject] | str | None,
     folds: Folds,
+    width: int,
     glyphs: Glyphs,
 ) -> Iterator[Para]:
     """Give the trajectory: what was asked, and all that came back.
@@ -29,6 +33,7 @@ def messages_page(
         found: The trial.
         asked: The rendered request's messages; a text says why there are none; None: not yet.
         folds: Which of what can be folded is open.
+        width: Cells there are.
         glyphs: The shapes.
     """
     if asked is None:
@@ -47,7 +52,7 @@ def messages_page(
         yield Para("")
     number = 0
     for message in messages:
-        yield from _message(message, folds, number, glyphs)
+        yield from _message(message, folds, number, max(width - _BESIDE, _LEAST), glyphs)
         number += 1 + len(_calls(message))
 
 
@@ -83,10 +88,12 @@ def _is_long(message: JsonObject) -> bool:
 def _is_result(message: JsonObject) -> bool:
     """Say whether it is what a tool gave, and more than a line."""
     content = _content(message) or ""
-    return message.get("role") == "tool" and ("\n" in content or len(content) > _OPENING)
+    return message.get("role") == "tool" and ("\n" in content or len(content) > _LINE)
 
 
-def _message(message: JsonObject, folds: Folds, number: int, glyphs: Glyphs) -> Iterator[Para]:
+def _message(
+    message: JsonObject, folds: Folds, number: int, room: int, glyphs: Glyphs
+) -> Iterator[Para]:
     role = str(message.get("role", "?"))
     name = message.get("name") or message.get("tool_call_id")
     yield marked((role, "accent"), (f"  {name}" if name else "", "dim"))
@@ -94,17 +101,17 @@ def _message(message: JsonObject, folds: Folds, number: int, glyphs: Glyphs) -> 
     if content is not None:
         inside = _laid_out(content, _INDENT)
         if _is_long(message):
-            opening = content[:_OPENING].strip()
+            opening = content[:room].strip()
             title = "all of it" if folds.is_open(number) else f"{opening}{glyphs.cut}"
             yield from folded(folds, number, glyphs, title, inside, len(content))
         else:
             yield inside
     for at, call in enumerate(_calls(message)):
-        yield from _call(call, folds, number + 1 + at, glyphs)
+        yield from _call(call, folds, number + 1 + at, room, glyphs)
     yield Para("")
 
 
-def _call(call: Json, folds: Folds, number: int, glyphs: Glyphs) -> Iterator[Para]:
+def _call(call: Json, folds: Folds, number: int, room: int, glyphs: Glyphs) -> Iterator[Para]:
     function = call.get("function") if isinstance(call, dict) else None
     whole = json.dumps(call, ensure_ascii=False)
     name, arguments = "", ""
@@ -112,7 +119,7 @@ def _call(call: Json, folds: Folds, number: int, glyphs: Glyphs) -> Iterator[Par
         name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
     inside = _laid_out(arguments if is_json(arguments) else whole, _DEEPER)
     shown = arguments if name else whole
-    brief = shown if len(shown) <= _OPENING else f"{shown[:_OPENING]}{glyphs.cut}"
+    brief = shown if len(shown) <= room else f"{shown[:room]}{glyphs.cut}"
     title = f"calls {name}({brief})" if name else f"calls {brief}"
     if folds.is_open(number):
         title = f"calls {name or 'a tool'}"
