@@ -132,6 +132,22 @@ def test_a_suite_that_wants_trust_says_how_to_run_it(tmp_path: Path) -> None:
     assert f"tui-eval run {entry.path} --trust" in words(entry)
 
 
+def test_what_judges_are_asked_about_a_case_needs_that_case_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(f'{{"id": "c{n}", "q": "q{n}", "a": "{n}"}}\n' for n in range(40)))
+    text = GOOD[: GOOD.index("[[cases]]")] + (
+        '[dataset]\npath = "data.jsonl"\n[[scorers]]\nkind = "judge"\nname = "good"\n'
+        'rubric = "Is it {{ a }}?"\nscale = [0, 1]\n[judge]\nkind = "simulated"\n'
+    )
+    book = Book(shelf.read(write(tmp_path, "large.toml", text), False))
+    case = book.leaf(30).case
+    assert case is not None
+    data.unlink()  # whoever read it again would find nothing
+    (asked,) = book.judged(connect_nowhere(), case)
+    assert (asked.case, asked.scorer, asked.real) == ("c30", "good", False)
+    assert "Is it 30?" in str(asked.body)
+
+
 def test_a_missing_key_is_told_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,15 +4,15 @@ import json
 import math
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from tui_eval.engine.plan import Wanted
+from tui_eval.engine.plan import Wanted, wanted
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.model.case import Column
+from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.errors import UnavailableError
@@ -106,29 +106,53 @@ def judge_requests(
     """
     session = Session(suite, Settings(epochs=1, cases=() if case_id is None else (case_id,)))
     found = None
-    for want, output, real in _outputs(db, session):
+    for want, output, real in _outputs(db, session, session.wanted(None)):
         if found is not None and want.case.id != found:
             return
-        checks = session.checks(want.column, want.case, output)
-        for check in [] if isinstance(checks, Failure) else checks:
-            made = _item(check, output, real) if check.kind == "judge" else None
-            if not isinstance(made, Item):
-                continue
+        for one in _requests(session, want, output, real):
             found = want.case.id
-            for one in _asked_in(check, made):
-                for name in _judges(check):
-                    instructions = _spec(suite, name).instructions
-                    asked = request([one], instructions, random.SystemRandom())
-                    body = session.judges[name].body(asked.messages, asked.schema)
-                    yield JudgeRequest(check.name, name, want.column.name, found, real, body)
+            yield one
+
+
+def requests_about(
+    db: sqlite3.Connection | None, session: Session, case: Case
+) -> Iterator[JudgeRequest]:
+    """Give the requests for a case that is at hand, one for each scorer, judge and column.
+
+    Args:
+        db: A connection to the store, for outputs it has; None: there is no store.
+        session: The suite's.
+        case: The case.
+
+    Raises:
+        UnavailableError: a target's model file is not there, so its outputs are not known.
+    """
+    wants = wanted(iter([case]), session.columns, session.targets, 1)
+    for want, output, real in _outputs(db, session, wants):
+        yield from _requests(session, want, output, real)
+
+
+def _requests(session: Session, want: Wanted, output: Output, real: bool) -> Iterator[JudgeRequest]:
+    checks = session.checks(want.column, want.case, output)
+    for check in [] if isinstance(checks, Failure) else checks:
+        made = _item(check, output, real) if check.kind == "judge" else None
+        if not isinstance(made, Item):
+            continue
+        for one in _asked_in(check, made):
+            for name in _judges(check):
+                instructions = _spec(session.suite, name).instructions
+                asked = request([one], instructions, random.SystemRandom())
+                body = session.judges[name].body(asked.messages, asked.schema)
+                case = want.case.id
+                yield JudgeRequest(check.name, name, want.column.name, case, real, body)
 
 
 def _outputs(
-    db: sqlite3.Connection | None, session: Session
+    db: sqlite3.Connection | None, session: Session, wants: Iterable[list[Wanted]]
 ) -> Iterator[tuple[Wanted, Output, bool]]:
-    """Give the trials a session wants with their outputs, and whether these are there already."""
+    """Give trials with their outputs, and whether these are there already."""
     reuse = session.suite.run.cache and not session.settings.fresh
-    for want in chain.from_iterable(session.wanted(None)):
+    for want in chain.from_iterable(wants):
         if want.key is None:
             continue  # ends in error: nobody judges it
         recorded = want.case.recorded.get(want.column.target, {}).get("output")
@@ -181,7 +205,7 @@ class _Forecaster:
     def forecast(self) -> list[JudgeForecast]:
         """Do it."""
         run = self._suite.run
-        for want, output, real in _outputs(self._db, self._session):
+        for want, output, real in _outputs(self._db, self._session, self._session.wanted(None)):
             checks = self._session.checks(want.column, want.case, output)
             no_answer = override(output, run.truncated, run.filtered)
             if isinstance(checks, Failure) or no_answer is not None:

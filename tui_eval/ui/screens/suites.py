@@ -267,15 +267,15 @@ class SuitesScreen(BaseScreen):
         self._known = replace(self._known, leaf=leaf, judged=())
         self._show_preview(turned=turned)
         self.refresh_bindings()
-        if self._known.expected is None:
+        if leaf.case is not None:
+            judged = await desk.ponder(book.judged, leaf.case)
+            self._known = replace(self._known, judged=judged)
+            self._show_preview()
+        if self._known.expected is None:  # last: it goes through all cases
             expected = await desk.survey(book.expected)
             self._known = replace(self._known, expected=expected)
             self._show_preview()
             self._note_expected(entry, expected)
-        if leaf.case is not None:
-            judged = await desk.survey(book.judged, leaf.case)
-            self._known = replace(self._known, judged=judged)
-            self._show_preview()
 
     def _note_expected(self, entry: Entry, expected: Expected) -> None:
         """Let the list know what going through all cases has shown."""

@@ -10,6 +10,7 @@ from tui_eval.ui.suites.shelf import Entry
 if TYPE_CHECKING:
     import sqlite3
 
+    from tui_eval.engine.session import Session
     from tui_eval.model.case import Case, Column
     from tui_eval.model.json import JsonObject
     from tui_eval.reports.forecast import ColumnForecast
@@ -55,6 +56,7 @@ class Book:
         self._cases: list[Case] = []
         self._rest: Iterator[Case] | None = None
         self._renderer: Renderer | None = None
+        self._session: Session | None = None
         self._ended = False
         self._trouble: str | None = None
         self._turn = threading.Lock()
@@ -101,16 +103,19 @@ class Book:
 
     def judged(self, db: "sqlite3.Connection", case: "Case") -> "tuple[JudgeRequest, ...]":
         """Give what judges would be asked about a case; nothing: none is."""
+        from tui_eval.engine.session import Session
+        from tui_eval.engine.settings import Settings
         from tui_eval.providers.errors import UnavailableError
-        from tui_eval.reports.judge_forecast import judge_requests
-        from tui_eval.suites.errors import SuiteError
+        from tui_eval.reports.judge_forecast import requests_about
 
         if not self._suite.judges:
             return ()
         try:
-            return tuple(judge_requests(db, self._suite, case.id))
-        except (SuiteError, UnavailableError):
-            return ()  # what is wrong is said by the survey, and by what is not ready
+            if self._session is None:
+                self._session = Session(self._suite, Settings())
+            return tuple(requests_about(db, self._session, case))
+        except UnavailableError:
+            return ()  # what is not ready says what is wrong
 
     def _read_to(self, index: int) -> None:
         from tui_eval.suites.dataset import cases
