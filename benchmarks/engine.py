@@ -27,7 +27,7 @@ import openai
 from benchmarks import suites
 from benchmarks.report import Figure, Report, Row, parser
 from benchmarks.server import serving
-from tui_eval.engine.engine import Engine
+from tui_eval.engine.host import host
 from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.store import board
@@ -92,7 +92,7 @@ async def run(folder: Path, base_url: str, cases: int, in_flight: int, expect_ca
     """Run a suite of so many cases to its end, with the store in a folder."""
     store = folder / "store.sqlite3"
     run_id = create(store, suites.echo(folder, base_url, cases, in_flight), Settings())
-    await Engine(store, run_id).run()
+    await host(store, run_id)
     db = open_readable(store)
     counts = board.board(db, run_id)[0]
     db.close()
