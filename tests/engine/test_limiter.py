@@ -296,6 +296,19 @@ async def test_patience_with_an_endpoint_that_refuses_everything_ends(bench: Ben
     assert server.requests < 20
 
 
+async def test_trials_that_are_always_refused_hold_up_no_other(bench: Bench) -> None:
+    refused = {"q0", "q1", "q2"}
+
+    def script(call: Call) -> Reply | None:
+        return refuse(429, "rate_limit_exceeded") if call.prompt in refused else None
+
+    async with FakeModel(script=script) as server:
+        given = suite(server.base_url, 12, run={"concurrency": 2, "patience": 6.0, "retries": 1})
+        run = await bench.run(given)
+    assert bench.row(run).state is RunState.DONE
+    assert (bench.counts(run).passed, bench.counts(run).error) == (9, 3)
+
+
 async def test_auto_finds_a_limit_by_itself_and_writes_down_why(bench: Bench) -> None:
     def script(call: Call) -> Reply | None:
         return refuse(429, "rate_limit_exceeded") if server.in_flight > 12 else None

@@ -135,6 +135,8 @@ INVALID: list[Json] = [
     {"choices": ["x"]},
     {"choices": [{}]},
     {"choices": [{"message": None}]},
+    {"choices": [{"message": {"content": 42}}]},
+    {"choices": [{"message": {"content": {"text": "x"}}}]},
     {"error": {"message": "it broke"}},
     {"error": "it broke"},
     {"choices": [{"message": {"content": ""}, "error": {"message": "upstream"}}]},

@@ -236,24 +236,53 @@ async def test_a_packed_body_without_end_is_given_up_at_its_cap() -> None:
 
 @asynccontextmanager
 async def raw_server(
-    head: bytes, body: Callable[[], bytes], *, again: bool = False
+    head: bytes, body: Callable[[], bytes], *, again: bool = False, status: bytes = b"200 OK"
 ) -> AsyncIterator[str]:
     """Serve a body as it stands, once or again and again; give the base URL."""
 
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\n%s\r\n" % head)
+        writer.write(b"HTTP/1.1 %s\r\n%s\r\n" % (status, head))
         with suppress(ConnectionError):
             while True:
                 writer.write(body())
                 await writer.drain()
                 await asyncio.sleep(0)  # an empty buffer does not wait, and others have a turn
                 if not again:
-                    return
+                    break
+        writer.close()
 
     server = await asyncio.start_server(reply, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+async def answered_raw(head: bytes, answer: bytes, status: bytes = b"200 OK") -> Output | Failure:
+    """Ask a server that answers with this head and body."""
+    head = b"%sContent-Length: %d\r\n" % (head, len(answer))
+    async with (
+        raw_server(head, lambda: answer, status=status) as base_url,
+        Endpoint(base_url) as at,
+    ):
+        return await at.chat(BODY, 20)
+
+
+@pytest.mark.parametrize(
+    "head", [b"X-Proxy: caf\xe9 \x80\xff\r\n", b"X-Long: %s\r\n" % (b"y" * 40_000)]
+)
+async def test_headers_of_any_bytes_and_of_great_length_break_no_answer(head: bytes) -> None:
+    got = await answered_raw(head, b'{"choices": [{"message": {"content": "4"}}]}')
+    assert isinstance(got, Output), got
+    assert got.text == "4"
+
+
+@pytest.mark.parametrize("charset", [b"hex", b"idna", b"zlib", b"utf-7", b"no-such"])
+async def test_no_charset_that_is_named_decides_how_a_refusal_is_read(charset: bytes) -> None:
+    head = b"Content-Type: application/json; charset=%s\r\n" % charset
+    said = b'{"error": {"message": "it broke"}}'
+    got = failed(await answered_raw(head, said, status=b"500 X"))
+    assert (got.kind, got.retryable) == ("server_error", True)
+    assert "it broke" in got.message
 
 
 async def test_no_packing_is_asked_for() -> None:

@@ -54,6 +54,8 @@ class Pool:
         self._refilling = False
         self._unreachable = False
         """Whether the last attempt found nobody: those that back off find out for all others."""
+        self._tried_probe = False
+        """Whether the call that was begun last was one that had been tried before."""
         self._news = asyncio.Event()
         self._hungry = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
@@ -207,12 +209,17 @@ class Pool:
         now = time.monotonic()
         to_call = self.limiter.may_start(now)
         while to_call and self._waiting and self._waiting[0][0] <= now:
+            if self._untried_probes():
+                break
             hand = heapq.heappop(self._waiting)[2]
             if not hand.withdrawn:  # what was withdrawn is out of hand already
+                self._tried_probe = True
                 return hand
         if self._crowded():
             return None
         hand_or_none = self.feed.take(to_call=to_call, to_score=not self._judging.full)
+        if hand_or_none is not None and hand_or_none.work.output is None:
+            self._tried_probe = False
         if self.feed.wants(self.limiter.concurrency):
             self._hungry.set()
         return hand_or_none
@@ -232,6 +239,18 @@ class Pool:
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._news.wait()
+
+    def _untried_probes(self) -> bool:
+        """Whether a paused endpoint is probed with a trial it has not refused before.
+
+        Every other probe is: what was refused may be refused for ever, and others not at all.
+        """
+        return (
+            self.limiter.paused_since is not None
+            and self._tried_probe
+            and not self._crowded()
+            and self.feed.has(to_call=True, to_score=False)
+        )
 
     def _nothing_untried(self) -> bool:
         return self.feed.at_end and not len(self.feed)

@@ -37,7 +37,10 @@ def chat_output(answer: Json) -> Output | Failure:
         return _bad("the answer's choice has no message")
     if choice.get("error"):
         return _error_inside(choice["error"])
-    text, thought = _content(message.get("content"))
+    content = message.get("content")
+    if content is not None and not isinstance(content, str | list):
+        return _bad("the answer's content is no text")
+    text, thought = _content(content)
     if text is None:
         text = _str(message.get("refusal"))
     reasoning = _str(message.get("reasoning_content")) or _str(message.get("reasoning")) or thought

@@ -22,6 +22,13 @@ from yarl import URL
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.presets import host_of, is_loopback
 
+_SPENT = frozenset({"content-encoding", "content-length", "transfer-encoding", "content-type"})
+"""Headers that are not passed on: the body has been unpacked and put together already, and the
+`openai` package would decode it by whatever codec a stranger names as its charset."""
+
+_MOST_HEADER = 64 * 1024
+"""Bytes of one header that are read at most: some gateways send many."""
+
 
 class Transport(httpx2.AsyncBaseTransport):
     """Sends requests to one origin over kept connections; raises `WireError`.
@@ -51,6 +58,8 @@ class Transport(httpx2.AsyncBaseTransport):
             timeout=aiohttp.ClientTimeout(total=None),  # the deadline is the caller's
             auto_decompress=True,
             trust_env=False,
+            max_line_size=_MOST_HEADER,
+            max_field_size=_MOST_HEADER,
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -75,10 +84,10 @@ class Transport(httpx2.AsyncBaseTransport):
         except (ConnectionError, ssl.SSLError) as error:
             raise WireError("connection", f"the connection broke: {error}") from error
         headers = [
-            (name, value)
+            # a header may hold any bytes; as they came, they break nothing
+            (name.encode("utf-8", "surrogateescape"), value.encode("utf-8", "surrogateescape"))
             for name, value in response.headers.items()
-            # the body has been unpacked and put together already
-            if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
+            if name.lower() not in _SPENT
         ]
         return httpx2.Response(response.status, headers=headers, content=body, request=request)
 
