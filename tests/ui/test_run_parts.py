@@ -23,6 +23,7 @@ from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import UNICODE
 from tui_eval.ui.run import errands, filters
 from tui_eval.ui.run.acts import Standing, why_not
+from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.run.feed import Feed, Snapshot, count_figures, snapshot
 from tui_eval.ui.run.head import filter_words, state_words, target_lines
 from tui_eval.ui.run.keys import RUN_KEYS, TRIAL_KEYS
@@ -407,7 +408,11 @@ def test_one_trial_is_asked_about_without_a_question_and_many_with_their_number(
     assert errands.about_trials(Verb.RETRY, [7]).question is None
     many = errands.about_trials(Verb.RETRY, [7, 8, 9])
     assert many.question == "Retry 3 trials?"
-    assert "3 calls at least" in many.more
+    taken = Costs(3, calls=3, usd=0.12, judge_calls=2, judge_usd=None)
+    asked = errands.about_trials(Verb.RETRY, [7, 8, 9], taken)
+    assert asked.more.startswith("3 calls at least, about $0.12, about 2 judge calls, $?; their")
+    one = errands.about_trials(Verb.RETRY, [7], taken, lost="france")
+    assert one.question == "Retry france?"
     assert errands.about_trials(Verb.CANCEL, [1, 2]).question == "Cancel 2 trials?"
     assert errands.about_trials(Verb.RESCORE, [1, 2]).question == "Score 2 trials again?"
     assert errands.retry_all(3, 1).question == "Retry 4 trials?"
@@ -426,12 +431,20 @@ def test_answers_are_told_in_words() -> None:
     assert errands.answer_words(request(Verb.PAUSE, {}, "closed", None)) == ("pause: closed", False)
 
 
-def test_pending_requests_are_shown_where_they_belong() -> None:
+def test_pending_requests_are_shown_where_they_belong(store: Path) -> None:
+    made = plain_run(store, 4, failing=(1,))
+    with reading(store) as db:
+        trials = reader.trials_from(db, made.run, 0, 4)
     pending = [
-        request(Verb.CANCEL, {"trials": [4, 5]}, None, None),
+        request(Verb.CANCEL, {"trials": [trials[0].id]}, None, None),
+        request(Verb.RETRY, {"which": ["errors", "failed"]}, None, None),
+        request(Verb.RESCORE, {"which": "all", "cases": ["case-003"]}, None, None),
         request(Verb.PAUSE, {}, None, None),
     ]
-    assert errands.by_trial(pending) == {4: "cancelling…", 5: "cancelling…"}
+    asked = errands.Pending(pending)
+    words = [asked.words(trial) for trial in trials]
+    assert words == ["cancelling…", "retrying…", None, "rescoring…"]
+    pending = pending[-1:]
     assert errands.for_run(pending) == ["pausing…"]
     for verb in Verb:
         assert verb in errands.DOING

@@ -334,6 +334,8 @@ async def test_a_retry_starts_an_engine_where_there_is_none(store: Path) -> None
     async with shown_on(app_on(store, run="last")) as pilot:
         screen = await run_screen(pilot)
         await pilot.press("r")
+        await until_shown(pilot, "Retry sum-000?", "which cannot be undone")
+        await pilot.press("enter")
         await until(
             pilot,
             lambda: (
@@ -361,7 +363,7 @@ async def test_what_cannot_be_asked_is_said_and_the_app_goes_on(
     monkeypatch.setattr(asking, "ask", full)
     async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
         await run_screen(pilot)
-        await pilot.press("r")
+        await pilot.press("s")
         await until_shown(pilot, "not done:", "make room")
         await pilot.press("j")
 

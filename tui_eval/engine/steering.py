@@ -149,7 +149,10 @@ def _one(
 
             def withdraw(tx: Tx, trial: int) -> bool | Refusal:
                 why = undo.withdraw(tx, trial, span)
-                return True if why is None else Refusal(Outcome.CLOSED, why)
+                if why is None:
+                    return True
+                early = why == undo.NOT_YET
+                return Refusal(Outcome.TOO_EARLY if early else Outcome.CLOSED, why)
 
             return withdraw
     raise ValueError(f"{verb} is not about trials")

@@ -17,6 +17,10 @@ _CANCELLED = (TrialState.CANCELLED,)
 _SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
 
 
+NOT_YET = "is being scored, or asked again"
+"""Why the scores of a trial cannot be withdrawn just now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """The time in which a request was dealt with (Unix seconds)."""
@@ -77,7 +81,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     """
     row = reader.trial(tx.db, trial)
     if row is None or not row.state.settled:
-        return "is being scored, or asked again"
+        return NOT_YET
     if _exists(tx, "superseded_at > ?", trial, span.end):
         return "was scored or asked again since"
     former = [
@@ -90,7 +94,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     if not former:
         return "has another output since"
     if not tx.move(trial, TrialState.SCORING, _SETTLED, "error_kind = NULL, error_message = NULL"):
-        return "is being scored, or asked again"
+        return NOT_YET
     tx.db.execute(
         "UPDATE scores SET withdrawn_at = ?, current = 0 WHERE trial = ? AND source <> 'human' "
         "AND superseded = 0 AND withdrawn_at IS NULL AND at >= ?",

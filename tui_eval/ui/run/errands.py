@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.requests import Outcome, Verb
-from tui_eval.store.rows import RequestRow
+from tui_eval.store.rows import RequestRow, TrialRow
+from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.words import many
 
 DOING = {
@@ -18,6 +20,8 @@ DOING = {
     Verb.CANCEL_RUN: "cancelling the run…",
     Verb.RESUME: "resuming…",
     Verb.SET_LIMIT: "setting concurrency…",
+    Verb.UNCANCEL: "taking up again…",
+    Verb.WITHDRAW: "withdrawing scores…",
 }
 """What a request is called while it waits for its answer."""
 _DONE = {
@@ -30,6 +34,8 @@ _DONE = {
     Verb.CANCEL_RUN: "the run is cancelled",
     Verb.RESUME: "resumed",
     Verb.SET_LIMIT: "concurrency",
+    Verb.UNCANCEL: "cancelled no more",
+    Verb.WITHDRAW: "what was graded before counts again",
 }
 
 
@@ -47,43 +53,81 @@ class Errand:
     """What follows from it."""
 
 
-def about_trials(verb: Verb, trials: Sequence[int]) -> Errand:
-    """Give the errand about trials by their ids; more than one is asked about first."""
+def about_trials(
+    verb: Verb, trials: Sequence[int], taken: Costs | None = None, lost: str | None = None
+) -> Errand:
+    """Give the errand about trials by their ids; more than one is asked about first.
+
+    Args:
+        verb: What is asked.
+        trials: Their ids.
+        taken: What it takes; None: nobody knows yet.
+        lost: The case of one whose answer is put aside for good: then one is asked about too.
+    """
     ids: list[Json] = list(trials)
     args: JsonObject = {"trials": ids}
-    if len(trials) == 1:
+    if len(trials) == 1 and lost is None:
         return Errand(verb, args)
-    count = many(len(trials), "trial")
+    count = lost if lost is not None else many(len(trials), "trial")
+    cost = "" if taken is None else f"{taken.words}; "
     match verb:
         case Verb.CANCEL:
             return Errand(
-                verb, args, f"Cancel {count}?", "cancel", "What they have produced is kept."
-            )
-        case Verb.RETRY:
-            return Errand(
                 verb,
                 args,
-                f"Retry {count}?",
-                "retry",
-                f"{many(len(trials), 'call')} at least; their outputs and scores are superseded.",
+                f"Cancel {count}?",
+                "cancel",
+                "What they have produced is kept; U takes them up again.",
             )
+        case Verb.RETRY:
+            whose = "its output and scores" if lost is not None else "their outputs and scores"
+            more = f"{cost}{whose} are superseded, which cannot be undone."
+            return Errand(verb, args, f"Retry {count}?", "retry", _sentence(more))
         case _:
-            return Errand(
-                verb, args, f"Score {count} again?", "score", "Nobody is asked for an output."
-            )
+            more = f"{cost}no target is asked; U takes it back."
+            return Errand(verb, args, f"Score {count} again?", "score", _sentence(more))
 
 
-def retry_all(errors: int, ungraded: int) -> Errand:
-    """Give the errand to retry everything errored or ungraded."""
+def retry_all(errors: int, ungraded: int, taken: Costs | None = None) -> Errand:
+    """Give the errand to retry everything errored or ungraded, which takes so much."""
     count = many(errors + ungraded, "trial")
     parts = [f"{n:,} {word}" for n, word in ((errors, "errored"), (ungraded, "ungraded")) if n]
+    cost = "" if taken is None else f": {taken.words[0].lower()}{taken.words[1:]}"
     return Errand(
         Verb.RETRY,
         {"which": ["errors", "ungraded"]},
         f"Retry {count}?",
         "retry",
-        f"{', '.join(parts)}: {many(errors + ungraded, 'call')} at least.",
+        f"{', '.join(parts)}{cost}. Outputs of those ungraded are superseded.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """How what a request did is taken back."""
+
+    words: str
+    """What it did, as after “undone: ”."""
+    errand: Errand
+
+
+def taking_back(request: RequestRow) -> Back | None:
+    """Say how to take back what a request did; None: that cannot be, or it did nothing."""
+    if request.outcome != Outcome.ACCEPTED:
+        return None
+    args: JsonObject = {"request": request.id}
+    what = (request.detail or "").partition(";")[0]
+    match Verb(request.verb):
+        case Verb.CANCEL:
+            return Back(f"cancelling {what}", Errand(Verb.UNCANCEL, args))
+        case Verb.RESCORE:
+            return Back(f"scoring {what} again", Errand(Verb.WITHDRAW, args))
+        case _:
+            return None
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def stop(open_trials: int) -> Errand:
@@ -109,15 +153,53 @@ def answer_words(request: RequestRow) -> tuple[str, bool]:
     return f"{_DONE[verb]}: {detail}" if detail else _DONE[verb], True
 
 
-def by_trial(pending: Sequence[RequestRow]) -> dict[int, str]:
-    """Give the words for trials that something is asked of, by trial id."""
-    found: dict[int, str] = {}
-    for request in pending:
-        trials = request.args.get("trials")
-        if isinstance(trials, list):
-            words = DOING[Verb(request.verb)]
-            found.update((trial, words) for trial in trials if isinstance(trial, int))
-    return found
+class Pending:
+    """What is asked of trials and not answered yet."""
+
+    def __init__(self, requests: Sequence[RequestRow] = ()) -> None:
+        self._requests = tuple(request.id for request in requests)
+        self._named: dict[int, str] = {}
+        """By trial."""
+        self._alike: list[tuple[str, JsonObject]] = []
+        """Words for trials that stand so, with what says which they are."""
+        for request in requests:
+            words, trials = DOING[Verb(request.verb)], request.args.get("trials")
+            if isinstance(trials, list):
+                self._named.update((trial, words) for trial in trials if isinstance(trial, int))
+            elif "which" in request.args:
+                self._alike.append((words, request.args))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pending) and self._requests == other._requests
+
+    __hash__ = None  # type: ignore[assignment]  # nobody needs it in a set
+
+    def words(self, trial: TrialRow) -> str | None:
+        """Say what is asked of a trial; None: nothing."""
+        named = self._named.get(trial.id)
+        if named is not None:
+            return named
+        return next((words for words, args in self._alike if _is_meant(trial, args)), None)
+
+
+def _is_meant(trial: TrialRow, args: JsonObject) -> bool:
+    """Whether a request is about a trial as it stands now, see `store.requests.ask`."""
+    cases, which = args.get("cases"), args["which"]
+    if isinstance(cases, list) and trial.case_id not in cases:
+        return False
+    stands = {
+        "all": True,
+        "open": not trial.state.settled,
+        "errors": trial.state is TrialState.ERROR,
+        "failed": trial.verdict is Verdict.FAIL,
+        "ungraded": trial.verdict is Verdict.UNGRADED,
+        "cancelled": trial.state is TrialState.CANCELLED,
+    }
+    return any(stands.get(str(word), False) for word in _words(which))
+
+
+def _words(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
 
 
 def for_run(pending: Sequence[RequestRow]) -> list[str]:

@@ -98,7 +98,7 @@ class Listing(Vertical):
             table.resize_to(trials.count)
         if snapshot.changed or snapshot.overflow:
             self._list_wanted.set()
-        table.show_asked(errands.by_trial(snapshot.pending))
+        table.show_asked(errands.Pending(snapshot.pending))
 
     def show_words(self, snapshot: Snapshot, figures: Figures | None) -> None:
         """Say what is listed, how it divides, and what is asked of the run."""

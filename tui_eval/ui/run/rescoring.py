@@ -3,20 +3,16 @@
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store import reader
 from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
+from tui_eval.ui.run.costs import batches, judge_calls
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.screens.menu import Choice
 from tui_eval.ui.words import many
-
-if TYPE_CHECKING:
-    from tui_eval.suites.spec import Suite
 
 # The suite's format is imported where it is used: it is slow to load.
 
@@ -50,8 +46,7 @@ class Scored:
 
     def calls(self, scorers: Sequence[str], trials: int) -> int:
         """Give about how many judge calls it takes to score so many trials again."""
-        asking = scorers or self.batches
-        return sum(ceil(trials * self.batches[name]) for name in asking if name in self.batches)
+        return judge_calls(self.batches, scorers, trials)
 
 
 def scored(db: sqlite3.Connection, store: Path, run_id: int) -> Scored:
@@ -64,7 +59,7 @@ def scored(db: sqlite3.Connection, store: Path, run_id: int) -> Scored:
     run = reader.run(db, run_id)
     frozen = Suite.model_validate_json(reader.spec(db, run_id))
     names = tuple(scorer.name for scorer in frozen.scorers)
-    known = Scored(names, _batches(frozen))
+    known = Scored(names, batches(frozen))
     if run.path is None or not Path(run.path).exists():
         return known
     try:
@@ -112,19 +107,6 @@ def errand(found: Scored, chosen: Rescoring) -> Errand:
 
 def _choice(words: str, trials: int, args: JsonObject, *scorers: str) -> Choice[Rescoring]:
     return Choice(words, Rescoring(words, trials, args, scorers), many(trials, "trial"))
-
-
-def _batches(suite: "Suite") -> dict[str, float]:
-    sizes = {judge.name: judge for judge in suite.judges}
-    return {
-        scorer.name: sum(
-            sizes[name].repeats / sizes[name].batch_size
-            for name in ([scorer.judge] if isinstance(scorer.judge, str) else scorer.judge or [])
-            if name in sizes
-        )
-        for scorer in suite.scorers
-        if scorer.kind == "judge"
-    }
 
 
 def _changes(frozen: JsonObject, edited: JsonObject) -> tuple[str, ...]:

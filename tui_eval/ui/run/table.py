@@ -1,11 +1,11 @@
 """The live table of trials."""
 
 import time
-from collections.abc import Mapping
 
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.errands import Pending
 from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.output_page import waiting_words
@@ -30,7 +30,7 @@ class TrialTable(Rows):
         super().__init__(_fields(True, False), glyphs=glyphs, empty="no trials yet", id="trials")
         self._trials = trials
         self._marks = marks
-        self._asked: Mapping[int, str] = {}
+        self._asked = Pending()
         self._shape = (True, False)
 
     def suit(self, *, several_columns: bool, several_epochs: bool) -> None:
@@ -40,8 +40,8 @@ class TrialTable(Rows):
             self._shape = shape
             self.set_fields(_fields(*shape))
 
-    def show_asked(self, asked: Mapping[int, str]) -> None:
-        """Show what is asked of trials and not answered yet: words by trial id."""
+    def show_asked(self, asked: Pending) -> None:
+        """Show what is asked of trials and not answered yet."""
         if asked != self._asked:
             self._asked = asked
             self.redraw()
@@ -68,7 +68,7 @@ class TrialTable(Rows):
         return Row(cells, marked=trial.place in self._marks)
 
     def _verdict(self, trial: TrialRow) -> Cell:
-        asked = self._asked.get(trial.id)
+        asked = self._asked.words(trial)
         if asked is not None:
             return Cell(f"{self._glyphs.working} {asked}", "accent")
         return Cell(*standing_words(trial, self._glyphs))

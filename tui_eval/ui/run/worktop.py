@@ -1,8 +1,6 @@
 """The worktop of the Run screen: the list of trials, the detail of one, and what acts on them."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -10,28 +8,24 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.message import Message
 from textual.widgets import Input
 
 from tui_eval.store import browse
 from tui_eval.store.browse import View, Which
-from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.acting import Acting, Severity, say
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.run import errands, filters
+from tui_eval.ui.run import filters
 from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.beside import beside
+from tui_eval.ui.run.clerk import Clerk
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
 from tui_eval.ui.run.detail import Detail, Tab
-from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.run.feed import Figures, Snapshot
 from tui_eval.ui.run.keys import TRIAL_KEYS
 from tui_eval.ui.run.listing import Listing
-from tui_eval.ui.run.noting import ask_note, write_notes
 from tui_eval.ui.run.requests import messages
-from tui_eval.ui.run.undoing import Undoing
 from tui_eval.ui.screens.menu import Choice, Menu
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.words import many, number
@@ -40,18 +34,13 @@ _ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel", "note"))
 
 
 class Worktop(Acting, Container):
-    """Owns which trials are listed, marked and shown; what is asked of them it tells the screen."""
+    """Owns which trials are listed, marked and shown; what is asked of them the clerk takes on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*TRIAL_KEYS]
 
-    @dataclass
-    class Wanted(Message):
-        """Something is to be asked of the run."""
-
-        errand: Errand
-
-    def __init__(self, bench: Bench, run_id: int) -> None:
+    def __init__(self, bench: Bench, run_id: int, clerk: Clerk) -> None:
         super().__init__(id="body")
+        self._clerk = clerk
         self.bench = bench
         self.run_id = run_id
         self.listing = Listing(bench.desk, run_id, bench.glyphs)
@@ -60,7 +49,6 @@ class Worktop(Acting, Container):
         """As last read; None: not yet."""
         self._figures: Figures | None = None
         self._detail_wanted = asyncio.Event()
-        self.undoing = Undoing()
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
@@ -173,7 +161,7 @@ class Worktop(Acting, Container):
         if action == "next_unmet" and self._in_detail and self.detail.page.hits:
             return None
         if action == "undo":
-            return None if self.undoing else "nothing was done here that can be undone"
+            return self._clerk.why_not_undo
         return why_not(action, self.standing)
 
     def key_words(self, binding: Binding) -> str:
@@ -200,7 +188,7 @@ class Worktop(Acting, Container):
         """Ask something about the marked trials, or the one under the cursor."""
         trials = await self.listing.chosen(alone=self.zoomed)
         if trials:
-            self.post_message(self.Wanted(errands.about_trials(verb, trials)))
+            self._clerk.ask_about_trials(verb, trials)
 
     def action_cancel(self) -> None:
         """Cancel the trial or the marked ones."""
@@ -221,40 +209,16 @@ class Worktop(Acting, Container):
         if not trials:
             return
         one = self.selected.case_id if self.selected is not None else "the trial"
-        about = one if len(trials) == 1 else many(len(trials), "trial")
-        found = await ask_note(self.app, self.bench.desk, trials, about)
-        if found is not None and await self._write_notes(found[0]):
-            self.can_undo(f"the note on {about}", partial(self._put_notes_back, found[1]))
-
-    @work
-    async def _put_notes_back(self, before: Mapping[int, str]) -> None:
-        await self._write_notes(before)
-
-    async def _write_notes(self, wanted: Mapping[int, str]) -> bool:
-        try:
-            await write_notes(self.bench.desk, wanted)
-        except (StoreError, OSError) as error:
-            self.say(f"not written: {error}", "error")
-            return False
-        return True
-
-    # -- undoing
-
-    def can_undo(self, words: str, undo: Callable[[], object]) -> None:
-        """Remember something that can be undone, see `Undoing.add`."""
-        self.undoing.add(words, undo)
-        self.post_message(Listing.Changed())
+        self._clerk.note(trials, one if len(trials) == 1 else many(len(trials), "trial"))
 
     def action_undo(self) -> None:
         """Take back what was done last."""
-        step = self.undoing.take()
-        if step is not None:
-            self.say(f"undone: {step.words}")
-            step.undo()
-            self.post_message(Listing.Changed())
+        self._clerk.undo()
 
     def _can_undo_marks(self, words: str) -> None:
-        self.can_undo(words, partial(self.listing.put_marks_back, self.listing.marks.taken()))
+        self._clerk.can_undo(
+            words, partial(self.listing.put_marks_back, self.listing.marks.taken())
+        )
 
     # -- looking about
 

@@ -11,14 +11,14 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
 from tui_eval.store.board import Counts
-from tui_eval.store.errors import StoreError, UnknownRunError
+from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
-from tui_eval.ui import steering
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.run import errands, rescoring
 from tui_eval.ui.run.acts import why_not
 from tui_eval.ui.run.capping import capped, error_args, error_choices
+from tui_eval.ui.run.clerk import Clerk
 from tui_eval.ui.run.detail import Detail
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.run.feed import Feed, Figures, Gate, Snapshot
@@ -29,7 +29,6 @@ from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.run.pace import Pace
 from tui_eval.ui.run.rescoring import Rescoring
 from tui_eval.ui.run.worktop import Worktop
-from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.cap import Cap
 from tui_eval.ui.screens.menu import Menu
@@ -62,7 +61,8 @@ class RunScreen(BaseScreen):
         self.gate: Gate | None = None
         """None: the run has none, or nobody knows yet."""
         self.head = RunHead(bench.glyphs)
-        self.worktop = Worktop(bench, run_id)
+        self.clerk = Clerk(self, run_id, self.feed, self._show_what_can_be_done)
+        self.worktop = Worktop(bench, run_id, self.clerk)
         self._pace = Pace()
         self._pace_seen_at: float | None = None
         """When it was looked at last, monotonic; None: never, or no engine works on the run."""
@@ -131,8 +131,7 @@ class RunScreen(BaseScreen):
         self._see_pace()
         self.worktop.take(snapshot)
         for request in snapshot.answered:
-            words, accepted = errands.answer_words(request)
-            self.say(words, "information" if accepted else "warning")
+            self.clerk.answered(request)
         self._show_head()
         self._show_what_can_be_done()
         self._ask_at_cap()
@@ -203,7 +202,7 @@ class RunScreen(BaseScreen):
             total.error + total.ungraded > 0,
             total.failed > 0,
             total.done > 0,
-            bool(self.worktop.undoing),
+            self.clerk.why_not_undo is None,
         )
         if standing != self._standing:
             self._standing = standing
@@ -221,29 +220,10 @@ class RunScreen(BaseScreen):
 
     # -- asking
 
-    @on(Worktop.Wanted)
-    def _go(self, event: Worktop.Wanted) -> None:
-        self._ask(event.errand)
-
-    @work
-    async def _ask(self, errand: Errand) -> None:
-        """Ask something of the run, the person first where it matters."""
-        if errand.question is not None:
-            question = Ask(errand.question, yes=errand.yes, more=errand.more)
-            if not await self.app.push_screen_wait(question):
-                return
-        try:
-            request = await steering.ask(self.bench.desk, self.run_id, errand.verb, errand.args)
-        except (StoreError, OSError) as error:
-            self.say(f"not done: {error}", "error", seconds=15)
-            return
-        self.feed.awaited.add(request)
-        self.feed.wake()
-
     def action_retry_all(self) -> None:
         """Retry everything errored or ungraded."""
         total = self._total
-        self._ask(errands.retry_all(total.error, total.ungraded))
+        self.clerk.retry_all(total.error, total.ungraded)
 
     @work
     async def action_rescore_all(self) -> None:
@@ -261,24 +241,24 @@ class RunScreen(BaseScreen):
             menu = Menu("score again", lines, self.bench.glyphs)
             chosen = await self.app.push_screen_wait(menu)
         if chosen is not None:
-            self._ask(rescoring.errand(found, chosen))
+            self.clerk.ask(rescoring.errand(found, chosen))
 
     def action_stop_run(self) -> None:
         """Stop the run."""
-        self._ask(errands.stop(self._total.total - self._total.settled))
+        self.clerk.ask(errands.stop(self._total.total - self._total.settled))
 
     def action_pause(self) -> None:
         """Start nothing new, or go on."""
         assert self.snapshot is not None
         paused = self.snapshot.run.state is RunState.PAUSED
-        self._ask(Errand(Verb.CONTINUE if paused else Verb.PAUSE, {}))
+        self.clerk.ask(Errand(Verb.CONTINUE if paused else Verb.PAUSE, {}))
 
     def action_resume(self) -> None:
         """Finish what is missing; at a cap the person says first how much more it may take."""
         if self.snapshot is not None and awaits_cap(self.snapshot.run):
             self._ask_for_cap(self.snapshot, unasked=False)
         else:
-            self._ask(Errand(Verb.RESUME, {}))
+            self.clerk.ask(Errand(Verb.RESUME, {}))
 
     def _ask_at_cap(self) -> None:
         """Ask once how a run goes on that has paused at a cap, unless the person is busy."""
@@ -304,7 +284,7 @@ class RunScreen(BaseScreen):
         if args is None:
             self.say("the run stays paused; u asks again")
         else:
-            self._ask(Errand(Verb.RESUME, args))
+            self.clerk.ask(Errand(Verb.RESUME, args))
 
     def action_limit(self, by: int) -> None:
         """Change the concurrency of the trial's endpoint."""
@@ -312,7 +292,7 @@ class RunScreen(BaseScreen):
         if self.snapshot is None or trial is None:
             return
         endpoint = next(c.endpoint for c in self.snapshot.columns if c.index == trial.col)
-        self._ask(Errand(Verb.SET_LIMIT, {"endpoint": endpoint, "by": by}))
+        self.clerk.ask(Errand(Verb.SET_LIMIT, {"endpoint": endpoint, "by": by}))
 
     async def action_back(self) -> None:
         """Go one step back: find, zoom, text, marks, screen."""
