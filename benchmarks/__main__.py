@@ -6,6 +6,7 @@ from pathlib import Path
 NAMES = (
     "engine",
     "peers",
+    "pace",
     "resume",
     "start",
     "store",

@@ -10,7 +10,7 @@ import pytest
 
 import benchmarks
 from benchmarks import __main__ as listing
-from benchmarks import engine, memory, profile, resume, screen, start, store, transport
+from benchmarks import engine, memory, pace, profile, resume, screen, start, store, transport
 
 Figures = dict[str, list[dict[str, Any]]]
 Measured = Callable[..., Figures]
@@ -61,6 +61,17 @@ def test_engine(measured: Measured) -> None:
     found = measured(engine.main, "--cases", "20", "--in-flight", "5", "--rounds", "1")
     assert column(found["costs"], "what") == ["floor", "run", "second run"]
     assert found["costs"][0]["cpu_ratio"] == 1.0
+    assert found["disk"][0]["commit_ms"] > 0
+
+
+def test_pace(measured: Measured) -> None:
+    tiny = ("--at-once", "1,4", "--turns", "3", "--latency", "0.05", "--rounds", "1")
+    found = measured(pace.main, *tiny, "--feed", "5", "--cases", "20")
+    alone, four = found["waiting"]
+    assert alone["speed_up"] == 1.0
+    assert four["share"] * 4 == pytest.approx(four["speed_up"])
+    assert alone["ratio"] > 1.0  # nothing is quicker than the latency
+    assert column(found["feeding"], "at_once") == [5]
     assert found["disk"][0]["commit_ms"] > 0
 
 
