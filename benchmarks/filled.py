@@ -33,7 +33,7 @@ FROM numbers"""
 _OUTPUTS = f"""{_NUMBERS}
 INSERT INTO outputs (id, generation_key, text, finish_reason, model, input_tokens, output_tokens,
     cost_usd, latency_s, digest, at)
-SELECT :first + n, randomblob(32), 'question ' || n, iif(n % 100 < 95, 'stop', 'length'),
+SELECT :first + n, randomblob(32), answer(n), iif(n % 100 < 95, 'stop', 'length'),
     'fake-model', 3, 3, 0.0, {_LATENCY}, randomblob(32), {_AT}
 FROM numbers WHERE {_DONE}"""
 _TRIALS = f"""{_NUMBERS}
@@ -64,8 +64,29 @@ INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, 
     at)
 SELECT :first + n, :first + n, 'exact', {_FATE},
     CASE WHEN n % 100 < 80 THEN 1.0 WHEN n % 100 < 95 THEN 0.0 END, NULL,
-    iif(n % 100 < 80, 'as expected', 'expected another'), 'code', 1.0, 1, {_AT}
+    iif(n % 100 < 80, 'as expected', 'expected ' || quote('question ' || n) || ', got '
+        || substr(answer(n), 1, 20)), 'code', 1.0, 1, {_AT}
 FROM numbers WHERE {_DONE}"""
+
+_WORDS = (
+    *("the", "of", "and", "to", "in", "is", "was", "that", "for", "it", "as", "with", "on", "by"),
+    *("river", "mountain", "capital", "answer", "because", "between", "century", "distance"),
+    *("energy", "example", "figure", "general", "however", "import", "journal", "kingdom"),
+    *("language", "measure", "nation", "origin", "pressure", "quality", "result", "season"),
+    *("temperature", "union", "variable", "water", "yellow", "zero"),
+)
+
+
+def answer(number: int, chars: int) -> str:
+    """Give what a trial was answered: the question again, and words up to so many characters."""
+    words = [suites.question(number)]
+    state = number * 2654435761 + 12345
+    room = chars - len(words[0])
+    while room > 0:
+        state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        words.append(_WORDS[(state >> 33) % len(_WORDS)])
+        room -= len(words[-1]) + 1
+    return " ".join(words)
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,7 @@ def fill(
     queued: int = 0,
     errored: int = 3,
     in_flight: int = 50,
+    chars: int = 0,
 ) -> Filled:
     """Make a store whose one run has been settled, but for the last trials of it.
 
@@ -99,6 +121,7 @@ def fill(
         queued: How many of these wait, the last ones; with any the run is interrupted, not done.
         errored: How many of a hundred are in error, at most 5; the others of 5 are ungraded.
         in_flight: How many calls there may be at once.
+        chars: How long answers are at least; their words beyond the question are drawn.
     """
     began = time.monotonic()
     store = folder / "store.sqlite3"
@@ -107,6 +130,7 @@ def fill(
     db = open_writable(store)
     try:
         db.execute("PRAGMA synchronous = OFF")
+        db.create_function("answer", 1, lambda n: answer(n, chars), deterministic=True)
         columns = Session(suite, Settings()).column_rows()
         transact(db, lambda tx: runs.add_columns(tx, run, columns))
         transact(db, partial(_fill, run=run, trials=trials, queued=queued, errored=errored))

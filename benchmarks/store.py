@@ -6,7 +6,8 @@ The store is made by SQL through the schema, a file of some hundred megabytes in
 removed afterwards. Then the questions of the screens are asked, each so many times and in turns,
 each round on a connection of its own, and the medians printed. The floor is SQLite counting the
 same trials row by row, without an index, in the same rounds; ratios are of CPU, so they hold on a
-busy machine. The file is in the system's cache: it has just been written.
+busy machine. The file is in the system's cache: it has just been written. Searches come last: the
+first one gathers the texts that the others find.
 """
 
 import argparse
@@ -24,13 +25,21 @@ from typing import TypeVar
 from benchmarks import filled
 from benchmarks.report import Figure, Report, Row, parser
 from tui_eval.reports.document import document
-from tui_eval.store import board, browse, figures, reader
-from tui_eval.store.browse import Order, View, Which
+from tui_eval.store import board, browse, figures, reader, views
 from tui_eval.store.connection import open_readable
+from tui_eval.store.finding import Finding, Library
+from tui_eval.store.groups import Grouping, Groups
+from tui_eval.store.views import UNMET, Kind, Order, Part, View, Which
 from tui_eval.ui.run.feed import count_figures, snapshot
 
 _PAGE = 100
 _FLOOR = "floor: count row by row"
+_FILTERS = (
+    Part(Kind.STANDS, Which.FAILED),
+    Part(Kind.STANDS, Which.ERRORS),
+    Part(Kind.CUT),
+    Part(Kind.SCORER, "exact"),
+)
 
 T = TypeVar("T")
 Question = Callable[[sqlite3.Connection], object]
@@ -40,6 +49,7 @@ def options() -> argparse.ArgumentParser:
     """Give what the command line takes."""
     made = parser("store", __doc__)
     made.add_argument("--trials", type=int, default=1_000_000)
+    made.add_argument("--chars", type=int, default=300, help="of each answer, at least")
     made.add_argument("--rounds", type=int, default=5, help="their medians are told")
     return made
 
@@ -49,10 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = options().parse_args(arguments)
     with Report("store", args) as report, tempfile.TemporaryDirectory() as scratch:
         report.note(f"making a store of {args.trials} trials")
-        made = filled.fill(Path(scratch), "http://127.0.0.1:9/v1", args.trials)
+        base_url = "http://127.0.0.1:9/v1"
+        made = filled.fill(Path(scratch), base_url, args.trials, chars=args.chars)
         size = made.store.stat().st_size
         report.say(f"a file of {size / (1 << 20):.0f} MB, made in {made.took_s:.1f} s")
         _compare(report, made, size, args)
+        _compare_searches(report, made, args)
     return 0
 
 
@@ -116,21 +128,73 @@ def _questions(run: int, trials: int) -> dict[str, Question]:
         "counts (the head)": partial(board.board, run=run),
         "a snapshot of the Run screen": partial(snapshot, run_id=run, since=-1, awaited=()),
         "figures of the Run screen": partial(count_figures, run_id=run),
-        "filter: failed": partial(browse.places, run=run, view=View(which=Which.FAILED)),
-        "filter: errors": partial(browse.places, run=run, view=View(which=Which.ERRORS)),
-        "filter: cut short": partial(browse.places, run=run, view=View(which=Which.CUT)),
-        "filter: a scorer fails": partial(browse.places, run=run, view=View(scorer="exact")),
-        "sort: latency": partial(browse.places, run=run, view=View(order=Order.LATENCY)),
-        "sort: verdict": partial(browse.places, run=run, view=View(order=Order.VERDICT)),
-        "sort: last changed": partial(browse.places, run=run, view=View(order=Order.CHANGED)),
-        "find: a case": partial(browse.places, run=run, view=View(text=f"c{trials - 7}")),
-        "find: a word of every answer": partial(browse.places, run=run, view=View(text="question")),
-        "next failure": partial(
-            browse.next_place, run=run, view=View(which=Which.UNMET), after=trials // 2
-        ),
+        **{f"filter: {part.value or part.kind}": _listed(run, part) for part in _FILTERS},
+        **{
+            f"sort: {order}": partial(views.places, run=run, view=View(order=order))
+            for order in Order
+        },
+        **{
+            f"groups: {by}": partial(_grouped, run=run, by=by, total=trials)
+            for by in (Grouping.REASON, Grouping.TARGET)
+        },
+        "next failure": partial(views.next_place, run=run, parts=[UNMET], after=trials // 2),
         "median latency": partial(browse.median_latency, run=run, column=0),
         "errors by message": partial(figures.errors, run_id=run),
         "the document of `show --json`": partial(document, run_id=run),
+    }
+
+
+def _listed(run: int, part: Part) -> Question:
+    return partial(views.places, run=run, view=View(parts=(part,)))
+
+
+def _grouped(db: sqlite3.Connection, run: int, by: Grouping, total: int) -> int:
+    groups = Groups(run, by, None, total)
+    while groups.step(db):
+        pass
+    return groups.grouped
+
+
+# -- searches
+
+
+def _compare_searches(report: Report, made: filled.Filled, args: argparse.Namespace) -> None:
+    """Search the first time, when texts are gathered, and then again."""
+    sought = ("nowhere at all", f"question {args.trials - 7}", "temperature", "question")
+    rows: list[Row] = [_searched(made, "first: nowhere at all", sought[0], args.trials)]
+    rows += [_searched(made, text, text, args.trials) for text in sought]
+    told = (
+        Figure("search", "search"),
+        Figure("hits", "hits", ",d"),
+        Figure("first_ms", "first hit, ms", ".0f"),
+        Figure("all_ms", "all, ms", ".0f"),
+        Figure("step_ms", "longest step, ms", ".0f"),
+    )
+    report.table("searches", f"Texts of {args.trials} trials, a step at a time", told, rows)
+
+
+def _searched(made: filled.Filled, name: str, text: str, trials: int) -> Row:
+    db, library = open_readable(made.store), Library(made.store, made.run)
+    search = Finding(library, text)
+    began = time.perf_counter()
+    first: float | None = None
+    longest, left = 0.0, True
+    while left:
+        step = time.perf_counter()
+        left = search.step(db)
+        longest = max(longest, time.perf_counter() - step)
+        if first is None and 1 in search.hits:
+            first = time.perf_counter() - began
+    took = time.perf_counter() - began
+    library.close()
+    db.close()
+    assert search.searched == trials, "everything is searched"
+    return {
+        "search": name,
+        "hits": sum(search.hits),
+        "first_ms": None if first is None else first * 1000,
+        "all_ms": took * 1000,
+        "step_ms": longest * 1000,
     }
 
 

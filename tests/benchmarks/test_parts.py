@@ -17,9 +17,9 @@ from benchmarks.profile import Sampler
 from benchmarks.report import Figure, Report, Row
 from benchmarks.server import heard, serving
 from tui_eval.reports.document import document
-from tui_eval.store import board, browse, reader
-from tui_eval.store.browse import View, Which
+from tui_eval.store import board, browse, reader, views
 from tui_eval.store.connection import open_readable
+from tui_eval.store.views import Kind, Part, View, Which
 
 BURN = "sum(i * i for i in range({}))"
 
@@ -108,7 +108,7 @@ def test_a_filled_store_is_what_a_run_would_have_left(tmp_path: Path) -> None:
     counts = board.board(db, made.run)[0]
     assert (counts.total, counts.queued, counts.done, counts.error) == (1000, 100, 873, 27)
     assert (counts.passed, counts.failed, counts.ungraded) == (720, 135, 18)
-    assert len(browse.places(db, made.run, View(which=Which.FAILED))) == 135
+    assert len(views.places(db, made.run, View((Part(Kind.STANDS, Which.FAILED),)))) == 135
     assert db.execute("PRAGMA foreign_key_check").fetchall() == []
     trial = reader.trials_from(db, made.run, 10, 1)[0]
     whole = browse.whole(db, made.run, trial.id)

@@ -3,15 +3,15 @@ import sqlite3
 import pytest
 
 from tests.store.test_reader import finish
-from tests.support import ODD_TEXTS, Staged, case, do, joined, new_run, output, score, staged
+from tests.support import Staged, case, do, new_run, output, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Tally
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store import browse, reader, record, runs
-from tui_eval.store.browse import Order, View, Which
+from tui_eval.store import browse, record, runs, views
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
+from tui_eval.store.views import Kind, Part, View
 
 PASSED, FAILED, UNGRADED, ERROR, CANCELLED, RUNNING, QUEUED = range(7)
 
@@ -30,135 +30,19 @@ def made(db: sqlite3.Connection) -> Staged:
     return made
 
 
-def places(db: sqlite3.Connection, made: Staged, **view: object) -> list[int]:
-    found = list(browse.places(db, made.run, View(**view)))  # type: ignore[arg-type]
-    assert browse.count(db, made.run, View(**view)) == len(found)  # type: ignore[arg-type]
-    return found
-
-
-@pytest.mark.parametrize(
-    ("which", "expected"),
-    [
-        (None, [0, 1, 2, 3, 4, 5, 6]),
-        (Which.PASSED, [PASSED]),
-        (Which.FAILED, [FAILED]),
-        (Which.UNGRADED, [UNGRADED]),
-        (Which.ERRORS, [ERROR]),
-        (Which.CANCELLED, [CANCELLED]),
-        (Which.CUT, [UNGRADED]),
-        (Which.OPEN, [RUNNING, QUEUED]),
-        (Which.UNMET, [FAILED, UNGRADED, ERROR]),
-    ],
-)
-def test_a_list_is_narrowed_to_how_trials_stand(
-    db: sqlite3.Connection, made: Staged, which: Which | None, expected: list[int]
-) -> None:
-    assert places(db, made, which=which) == expected
-
-
-@pytest.mark.parametrize(
-    ("order", "first"),
-    [
-        (Order.PLACE, [0, 1, 2]),
-        (Order.VERDICT, [ERROR, FAILED, UNGRADED, CANCELLED, RUNNING, QUEUED, PASSED]),
-        (Order.SCORE, [FAILED, PASSED]),
-        (Order.COST, [PASSED, FAILED]),
-        (Order.CHANGED, [RUNNING, CANCELLED, ERROR, UNGRADED, FAILED, PASSED, QUEUED]),
-    ],
-)
-def test_a_list_is_sorted(
-    db: sqlite3.Connection, made: Staged, order: Order, first: list[int]
-) -> None:
-    assert places(db, made, order=order)[: len(first)] == first
-
-
-def test_what_is_unknown_comes_last_either_way(db: sqlite3.Connection, made: Staged) -> None:
-    for order in (Order.SCORE, Order.LATENCY):
-        for reverse in (False, True):
-            last = places(db, made, order=order, reverse=reverse)[-4:]
-            assert set(last) == {ERROR, CANCELLED, RUNNING, QUEUED}
-    assert places(db, made, order=Order.COST, reverse=True)[-1] == UNGRADED
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("paris", [PASSED]),
-        ("PARIS", [PASSED]),
-        ("300 s", [ERROR]),
-        ("case-4", [CANCELLED]),
-        ("case-", [0, 1, 2, 3, 4, 5, 6]),
-        ("100%_", [FAILED]),
-        ("100__", []),
-        ("%", [FAILED]),
-        ("\\", []),
-    ],
-)
-def test_text_is_found_in_ids_errors_and_outputs_to_the_letter(
-    db: sqlite3.Connection, made: Staged, text: str, expected: list[int]
-) -> None:
-    assert places(db, made, text=text) == expected
-
-
-@pytest.mark.parametrize("text", [text for text in ODD_TEXTS if text])
-def test_any_text_may_be_looked_for(db: sqlite3.Connection, made: Staged, text: str) -> None:
-    places(db, made, text=text)
-
-
-@pytest.mark.parametrize("text", ["\ud800", "x\udc00y", "é😀\u202e", "a\nb\r\n\tc"])
-def test_odd_text_is_found_where_it_stands(db: sqlite3.Connection, text: str) -> None:
-    run = new_run(db)
-    do(db, lambda tx: runs.add_cases(tx, run, [Case(0, f"a{text}b", {}), case(1)]))
-    do(db, lambda tx: runs.add_trials(tx, run, [NewTrial(i, i, 0, 0, b"k") for i in range(2)]))
-    assert list(browse.places(db, run, View(text=text))) == [0]
-
-
-def test_scorers_errors_and_columns_narrow_too(db: sqlite3.Connection, made: Staged) -> None:
-    assert places(db, made, scorer="exact") == [FAILED]
-    assert places(db, made, scorer="regex") == []
-    assert places(db, made, error="timeout") == [ERROR]
-    assert places(db, made, error="bug") == []
-    assert places(db, made, column=1) == []
-    assert places(db, made, column=0, which=Which.FAILED, text="sure") == [FAILED]
-
-
-@pytest.mark.parametrize("tag", ["hard", *ODD_TEXTS[1:]])
-def test_tags_narrow_and_are_counted(db: sqlite3.Connection, tag: str) -> None:
-    cases = [Case(i, f"c{i}", {}, tags=(tag, "all") if i < 2 else ("all",)) for i in range(5)]
-
+def test_tags_are_counted(db: sqlite3.Connection) -> None:
     run = new_run(db, columns=1)
 
     def unit(tx: Tx) -> None:
-        runs.add_cases(tx, run, [*cases, Case(5, "untagged", {})])
-        runs.add_trials(tx, run, [NewTrial(i, i, 0, 0, None) for i in range(6)])
+        tagged = [
+            Case(i, f"c{i}", {}, tags=("hard", "all") if i < 2 else ("all",)) for i in (0, 1, 2)
+        ]
+        runs.add_cases(tx, run, [*tagged, Case(3, "untagged", {})])
+        runs.add_trials(tx, run, [NewTrial(i, i, 0, 0, None) for i in range(4)])
 
     do(db, unit)
-    tag = joined(tag)
-    assert browse.tags(db, run, 10) == [("all", 5), (tag, 2)]
-    assert browse.tags(db, run, 1) == [("all", 5)]
-    assert list(browse.places(db, run, View(tag=tag))) == [0, 1]
-    assert list(browse.places(db, run, View(tag="nobody"))) == []
-
-
-def test_a_view_knows_whether_it_leaves_anything_out() -> None:
-    assert View().plain
-    assert not View().narrowed
-    assert not View(reverse=True).plain
-    assert not View(order=Order.SCORE).narrowed
-    assert View(text="x").narrowed
-
-
-def test_the_next_failure_goes_round(db: sqlite3.Connection, made: Staged) -> None:
-    view = View(which=Which.UNMET)
-    seen, place = [], -1
-    for _ in range(4):
-        found = browse.next_place(db, made.run, view, place)
-        assert found is not None
-        place = found
-        seen.append(place)
-    assert seen == [FAILED, UNGRADED, ERROR, FAILED]
-    assert browse.next_place(db, made.run, view, FAILED, back=True) == ERROR
-    assert browse.next_place(db, made.run, View(error="none"), 0) is None
+    assert browse.tags(db, run, 10) == [("all", 3), ("hard", 2)]
+    assert browse.tags(db, run, 1) == [("all", 3)]
 
 
 def test_a_scorer_that_was_taken_away_fails_nobody(db: sqlite3.Connection) -> None:
@@ -170,7 +54,7 @@ def test_a_scorer_that_was_taken_away_fails_nobody(db: sqlite3.Connection) -> No
     do(db, lambda tx: record.add_scores(tx, trial, [score(False, "new")], fresh=False))
     do(db, lambda tx: record.settle(tx, trial, Tally(Verdict.FAIL, 0.0)))
     assert browse.failing(db, made.run) == [("new", 1)]
-    assert places(db, made, scorer="old") == []
+    assert list(views.places(db, made.run, View((Part(Kind.SCORER, "old"),)))) == []
 
 
 def test_errors_are_counted_by_kind(db: sqlite3.Connection, made: Staged) -> None:
@@ -198,8 +82,3 @@ def test_a_trial_is_given_with_everything(db: sqlite3.Connection, made: Staged) 
     assert found.trial.state is TrialState.DONE
     assert (len(found.scores), len(found.attempts)) == (1, 1)
     assert browse.whole(db, made.run, 10**6) is None
-
-
-def test_ids_are_those_at_places(db: sqlite3.Connection, made: Staged) -> None:
-    assert set(browse.ids_at(db, made.run, [0, 3, 99])) == {made.trials[0], made.trials[3]}
-    assert reader.trials_at(db, made.run, [3])[0].id == made.trials[3]

@@ -40,6 +40,7 @@ from tui_eval.ui.screens.help import Help
 from tui_eval.ui.screens.launch import Launch
 from tui_eval.ui.screens.leaving import Leaving
 from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.narrow import Narrow
 from tui_eval.ui.screens.run import RunScreen
 from tui_eval.ui.screens.runs import RunsScreen
 from tui_eval.ui.screens.suites import SuitesScreen
@@ -281,7 +282,7 @@ async def test_keys_in_the_last_line_can_be_clicked(store: Path) -> None:
         await until_shown(pilot, "answer 0")
         last = lines(app)[-1]
         await pilot.click(offset=(last.index("filter"), 23))
-        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await until(pilot, lambda: isinstance(app.screen, Narrow))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, RunScreen))
         await pilot.click(offset=(last.index("cancel"), 23))

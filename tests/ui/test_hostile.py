@@ -12,8 +12,9 @@ from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.run.detail import Tab
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.screens.groups import GroupsScreen
 from tui_eval.ui.screens.launch import Launch
-from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.narrow import Narrow
 from tui_eval.ui.screens.run import RunScreen
 from tui_eval.ui.suites.shelf import read
 
@@ -80,9 +81,15 @@ async def test_hostile_outputs_ids_reasons_and_errors_are_shown_literally(store:
             await go_to(pilot, screen, at)
             assert_clean(app)
         await pilot.press("f")
-        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await until(pilot, lambda: isinstance(app.screen, Narrow))
         assert_clean(app)
-        await pilot.press("escape", "enter")
+        await pilot.press("escape", "b")
+        await until(pilot, lambda: isinstance(app.screen, GroupsScreen) and app.screen.groups)
+        assert_clean(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(screen.listing.view.parts))
+        assert_clean(app)
+        await pilot.press("enter")
         await pilot.pause()
         assert_clean(app)
         await pilot.press("q", "2")

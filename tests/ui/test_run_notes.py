@@ -83,4 +83,4 @@ async def test_trials_with_a_note_are_listed_alone(store: Path) -> None:
         await pilot.press("end", "k", "k", "enter")  # the two tags come after it
         await until(pilot, lambda: screen.listing.trials.count == 1)
         assert cursor_case(screen) == "case-002"
-        await until_shown(pilot, "has a note 1")
+        await until_shown(pilot, "1 of 6 ─ has a note ×")

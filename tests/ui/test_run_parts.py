@@ -16,21 +16,26 @@ from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.rates import rates
 from tui_eval.store import reader
 from tui_eval.store.board import Counts
-from tui_eval.store.browse import Order, View, Which
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, TrialRow
+from tui_eval.store.views import UNMET, Kind, Order, Part, View, Which
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import UNICODE
-from tui_eval.ui.run import errands, filters
+from tui_eval.ui.remembered import Remembered
+from tui_eval.ui.run import errands, filters, kept_view
 from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.run.feed import Feed, Snapshot, count_figures, snapshot
-from tui_eval.ui.run.head import filter_words, state_words, target_lines
+from tui_eval.ui.run.filter_line import filter_words
+from tui_eval.ui.run.head import state_words, target_lines
 from tui_eval.ui.run.keys import RUN_KEYS, TRIAL_KEYS
+from tui_eval.ui.run.lookup import Lookup
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.pace import Pace, sparkline
 from tui_eval.ui.run.table import why
 from tui_eval.ui.run.trials import PAGE, Trials
+
+FAILED = Part(Kind.STANDS, Which.FAILED)
 
 
 def first_look(store: Path, run: int) -> Snapshot:
@@ -134,24 +139,31 @@ async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
     desk = Desk(store)
     await desk.open()
     try:
-        trials = Trials(desk, made.run)
+        trials, lookup = Trials(desk, made.run), Lookup(desk, made.run)
+
+        async def use(view: View) -> None:
+            async for listed in lookup.lists(view):
+                trials.use(view, listed.places)
+
         trials.set_total(50)
-        view = View(which=Which.FAILED)
-        trials.use(view, await trials.look(view))
+        await use(View((FAILED,)))
         assert trials.count == 3
         assert [trials.place_at(index) for index in range(4)] == [3, 7, 40, None]
         assert trials.index_of(7) == 1
         assert trials.index_of(8) is None
         assert trials.nearest(8, 0) == 2
         assert trials.nearest(49, 0) == 2
-        by_time = View(which=Which.FAILED, order=Order.LATENCY)
-        trials.use(by_time, await trials.look(by_time))
+        await use(View((FAILED,), order=Order.LATENCY))
         assert [trials.place_at(index) for index in range(3)] == [40, 7, 3]
         assert trials.index_of(3) == 2
         assert trials.nearest(8, 1) == 1
         assert await trials.next_unmet(40, back=False) == 7
         assert await trials.next_unmet(40, back=True) == 3
-        trials.use(View(), await trials.look(View()))
+        await use(View(text="answer 4", order=Order.PLACE, reverse=True))
+        assert [trials.place_at(index) for index in range(3)] == [49, 48, 47]
+        assert await trials.next_unmet(45, back=False) == 40
+        assert await trials.next_unmet(45, back=True) == 40
+        await use(View())
         assert trials.count == 50
         assert await trials.next_unmet(7, back=False) == 40
     finally:
@@ -316,14 +328,20 @@ def test_the_filter_line_says_how_the_list_divides(store: Path) -> None:
     found = first_look(store, made.run)
     with reading(store) as db:
         figures = count_figures(db, made.run)
-    plain = words(filter_words(found, figures, [], "", 10, UNICODE, 80))
+    plain = words(filter_words(found, figures, View(), "10", UNICODE, 80))
     assert "all 10" in plain
     assert "✓ 8" in plain
     assert "✗ 2" in plain
     assert "exact 2" in plain
-    narrowed = words(filter_words(found, figures, ["failed"], "by score", 2, UNICODE, 80))
-    assert "failed 2" in narrowed
-    assert "by score" in narrowed
+    view = View((FAILED, Part(Kind.TAG, "t1")), "a b", Order.SCORE)
+    narrowed = filter_words(found, figures, view, "2 of 10", UNICODE, 80)
+    assert "2 of 10 ─ failed × tag t1 × “a b” × ─ by score" in words(narrowed)
+    acts = {piece.text.strip(): piece.action for piece in narrowed}
+    assert acts["tag t1 ×"] == "drop_filter(1)"
+    assert acts["“a b” ×"] == "drop_filter(2)"
+    assert words(filter_words(found, figures, view, "2 of 10", UNICODE, 27)).endswith(
+        "failed × +2 "
+    )
 
 
 # -- what can be done
@@ -453,40 +471,63 @@ def test_pending_requests_are_shown_where_they_belong(store: Path) -> None:
 # -- filters
 
 
-def test_the_filter_menu_counts_and_what_is_chosen_goes_when_chosen_again(store: Path) -> None:
+def test_the_filter_menu_offers_what_there_is_with_counts(store: Path) -> None:
     made = plain_run(store, 10)
     found = first_look(store, made.run)
     with reading(store) as db:
         figures = count_figures(db, made.run)
-    offered = {choice.label: choice for choice in filters.choices(found, figures, View())}
-    assert offered["all"].note == "10"
-    assert offered["all"].chosen
-    assert offered["failed"].note == "2"
-    assert offered["failed"].value == View(which=Which.FAILED)
-    assert offered["fails exact"].value == View(scorer="exact")
-    assert "ungraded" not in offered
-    assert offered["tag t0"].note == "5"
-    assert offered["tag t1"].value == View(tag="t1")
-    again = filters.choices(found, figures, View(which=Which.FAILED, order=Order.SCORE))
-    failed = next(choice for choice in again if choice.label == "failed")
-    assert failed.chosen
-    assert failed.value == View(order=Order.SCORE)
+    offered = {offer.part: offer.n for offer in filters.offers(found, figures, View())}
+    assert offered == {
+        UNMET: 2,
+        FAILED: 2,
+        Part(Kind.STANDS, Which.PASSED): 8,
+        Part(Kind.SCORER, "exact"): 2,
+        Part(Kind.TAG, "t0"): 5,
+        Part(Kind.TAG, "t1"): 5,
+    }
+    in_force = View((Part(Kind.STANDS, Which.OPEN), Part(Kind.REASON, "so", "exact")))
+    again = {offer.part: offer.n for offer in filters.offers(found, figures, in_force)}
+    assert set(again) - set(offered) == set(in_force.parts)
 
 
-def test_an_order_chosen_again_turns_round() -> None:
-    offered = {choice.value.order: choice for choice in filters.orders(View(order=Order.SCORE))}
-    assert offered[Order.SCORE].value == View(order=Order.SCORE, reverse=True)
-    assert offered[Order.LATENCY].value == View(order=Order.LATENCY)
+def test_an_order_chosen_again_turns_round(store: Path) -> None:
+    found = first_look(store, plain_run(store, 2).run)
+    offered = [choice.value for choice in filters.orders(View(order=Order.SCORE), found)]
+    assert (Order.SCORE, True) in offered
+    assert (Order.LATENCY, False) in offered
+    assert not {order for order, _ in offered} & {Order.TARGET, Order.EPOCH}
     assert filters.order_words(View()) == ""
     assert filters.order_words(View(order=Order.SCORE)) == "by score, lowest first"
 
 
-def test_a_view_in_words(store: Path) -> None:
-    made = plain_run(store, 2)
-    found = first_look(store, made.run)
-    view = View(which=Which.FAILED, column=0, scorer="exact", tag="hard", text="a b")
-    assert filters.words(view, found) == ["failed", "one", "fails exact", "tag hard", "“a b”"]
-    assert filters.words(View(), found) == []
+def test_every_part_has_words_of_its_own() -> None:
+    words = [filters.part_words(Part(kind, "v", "s")) for kind in Kind]
+    assert len(set(words)) == len(words)
+
+
+def test_how_a_run_was_listed_is_remembered(tmp_path: Path) -> None:
+    file = tmp_path / "app.json"
+    parts = (FAILED, Part(Kind.REASON, "got “…” \ud800", "exact"))
+    view = View(parts, "100%_", Order.COST, True)
+    kept_view.keep(Remembered(file), "a", view)
+    assert kept_view.recall(Remembered(file), "a") == view
+    assert kept_view.recall(Remembered(file), "b") == View()
+    for n in range(200):
+        kept_view.keep(Remembered(file), f"r{n}", View(text=str(n)))
+    assert kept_view.recall(Remembered(file), "a") == View()
+    assert kept_view.recall(Remembered(file), "r0") == View(text="0")
+    kept_view.keep(Remembered(file), "r0", View())
+    assert kept_view.recall(Remembered(file), "r0") == View()
+
+
+@pytest.mark.parametrize(
+    "lists",
+    ["{", "[]", '{"a": 3}', '{"a": {"parts": [["stands", "no", ""], ["x"], 1], "order": "no"}}'],
+)
+def test_what_is_remembered_and_not_understood_is_left_out(tmp_path: Path, lists: str) -> None:
+    remembered = Remembered(tmp_path / "app.json")
+    remembered.set("lists", lists)
+    assert kept_view.recall(remembered, "a") == View()
 
 
 # -- rows

@@ -249,7 +249,7 @@ async def test_a_sorted_list_keeps_its_row_on_its_line_while_others_come_before_
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
-        await pilot.press("f", "j", "j", "enter")
+        await pilot.press("f", "j", "enter")
         await until(pilot, lambda: screen.listing.trials.count == 100)
         await pilot.press("end", *["k"] * 30)
         await until(pilot, lambda: cursor_case(screen) == "case-069")

@@ -1,11 +1,12 @@
-"""Deleting runs: their rows, and the log of their engine."""
+"""Deleting runs: their rows, the log of their engine, and what was gathered to search them."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from tui_eval.engine.launch import log_file
-from tui_eval.store import deletion, reader
+from tui_eval.store import deletion, gathered, reader
 from tui_eval.store.connection import open_writable, put_away
+from tui_eval.store.place import find_file
 
 
 def delete(store: Path, run_id: int, told: Callable[[int], None] = lambda _: None) -> None:
@@ -19,7 +20,7 @@ def delete(store: Path, run_id: int, told: Callable[[int], None] = lambda _: Non
     Raises:
         RunLiveError: an engine works on it; nothing was changed.
         StoreError: there is no such run (any more), or the store cannot be written.
-        OSError: the engine's log cannot be removed; the run is gone.
+        OSError: what lies beside the store cannot be removed; the run is gone.
     """
     db = open_writable(store)
     try:
@@ -29,3 +30,4 @@ def delete(store: Path, run_id: int, told: Callable[[int], None] = lambda _: Non
     finally:
         db.close()
     log_file(store, name).unlink(missing_ok=True)
+    gathered.remove(find_file(store, name))

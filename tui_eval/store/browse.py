@@ -1,16 +1,10 @@
-"""What a screen asks of a run beside its rows: which trials match, where the next failure is.
-
-Lists of trials are lists of their places, so that a million of them take a few megabytes.
-"""
+"""What a screen asks of a run beside its rows: one trial whole, and figures over all."""
 
 import json
 import sqlite3
-from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TypeAlias
+from dataclasses import dataclass
 
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
@@ -27,139 +21,6 @@ from tui_eval.store.rows import (
     ScoreRow,
     TrialRow,
 )
-from tui_eval.store.text import pack
-
-Places: TypeAlias = Sequence[int]
-"""Places of trials, in the order they are shown; an array, so four bytes each."""
-
-
-class Which(StrEnum):
-    """The trials a list may be narrowed to by how they stand."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNGRADED = "ungraded"
-    ERRORS = "errors"
-    CANCELLED = "cancelled"
-    CUT = "cut short"
-    OPEN = "open"
-    """Queued, running or being scored."""
-    UNMET = "not passed"
-    """Failed, ungraded or in error: what one looks at next."""
-
-
-class Order(StrEnum):
-    """What a list may be sorted by; ties stay in dataset order."""
-
-    PLACE = "dataset"
-    VERDICT = "verdict"
-    SCORE = "score"
-    LATENCY = "latency"
-    COST = "cost"
-    CHANGED = "last changed"
-
-
-_WHICH: dict[Which, str] = {
-    Which.PASSED: "t.verdict = 'pass'",
-    Which.FAILED: "t.verdict = 'fail'",
-    Which.UNGRADED: "t.verdict = 'ungraded'",
-    Which.ERRORS: "t.state = 'error'",
-    Which.CANCELLED: "t.state = 'cancelled'",
-    Which.CUT: "EXISTS (SELECT 1 FROM outputs o WHERE o.id = t.output "
-    "AND o.finish_reason = 'length')",
-    Which.OPEN: "t.state IN ('queued', 'running', 'scoring')",
-    Which.UNMET: "(t.verdict IN ('fail', 'ungraded') OR t.state = 'error')",
-}
-_FATE = (  # failures first: what one came for
-    "CASE WHEN t.state = 'error' THEN 0 WHEN t.verdict = 'fail' THEN 1 "
-    "WHEN t.verdict = 'ungraded' THEN 2 WHEN t.state = 'cancelled' THEN 3 "
-    "WHEN t.verdict = 'pass' THEN 5 ELSE 4 END"
-)
-_ORDER: dict[Order, tuple[str, str]] = {
-    Order.PLACE: ("t.place", "t.place DESC"),
-    Order.VERDICT: (f"{_FATE}, t.place", f"{_FATE} DESC, t.place"),
-    Order.SCORE: (
-        "t.score IS NULL, t.score, t.place",
-        "t.score IS NULL, t.score DESC, t.place",
-    ),
-    Order.LATENCY: (
-        "t.latency_s IS NULL, t.latency_s DESC, t.place",
-        "t.latency_s IS NULL, t.latency_s, t.place",
-    ),
-    Order.COST: (
-        "t.cost_usd IS NULL, t.cost_usd DESC, t.place",
-        "t.cost_usd IS NULL, t.cost_usd, t.place",
-    ),
-    Order.CHANGED: ("t.change DESC, t.place", "t.change, t.place"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """Which trials of a run are listed, and in which order."""
-
-    which: Which | None = None
-    """None: however they stand."""
-    column: int | None = None
-    """Only of this column; None: of all."""
-    scorer: str | None = None
-    """Only where this scorer says fail; None: whatever they say."""
-    error: str | None = None
-    """Only errors of this kind; None: whatever they are."""
-    tag: str | None = None
-    """Only of cases with this tag; None: of all."""
-    noted: bool = False
-    """Only trials with a note."""
-    text: str = ""
-    """Only where the case's id, the error or the output has it, whatever its ASCII case."""
-    order: Order = Order.PLACE
-    reverse: bool = False
-
-    @property
-    def narrowed(self) -> bool:
-        """Whether it leaves any trial out."""
-        return replace(self, order=Order.PLACE, reverse=False) != View()
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is all trials in dataset order: then a trial's place is its index."""
-        return self == View()
-
-
-def places(db: sqlite3.Connection, run: int, view: View) -> Places:
-    """Give the places of the trials of a view, in its order."""
-    condition, values = _condition(run, view)
-    order = _ORDER[view.order][view.reverse]
-    rows = db.execute(f"SELECT t.place FROM trials t WHERE {condition} ORDER BY {order}", values)
-    return array("I", (row[0] for row in rows))
-
-
-def count(db: sqlite3.Connection, run: int, view: View) -> int:
-    """Count the trials of a view."""
-    condition, values = _condition(run, view)
-    row = db.execute(f"SELECT count(*) FROM trials t WHERE {condition}", values).fetchone()
-    return int(row[0])
-
-
-def next_place(
-    db: sqlite3.Connection, run: int, view: View, after: int, *, back: bool = False
-) -> int | None:
-    """Give the nearest place of a view in dataset order, after a place (or before it).
-
-    Goes round at the end. None: no trial matches.
-    """
-    condition, values = _condition(run, view)
-    direction = "DESC" if back else ""
-    beyond = "<" if back else ">"
-    for where, more in ((f"AND t.place {beyond} ?", (after,)), ("", ())):
-        row = db.execute(
-            f"SELECT t.place FROM trials t WHERE {condition} {where} "
-            f"ORDER BY t.place {direction} LIMIT 1",
-            (*values, *more),
-        ).fetchone()
-        if row is not None:
-            return int(row[0])
-    return None
 
 
 def epochs(db: sqlite3.Connection, run: int) -> int:
@@ -168,15 +29,6 @@ def epochs(db: sqlite3.Connection, run: int) -> int:
         "SELECT epoch + 1 FROM trials WHERE run = ? ORDER BY place DESC LIMIT 1", (run,)
     ).fetchone()
     return 0 if row is None else int(row[0])
-
-
-def ids_at(db: sqlite3.Connection, run: int, wanted: Sequence[int]) -> list[int]:
-    """Give the ids of the trials at these places."""
-    rows = db.execute(
-        "SELECT t.id FROM trials t JOIN json_each(?2) j ON j.value = t.place WHERE t.run = ?1",
-        (run, json.dumps(list(wanted))),
-    )
-    return [row[0] for row in rows]
 
 
 def median_latency(db: sqlite3.Connection, run: int, column: int) -> float | None:
@@ -308,49 +160,6 @@ def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
         attempts=tuple(reader.attempts(db, trial_id)),
         judging=calls_about(db, trial_id),
     )
-
-
-def _condition(run: int, view: View) -> tuple[str, list[object]]:
-    parts: list[str] = ["t.run = ?"]
-    bound: list[object] = [run]
-    if view.which is not None:
-        parts.append(_WHICH[view.which])
-    if view.column is not None:
-        parts.append("t.col = ?")
-        bound.append(view.column)
-    if view.scorer is not None:
-        parts.append(
-            "t.state = 'done' AND EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id "
-            "AND s.current = 1 AND s.scorer = ? AND s.verdict = 'fail')"
-        )
-        bound.append(view.scorer)
-    if view.error is not None:
-        parts.append("t.state = 'error' AND t.error_kind = ?")
-        bound.append(view.error)
-    if view.tag is not None:
-        parts.append(
-            "EXISTS (SELECT 1 FROM cases c, json_each(c.data, '$.tags') j "
-            "WHERE c.run = t.run AND c.seq = t.seq AND j.value = json_extract(?, '$'))"
-        )  # the tag as JSON: SQLite reads both alike, whatever is in them
-        bound.append(json.dumps(view.tag))
-    if view.noted:
-        parts.append("EXISTS (SELECT 1 FROM notes n WHERE n.trial = t.id AND n.current = 1)")
-    if view.text:
-        escaped = view.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        pattern = pack(f"%{escaped}%")
-        parts.append(
-            "(EXISTS (SELECT 1 FROM cases c WHERE c.run = t.run AND c.seq = t.seq "
-            f"AND {_has('c.id')}) OR {_has('t.error_message')} "
-            "OR EXISTS (SELECT 1 FROM outputs o WHERE o.id = t.output "
-            f"AND {_has('o.text')}))"
-        )
-        bound += [pattern, pattern, pattern]
-    return " AND ".join(parts), bound
-
-
-def _has(column: str) -> str:
-    # text with lone surrogates is kept as bytes, which LIKE looks into on some systems only
-    return f"CAST({column} AS TEXT) LIKE CAST(? AS TEXT) ESCAPE '\\'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,3 +13,8 @@ def usual_store() -> Path:
 def log_file(store: Path, run_name: str) -> Path:
     """Give where the engine of a run writes its log."""
     return store.parent / "logs" / f"{run_name}.log"
+
+
+def find_file(store: Path, run_name: str) -> Path:
+    """Give where the texts of a large run are gathered for those who search it."""
+    return store.parent / "find" / f"{run_name}.sqlite3"

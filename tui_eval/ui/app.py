@@ -115,9 +115,9 @@ class TuiEvalApp(App[None]):
             glyphs=glyphs_for(),
             pulse=Signal(self, "pulse"),
             paths=tuple(paths),
+            remembered=Remembered(state_file()),
         )
         self._open_run = open_run
-        self._remembered = Remembered(state_file())
         self._turns = Turns(
             super().on_event,
             self._send_after_key,
@@ -138,7 +138,7 @@ class TuiEvalApp(App[None]):
         from tui_eval.suites.place import config_file
         from tui_eval.ui.themes import USUAL
 
-        chosen = self._remembered.get("theme")
+        chosen = self.bench.remembered.get("theme")
         if not config_file().exists():
             return chosen if chosen in THEMES else USUAL
         from tui_eval.suites import configuration
@@ -201,7 +201,7 @@ class TuiEvalApp(App[None]):
     def _put_in_force(self, read: "Configuration") -> "Preferences":
         from tui_eval.ui.preferences import preferences
 
-        found = self.preferences = preferences(read, self._remembered.get("theme"))
+        found = self.preferences = preferences(read, self.bench.remembered.get("theme"))
         self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
         return found
 
@@ -412,7 +412,7 @@ class TuiEvalApp(App[None]):
         self.theme = theme
         read = self._configuration
         if read is None or read.theme is None:
-            self._remembered.set("theme", theme)
+            self.bench.remembered.set("theme", theme)
             return
         from tui_eval.suites.config_writing import change
         from tui_eval.suites.errors import SuiteError

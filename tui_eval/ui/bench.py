@@ -10,6 +10,7 @@ from textual.signal import Signal
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.rating import RateBook
+from tui_eval.ui.remembered import Remembered
 
 if TYPE_CHECKING:
     from tui_eval.store.follow import Pulse
@@ -26,6 +27,7 @@ class Bench:
     """Something was committed to the store."""
     paths: Sequence[Path]
     """Suites and folders of suites the person named; empty: here."""
+    remembered: Remembered
     suites: "list[Entry]" = field(default_factory=list)
     """The suites that were found; those of the Suites screen."""
     rates: RateBook = field(default_factory=RateBook)

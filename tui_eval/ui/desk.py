@@ -29,6 +29,7 @@ class Desk:
         self._quick: Connection | None = None
         self._slow: Connection | None = None
         self._slowest: Connection | None = None
+        self._seeking: Connection | None = None
         self._writing: Connection | None = None
         self._open = asyncio.Event()
         self._closed = False
@@ -55,13 +56,14 @@ class Desk:
     async def close(self) -> None:
         """Close what is open; nothing can be asked after that."""
         self._closed = True
-        for connection in (self._slowest, self._slow):
+        slow = (self._seeking, self._slowest, self._slow)
+        for connection in slow:
             if connection is not None:
                 await connection.interrupt()
-        for connection in (self._slowest, self._slow, self._quick, self._writing):
+        for connection in (*slow, self._quick, self._writing):
             if connection is not None:
                 await connection.close()
-        self._quick = self._slow = self._slowest = self._writing = None
+        self._quick = self._slow = self._slowest = self._seeking = self._writing = None
 
     @property
     def opened(self) -> bool:
@@ -109,6 +111,25 @@ class Desk:
         await self._open.wait()
         assert self._slowest is not None, "the desk is closed"
         return await self._slowest.call(question, *args, **kwargs)
+
+    async def seek(
+        self,
+        question: "Callable[Concatenate[sqlite3.Connection, P], T]",
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Ask for a list; the question is broken off where whoever asks is cancelled."""
+        await self._open.wait()
+        if self._seeking is None:
+            from tui_eval.store.connection import readable
+
+            self._seeking = await _entered(readable(self.path))
+        seeking = self._seeking
+        try:
+            return await seeking.call(question, *args, **kwargs)
+        except asyncio.CancelledError:
+            await seeking.interrupt()
+            raise
 
     async def write(self, unit: "Callable[[Tx], T]") -> T:
         """Write something small, in a transaction of its own."""

@@ -35,6 +35,10 @@ class Glyphs:
     called: str = "█"
     """Of a line of time: in the queue, waiting, in the call."""
     cut: str = "…"
+    rising: str = "▲"
+    falling: str = "▼"
+    away: str = "×"
+    """Takes away what stands before it."""
     levels: str = "▁▂▃▄▅▆▇█"
     """From low to high, for sparklines."""
 
@@ -91,6 +95,9 @@ ASCII = Glyphs(
     held="-",
     called="#",
     cut="~",
+    rising="^",
+    falling="v",
+    away="x",
     levels="_.-=+*%#",
 )
 

@@ -1,88 +1,85 @@
-"""The filter menu and the sort menu of the Run screen."""
+"""Filters and orders of the Run screen in words, with what there is to choose from."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 
 from tui_eval.store.board import Counts
-from tui_eval.store.browse import Order, View, Which
+from tui_eval.store.views import Kind, Order, Part, View, Which
 from tui_eval.ui.run.feed import Figures, Snapshot
 from tui_eval.ui.screens.menu import Choice
-from tui_eval.ui.words import number
 
 
-def choices(run: Snapshot, figures: Figures | None, view: View) -> list[Choice[View]]:
-    """Give the views one key away from this one, with how many trials each lists.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A part that a filter may have."""
 
-    Choosing what is in force takes it away; the parts (how they stand, target, scorer, error)
-    narrow each other.
-    """
-    total = run.total
-    every = View(order=view.order, reverse=view.reverse)
-    found = [Choice("all", every, number(total.total), not view.narrowed)]
-    found += _standings(total, figures, view)
+    part: Part
+    n: int | None
+    """Trials of the run it lets through; None: nobody has counted."""
+
+
+def offers(run: Snapshot, figures: Figures | None, view: View) -> list[Offer]:
+    """Give the parts worth choosing, and those in force, with how many trials each lets through."""
+    found = [*_standings(run.total, figures)]
+    if run.epochs > 1:
+        found.append(Offer(Part(Kind.FLAKY), None))
     if len(run.columns) > 1:
         for column in run.columns:
             n = run.by_column.get(column.index, Counts()).total
-            chosen = view.column == column.index
-            other = replace(view, column=None if chosen else column.index)
-            found.append(Choice(f"target {column.name}", other, number(n), chosen))
+            found.append(Offer(Part(Kind.TARGET, column.name), n))
     if figures is not None:
-        for scorer, n in figures.failing:
-            chosen = view.scorer == scorer
-            other = replace(view, scorer=None if chosen else scorer, error=None)
-            found.append(Choice(f"fails {scorer}", other, number(n), chosen))
-        for kind, n in figures.errors:
-            chosen = view.error == kind
-            other = replace(view, error=None if chosen else kind, scorer=None)
-            found.append(Choice(f"error {kind}", other, number(n), chosen))
-        if figures.noted or view.noted:
-            other = replace(view, noted=not view.noted)
-            found.append(Choice("has a note", other, number(figures.noted), view.noted))
-        for tag, n in figures.tags:
-            chosen = view.tag == tag
-            other = replace(view, tag=None if chosen else tag)
-            found.append(Choice(f"tag {tag}", other, number(n), chosen))
-    return found
+        found += [Offer(Part(Kind.SCORER, name), n) for name, n in figures.failing]
+        found += [Offer(Part(Kind.ERROR, kind), n) for kind, n in figures.errors]
+        found.append(Offer(Part(Kind.NOTED), figures.noted))
+        found += [Offer(Part(Kind.TAG, tag), n) for tag, n in figures.tags]
+    offered = {offer.part for offer in found if offer.n != 0}
+    found = [offer for offer in found if offer.n != 0 or offer.part in view.parts]
+    return found + [Offer(part, None) for part in view.parts if part not in offered]
 
 
-def _standings(total: Counts, figures: Figures | None, view: View) -> Iterator[Choice[View]]:
-    cut = sum(figures.cut.values()) if figures is not None else 0
+def _standings(total: Counts, figures: Figures | None) -> Iterator[Offer]:
     for which, n in (
         (Which.UNMET, total.failed + total.ungraded + total.error),
         (Which.FAILED, total.failed),
         (Which.UNGRADED, total.ungraded),
         (Which.ERRORS, total.error),
         (Which.PASSED, total.passed),
-        (Which.CUT, cut),
         (Which.CANCELLED, total.cancelled),
         (Which.OPEN, total.total - total.settled),
     ):
-        chosen = view.which is which
-        if n or chosen:
-            yield Choice(
-                str(which), replace(view, which=None if chosen else which), number(n), chosen
-            )
+        yield Offer(Part(Kind.STANDS, which), n)
+    if figures is not None:
+        yield Offer(Part(Kind.CUT), sum(figures.cut.values()))
 
 
 _ORDER_WORDS = {
     Order.PLACE: ("dataset order", "dataset order, last first"),
+    Order.CASE: ("case, A to Z", "case, Z to A"),
+    Order.TARGET: ("target, A to Z", "target, Z to A"),
+    Order.EPOCH: ("epoch, first first", "epoch, last first"),
     Order.VERDICT: ("verdict, failures first", "verdict, passed first"),
     Order.SCORE: ("score, lowest first", "score, highest first"),
     Order.LATENCY: ("call time, slowest first", "call time, quickest first"),
     Order.COST: ("cost, dearest first", "cost, cheapest first"),
+    Order.TOKENS: ("tokens, most first", "tokens, fewest first"),
+    Order.ATTEMPTS: ("attempts, most first", "attempts, fewest first"),
     Order.CHANGED: ("changed, latest first", "changed, earliest first"),
 }
 
 
-def orders(view: View) -> list[Choice[View]]:
+def orders(view: View, run: Snapshot) -> list[Choice[tuple[Order, bool]]]:
     """Give the orders there are; choosing the one in force turns it round."""
     found = []
     for order, (forth, back) in _ORDER_WORDS.items():
         chosen = view.order is order
+        if (order is Order.TARGET and len(run.columns) < 2) or (
+            order is Order.EPOCH and run.epochs < 2
+        ):
+            continue
         found.append(
             Choice(
                 label=back if chosen and view.reverse else forth,
-                value=replace(view, order=order, reverse=chosen and not view.reverse),
+                value=(order, chosen and not view.reverse),
                 note="again turns it" if chosen else "",
                 chosen=chosen,
             )
@@ -90,29 +87,29 @@ def orders(view: View) -> list[Choice[View]]:
     return found
 
 
-def words(view: View, run: Snapshot) -> list[str]:
-    """Give what a view is narrowed to in words; empty: to nothing."""
-    found = []
-    if view.which is not None:
-        found.append(str(view.which))
-    if view.column is not None:
-        name = next((c.name for c in run.columns if c.index == view.column), str(view.column))
-        found.append(name)
-    if view.scorer is not None:
-        found.append(f"fails {view.scorer}")
-    if view.error is not None:
-        found.append(f"error {view.error}")
-    if view.tag is not None:
-        found.append(f"tag {view.tag}")
-    if view.noted:
-        found.append("has a note")
-    if view.text:
-        found.append(f"“{view.text}”")
-    return found
+def part_words(part: Part) -> str:
+    """Give a part in words; may be foreign text."""
+    match part.kind:
+        case Kind.STANDS:
+            return part.value
+        case Kind.CUT:
+            return "cut short"
+        case Kind.FLAKY:
+            return "flaky"
+        case Kind.NOTED:
+            return "has a note"
+        case Kind.SCORER:
+            return f"fails {part.value}"
+        case Kind.REASON:
+            return f"{part.scorer}: {part.value}"
+        case Kind.REQUIREMENT:
+            return f"{part.scorer} unmet: {part.value}"
+        case Kind.ERROR | Kind.TAG | Kind.TARGET:
+            return f"{part.kind} {part.value}"
 
 
 def order_words(view: View) -> str:
     """Give a view's order in words; empty: dataset order."""
-    if view.order is Order.PLACE and not view.reverse:
+    if view.in_dataset_order:
         return ""
     return f"by {_ORDER_WORDS[view.order][view.reverse]}"

@@ -9,7 +9,6 @@ from textual.containers import Vertical
 
 from tui_eval.model.states import RunState
 from tui_eval.store.board import Counts
-from tui_eval.store.browse import Which
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import fold
@@ -294,52 +293,3 @@ def _rate(
     if found is None or found.interval is None:
         return rate, ""
     return rate, interval(found.interval)
-
-
-def filter_words(
-    run: Snapshot,
-    figures: Figures | None,
-    words: Sequence[str],
-    order: str,
-    listed: int,
-    glyphs: Glyphs,
-    room: int,
-) -> list[Piece]:
-    """Give the filter line: what is listed, how it divides, how it is sorted.
-
-    Args:
-        run: The run as it stands.
-        figures: What has been counted of it; None: nothing yet.
-        words: What the list is narrowed to; empty: all is listed.
-        order: How it is sorted; empty: in dataset order.
-        listed: How many trials are listed.
-        glyphs: The shapes.
-        room: Cells there are; what matters least is left out.
-    """
-    total = run.total
-    rule = Piece(f"{glyphs.rule} ", "dim")
-    groups: list[list[Piece]] = []
-    if words:
-        groups.append([rule, Piece(f"{', '.join(words)} {number(listed)} ", "accent", _FILTER)])
-    else:
-        groups.append([rule, Piece(f"all {number(total.total)} ", "plain", _FILTER), rule])
-        counts: list[tuple[str, int, Tone, Which]] = [
-            (glyphs.passed, total.passed, "pass", Which.PASSED),
-            (glyphs.failed, total.failed, "fail", Which.FAILED),
-            (glyphs.ungraded, total.ungraded, "ungraded", Which.UNGRADED),
-            (glyphs.error, total.error, "error", Which.ERRORS),
-            (glyphs.cancelled, total.cancelled, "dim", Which.CANCELLED),
-        ]
-        groups[0] += [
-            Piece(f"{shape} {number(n)} ", tone, f"list_only('{which.name}')")
-            for shape, n, tone, which in counts
-            if n or which in (Which.PASSED, Which.FAILED)
-        ]
-    if order:
-        groups.append([rule, Piece(f"{order} ", "accent", "sort")])
-    elif figures is not None and words in ([], [Which.FAILED], [Which.UNMET]):
-        # of other lists it would say what is not in them
-        for at, (name, n) in enumerate(figures.failing[:4]):
-            lead = Piece(f"{glyphs.dot} ", "dim") if at else rule
-            groups.append([lead, Piece(f"{name} {number(n)} ", "dim")])
-    return as_fits(groups, room)

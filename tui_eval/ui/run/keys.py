@@ -15,6 +15,7 @@ _IN_THE_KEY_LINE = (
     (_RUN, "p", "pause", "pause", "Start nothing new, or go on"),
     (_TRIALS, "n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
     (_TRIALS, "f", "filter", "filter", "List some of the trials; with counts"),
+    (_TRIALS, "b", "groups", "groups", "Group the listed trials: why do so many fail?"),
     (_TRIALS, "slash", "find", "find", "Narrow the list by text, or find in the detail"),
     (_TRIALS, "enter", "zoom", "zoom", "Give the detail the whole screen, or take it back"),
     (_TRIALS, "space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
@@ -25,6 +26,8 @@ _IN_THE_KEY_LINE = (
     (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
 )
 _ELSEWHERE = (
+    (_TRIALS, "F", "follow", "follow", "Go along with what is settled, until you move"),
+    (_TRIALS, "backspace", "drop_filter", "drop filter", "Take the newest condition away"),
     (_TRIALS, "N", "next_unmet(-1)", "previous", "The failure or find hit before"),
     (_TRIALS, "a", "mark_all", "mark all shown", "Mark all trials that are listed"),
     (_RUN, "R", "retry_all", "retry all", "Retry everything errored or ungraded"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from textual import on, work
@@ -10,15 +11,16 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from tui_eval.store import browse
-from tui_eval.store.browse import Places, View
+from tui_eval.store import reader, views
+from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.rows import TrialRow
-from tui_eval.ui.desk import Desk
-from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.run import errands, filters
+from tui_eval.store.views import Order, Part, View
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.run import errands, kept_view
 from tui_eval.ui.run.detail import Place
 from tui_eval.ui.run.feed import Figures, Snapshot
-from tui_eval.ui.run.head import filter_words
+from tui_eval.ui.run.filter_line import filter_words
+from tui_eval.ui.run.lookup import Listed, Lookup
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.table import TrialTable
 from tui_eval.ui.run.trials import Trials
@@ -39,17 +41,29 @@ class Listing(Vertical):
     class Changed(Message):
         """Another trial is selected, other trials are listed or marked, or rows have come."""
 
-    def __init__(self, desk: Desk, run_id: int, glyphs: Glyphs) -> None:
+    def __init__(self, bench: Bench, run_id: int) -> None:
         super().__init__(id="list")
-        self._desk = desk
+        self._bench = bench
+        self._desk = desk = bench.desk
         self._run_id = run_id
-        self._glyphs = glyphs
+        self._run_name: str | None = None
+        """None: not known yet."""
+        self._glyphs = glyphs = bench.glyphs
+        self.view = View()
+        """Which trials are listed, and in which order; the list may still be on its way."""
+        self.following = False
+        """Whether the cursor goes along with what is settled."""
+        self._listed: Listed | None = None
+        """What was found of the view so far; None: nothing yet."""
+        self._anchor = 0
+        """The place that was under the cursor when the view was asked for."""
         self.trials = Trials(desk, run_id)
+        self._lookup = Lookup(desk, run_id)
         self.marks = Marks()
         self.table = TrialTable(self.trials, self.marks, glyphs)
         self.field = Input(
             id="find",
-            placeholder="text in id, output or error",
+            placeholder="text in id, output, error or reason",
             compact=True,
             select_on_focus=False,
         )
@@ -67,17 +81,29 @@ class Listing(Vertical):
     def on_mount(self) -> None:
         """Begin to read."""
         self._read_rows()
-        self._keep_list(self.trials.view)
+        self._recall()
+
+    async def on_unmount(self) -> None:
+        """Remember how the run was listed."""
+        self._keep()
+        await self._lookup.close()
+
+    @work
+    async def _recall(self) -> None:
+        try:
+            self._run_name = (await self._desk.read(reader.run, self._run_id)).name
+        except UnknownRunError:
+            return  # the screen says so
+        self.show_view(kept_view.recall(self._bench.remembered, self._run_name))
+
+    def _keep(self) -> None:
+        if self._run_name is not None:
+            kept_view.keep(self._bench.remembered, self._run_name, self.view)
 
     @property
     def selected(self) -> TrialRow | None:
         """The trial under the cursor; None: there is none, or it is still being read."""
         return self.trials.row_at(self.table.cursor)
-
-    @property
-    def view(self) -> View:
-        """Which trials are listed, and in which order."""
-        return self.trials.view
 
     # -- what is listed
 
@@ -97,12 +123,17 @@ class Listing(Vertical):
         if trials.view.plain and table.count != trials.count:
             table.resize_to(trials.count)
         if snapshot.changed or snapshot.overflow:
+            self._lookup.forget()
             self._list_wanted.set()
+        if self.following:
+            self._go_along(live=snapshot.run.live)
         table.show_asked(errands.Pending(snapshot.pending))
 
     def show_words(self, snapshot: Snapshot, figures: Figures | None) -> None:
         """Say what is listed, how it divides, and what is asked of the run."""
         right = [Piece(f" {word} ", "accent") for word in errands.for_run(snapshot.pending)]
+        if self.following:
+            right.append(Piece(" following ", "accent", "follow"))
         if self.marks.count:
             marked = f" {number(self.marks.count)} marked "
             right.append(Piece(marked, "accent", "unmark"))
@@ -111,13 +142,21 @@ class Listing(Vertical):
         left = filter_words(
             snapshot,
             figures,
-            filters.words(self.view, snapshot),
-            filters.order_words(self.view),
-            self.trials.count,
+            self.view,
+            self._listed_words(snapshot.total.total),
             self._glyphs,
             self.size.width - sum(width_of(piece.text) for piece in right),
         )
         self._line.show(left, right)
+
+    def _listed_words(self, total: int) -> str:
+        if self._listed is None:
+            return f"{self._glyphs.working} of {number(total)}"
+        search = self._listed.going_on
+        if search is None:
+            return f"{number(self.trials.count)} of {number(total)}"
+        searched = f"searched {number(search.searched)} of {number(search.total)}"
+        return f"{number(self.trials.count)} so far, {searched}"
 
     def tick(self) -> None:
         """Let the clocks of open trials run on."""
@@ -125,13 +164,65 @@ class Listing(Vertical):
         self.table.redraw([at for at, row in shown if row is not None and not row.state.settled])
 
     def show_view(self, view: View) -> None:
-        """List other trials, or in another order."""
+        """List other trials, or in another order; until they are known the list stays."""
+        if self._listed is None or self._listed.going_on is None:
+            self._anchor = self.trials.place_at(self.table.cursor) or 0
+        self.view, self._listed = view, None
+        self.table.show_order(view.order, view.reverse)
         self._keep_list(view)
+        self.post_message(self.Changed())
 
     def narrow(self, text: str) -> None:
         """List only trials with a text; empty: whatever their text."""
         if text != self.view.text:
-            self._keep_list(replace(self.view, text=text))
+            self.show_view(replace(self.view, text=text))
+
+    def filter(self, parts: Sequence[Part]) -> None:
+        """List only trials that these parts let through."""
+        self.show_view(replace(self.view, parts=tuple(parts)))
+        self._keep()
+
+    def drop_newest(self) -> None:
+        """Take the newest condition away."""
+        if self.view.text:
+            self.narrow("")
+        else:
+            self.filter(self.view.parts[:-1])
+
+    def sort(self, order: Order, reverse: bool) -> None:
+        """List in another order."""
+        self.show_view(replace(self.view, order=order, reverse=reverse))
+        self._keep()
+
+    def follow(self) -> None:
+        """Go along with what is settled, or stay."""
+        self.following = not self.following
+        if self.following:
+            self._go_along(live=True)
+        self.post_message(self.Changed())
+
+    @work(exclusive=True, group="follow")
+    async def _go_along(self, *, live: bool) -> None:
+        """Go to the trial that was settled last, where it is listed."""
+        place = await self._desk.read(views.newest_settled, self._run_id)
+        index = None if place is None else self.trials.index_of(place)
+        if index is not None and self.following:
+            self.table.cursor = index
+        self.following = self.following and live
+
+    @on(Rows.HeadClicked)
+    def _sort_by(self, event: Rows.HeadClicked) -> None:
+        """Sort by the column whose head was clicked; again turns it, and then takes it back."""
+        event.stop()
+        order, view = self.table.order_of(event.field), self.view
+        if order is None:
+            return
+        if order is not view.order:
+            self.sort(order, reverse=False)
+        elif not view.reverse:
+            self.sort(order, reverse=True)
+        else:
+            self.sort(Order.PLACE, reverse=False)
 
     async def go_to_unmet(self, step: int) -> bool:
         """Go to the next trial that did not pass (-1: the one before); False: there is none."""
@@ -141,6 +232,7 @@ class Listing(Vertical):
         place = await self.trials.next_unmet(here, back=step < 0)
         index = None if place is None else self.trials.index_of(place)
         if index is not None:
+            self.following = False
             self.table.cursor = index
         return index is not None
 
@@ -165,7 +257,7 @@ class Listing(Vertical):
             alone: Whether keys act on the selected one whatever is marked.
         """
         if self.marks.count and not alone:
-            return await self._desk.ponder(browse.ids_at, self._run_id, self.marks.places())
+            return await self._desk.ponder(views.ids_at, self._run_id, self.marks.places())
         return [] if self.selected is None else [self.selected.id]
 
     def mark(self) -> None:
@@ -211,7 +303,8 @@ class Listing(Vertical):
         """List a view, and again when trials changed that may come into it or leave it."""
         while True:
             began = time.monotonic()
-            self._show_list(view, await self.trials.look(view))
+            async for listed in self._lookup.lists(view):
+                self._show_list(view, listed)
             took = time.monotonic() - began
             if view.plain:
                 return
@@ -219,18 +312,30 @@ class Listing(Vertical):
             await self._list_wanted.wait()
             self._list_wanted.clear()
 
-    def _show_list(self, view: View, places: Places | None) -> None:
-        table = self.table
+    def _show_list(self, view: View, listed: Listed) -> None:
+        table, before = self.table, self._listed
         place = self.trials.place_at(table.cursor) or 0
-        self.trials.use(view, places)
+        if before is None or before.going_on is not None:
+            place = self._anchor  # until all is found: what comes may be nearer to it
+        self.trials.use(view, listed.places)
+        self._listed = listed
         if view.narrowed:
-            table.say_empty("no trial is like that; f lists others")
+            searching = listed.going_on is not None
+            table.say_empty(
+                "searching"
+                if searching
+                else "no trial is like that; backspace takes "
+                "the newest condition away, f lists others"
+            )
         table.place(self.trials.count, self.trials.nearest(place, table.cursor))
         self.post_message(self.Changed())
 
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
+        if event.by_hand:
+            self.following = False
+            self._anchor = self.trials.place_at(event.cursor) or 0
         self.post_message(self.Changed())
 
     @on(Rows.Missing)

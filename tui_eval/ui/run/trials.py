@@ -3,11 +3,10 @@
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from tui_eval.store import browse, reader
-from tui_eval.store.browse import Order, Places, View
+from tui_eval.store import reader, views
 from tui_eval.store.rows import TrialRow
+from tui_eval.store.views import UNMET, Kind, Places, View
 from tui_eval.ui.desk import Desk
 
 PAGE = 100
@@ -43,6 +42,11 @@ class Trials:
     def total(self) -> int:
         """How many trials the run has."""
         return self._total
+
+    @property
+    def places(self) -> Places | None:
+        """The places that are listed; None: all, in dataset order."""
+        return self._places
 
     def place_at(self, index: int) -> int | None:
         """Give the place of the trial at an index; None: there is none."""
@@ -92,17 +96,11 @@ class Trials:
         """Say how many trials the run has by now."""
         self._total = total
 
-    async def look(self, view: View) -> Places | None:
-        """Find out which trials a view lists; None: all of them, in dataset order."""
-        if view.plain:
-            return None
-        return await self._desk.ponder(browse.places, self._run_id, view)
-
     def use(self, view: View, places: Places | None) -> None:
-        """List what `look` found."""
+        """List what was found of a view."""
         self.view = view
         self._places = places
-        self._ascending = view.order is Order.PLACE and not view.reverse
+        self._ascending = view.in_dataset_order
 
     async def read(self, indices: range) -> bool:
         """Read the rows at these indices and around them that are not there yet.
@@ -146,22 +144,21 @@ class Trials:
         return [place for place in places if place not in self._rows]
 
     async def next_unmet(self, place: int, *, back: bool) -> int | None:
-        """Give the place of the next listed trial that did not pass; None: there is none."""
-        if self.view.which is None:
-            view = replace(self.view, which=browse.Which.UNMET, order=Order.PLACE, reverse=False)
-        else:
-            view = replace(self.view, order=Order.PLACE, reverse=False)
-        if self._ascending:
-            return await self._desk.ponder(browse.next_place, self._run_id, view, place, back=back)
-        unmet = set(await self._desk.ponder(browse.places, self._run_id, view))
-        return self._next_in_list(unmet, place, back=back)
+        """Give the place of the next listed trial that did not pass; None: there is none.
 
-    def _next_in_list(self, unmet: set[int], place: int, *, back: bool) -> int | None:
-        assert self._places is not None, "a list that is sorted has places"
+        In a list of trials that stand in some way it is the next of them.
+        """
+        parts = self.view.parts
+        if not self.view.has(Kind.STANDS):
+            parts = (*parts, UNMET)
+        if self._ascending and not self.view.text:
+            return await self._desk.ponder(views.next_place, self._run_id, parts, place, back=back)
+        if self._places is None:
+            return None
         at = self.nearest(place, 0)
-        after, before = self._places[at + 1 :], self._places[:at]
-        order = [*reversed(before), *reversed(after)] if back else [*after, *before]
-        return next((found for found in order if found in unmet), None)
+        return await self._desk.ponder(
+            views.next_in, self._run_id, parts, self._places, at, back=back
+        )
 
 
 def _rows_at(

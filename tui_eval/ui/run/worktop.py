@@ -7,47 +7,34 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.widgets import Input
 
 from tui_eval.store import browse
-from tui_eval.store.browse import View, Which
 from tui_eval.store.requests import Verb
-from tui_eval.store.rows import TrialRow
-from tui_eval.ui.acting import Acting, Severity, say
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.run import filters
-from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.beside import beside
 from tui_eval.ui.run.clerk import Clerk
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
 from tui_eval.ui.run.detail import Detail, Tab
 from tui_eval.ui.run.feed import Figures, Snapshot
+from tui_eval.ui.run.finder import Finder
 from tui_eval.ui.run.keys import TRIAL_KEYS
 from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.requests import messages
-from tui_eval.ui.screens.menu import Choice, Menu
+from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.words import many, number
 
 _ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel", "note"))
 
 
-class Worktop(Acting, Container):
+class Worktop(Finder):
     """Owns which trials are listed, marked and shown; what is asked of them the clerk takes on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*TRIAL_KEYS]
 
     def __init__(self, bench: Bench, run_id: int, clerk: Clerk) -> None:
-        super().__init__(id="body")
+        super().__init__(bench, run_id)
         self._clerk = clerk
-        self.bench = bench
-        self.run_id = run_id
-        self.listing = Listing(bench.desk, run_id, bench.glyphs)
-        self.detail = Detail(bench.glyphs)
-        self._snapshot: Snapshot | None = None
-        """As last read; None: not yet."""
-        self._figures: Figures | None = None
         self._detail_wanted = asyncio.Event()
 
     def compose(self) -> ComposeResult:
@@ -63,7 +50,7 @@ class Worktop(Acting, Container):
 
     def take(self, snapshot: Snapshot) -> None:
         """Show what is new; selection, scroll and focus stay where they are."""
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self.listing.take(snapshot)
         if snapshot.changed or snapshot.overflow:
             self._detail_wanted.set()
@@ -71,7 +58,7 @@ class Worktop(Acting, Container):
 
     def take_figures(self, figures: Figures) -> None:
         """Show what has been counted."""
-        self._figures = figures
+        self.figures = figures
         self.detail.take_judges(figures.judges)
         self._show_words()
 
@@ -81,8 +68,8 @@ class Worktop(Acting, Container):
         self.detail.tick()
 
     def _show_words(self) -> None:
-        if self._snapshot is not None:
-            self.listing.show_words(self._snapshot, self._figures)
+        if self.snapshot is not None:
+            self.listing.show_words(self.snapshot, self.figures)
             self.detail.show_place(self.listing.place)
 
     @work
@@ -114,7 +101,7 @@ class Worktop(Acting, Container):
 
     @on(Detail.Stepped)
     def _step(self, event: Detail.Stepped) -> None:
-        self.listing.table.cursor += event.by
+        self.listing.table.move(self.listing.table.cursor + event.by)
 
     @on(Detail.Wanted)
     def _render_request(self, event: Detail.Wanted) -> None:
@@ -127,42 +114,11 @@ class Worktop(Acting, Container):
 
     # -- what can be done
 
-    @property
-    def selected(self) -> TrialRow | None:
-        """The trial under the cursor; None: there is none, or it is still being read."""
-        return self.listing.selected
-
-    @property
-    def zoomed(self) -> bool:
-        """Whether the detail has the whole screen; then keys act on its trial alone."""
-        return self.screen.has_class("-zoomed")
-
-    @property
-    def finding(self) -> bool:
-        """Whether the person types what to find."""
-        return self.has_class("-finding")
-
-    @property
-    def standing(self) -> Standing | None:
-        """What decides about what can be done; None: the run is still being read."""
-        if self._snapshot is None:
-            return None
-        return Standing(
-            self._snapshot.run,
-            self._snapshot.total,
-            self.selected,
-            0 if self.zoomed else self.listing.marks.count,
-            self.listing.trials.count,
-            self.zoomed,
-        )
-
     def why_not(self, action: str) -> str | None:
         """Say why an action makes no sense now."""
-        if action == "next_unmet" and self._in_detail and self.detail.page.hits:
-            return None
         if action == "undo":
             return self._clerk.why_not_undo
-        return why_not(action, self.standing)
+        return super().why_not(action)
 
     def key_words(self, binding: Binding) -> str:
         """Give the words of a key: what acts on trials says on how many, where it is not plain."""
@@ -172,14 +128,6 @@ class Worktop(Acting, Container):
         if binding.action not in _ABOUT_TRIALS or not marked:
             return words
         return f"{words} this one" if self.zoomed else f"{words} {number(marked)}"
-
-    def say(self, text: str, severity: Severity = "information") -> None:
-        """Show a word in a corner for a while."""
-        say(self, text, severity)
-
-    @property
-    def _in_detail(self) -> bool:
-        return self.detail.page.has_focus or self.zoomed
 
     # -- asking
 
@@ -232,41 +180,12 @@ class Worktop(Acting, Container):
         self._can_undo_marks("taking the marks away")
         self.listing.unmark()
 
-    def action_list_only(self, which: str) -> None:
-        """List only trials that stand so, whatever was listed before."""
-        self.listing.show_view(View(which=Which[which]))
-
     def action_mark_all(self) -> None:
         """Mark all trials that are listed."""
         self._can_undo_marks("marking all that are shown")
         self.listing.mark_all()
         marked = many(self.listing.marks.count, "trial")
         self.say(f"{marked} marked; esc takes the marks away")
-
-    @work
-    async def action_next_unmet(self, step: int) -> None:
-        """Go to the next failure, or to the next find hit in the text."""
-        if self._in_detail and self.detail.page.hits:
-            self.detail.page.next_hit(step)
-        elif not await self.listing.go_to_unmet(step):
-            self.say("no failure in this list")
-
-    @work
-    async def action_filter(self) -> None:
-        """Choose which trials are listed."""
-        if self._snapshot is not None:
-            found = filters.choices(self._snapshot, self._figures, self.listing.view)
-            await self._choose_view("filter", found)
-
-    @work
-    async def action_sort(self) -> None:
-        """Choose the order of the list."""
-        await self._choose_view("sort by", filters.orders(self.listing.view))
-
-    async def _choose_view(self, title: str, choices: list[Choice[View]]) -> None:
-        view = await self.app.push_screen_wait(Menu(title, choices, self.bench.glyphs))
-        if view is not None:
-            self.listing.show_view(view)
 
     @work
     async def action_copy(self) -> None:
@@ -290,48 +209,12 @@ class Worktop(Acting, Container):
         self.app.copy_to_clipboard(text)
         self.say(f"{what}: {many(len(text), 'character')} copied")
 
-    # -- finding
-
-    def action_find(self) -> None:
-        """Narrow the list by text, or find in the detail."""
-        field = self.listing.field
-        field.value = "" if self._in_detail else self.listing.view.text
-        field.set_class(self._in_detail, "-in-detail")
-        field.select_all()
-        self.add_class("-finding")
-        self.screen.set_focus(field)  # now: the next key of a burst is for it
-
-    @on(Input.Changed, "#find")
-    def _sought(self, event: Input.Changed) -> None:
-        if not self.finding:
-            return
-        if event.input.has_class("-in-detail"):
-            self.detail.page.seek(event.value)
-        else:
-            self.listing.narrow(event.value)
-
-    @on(Input.Submitted, "#find")
-    def _found(self, event: Input.Submitted) -> None:
-        in_detail = event.input.has_class("-in-detail")
-        self._close_find(in_detail)
-        if in_detail and event.value:
-            hits = self.detail.page.hits
-            self.say(f"{many(hits, 'line')}; n goes to the next" if hits else "not in this text")
-            self.detail.page.next_hit(1)
-
-    def _close_find(self, in_detail: bool) -> None:
-        self.remove_class("-finding")
-        self.screen.set_focus(self.detail.page if in_detail else self.listing.table)
+    # -- going back
 
     def step_back(self) -> bool:
         """Go one step back: find, zoom, text, marks; False: there was none."""
         if self.finding:
-            in_detail = self.listing.field.has_class("-in-detail")
-            if in_detail:
-                self.detail.page.seek("")
-            else:
-                self.listing.narrow("")
-            self._close_find(in_detail)
+            self.stop_finding()
         elif self.zoomed:
             self.action_zoom()  # the list is hidden: what it is like stays
         elif self.listing.view.text:

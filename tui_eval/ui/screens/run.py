@@ -203,6 +203,8 @@ class RunScreen(BaseScreen):
             total.failed > 0,
             total.done > 0,
             self.clerk.why_not_undo is None,
+            self.listing.view.narrowed,
+            self.listing.following,
         )
         if standing != self._standing:
             self._standing = standing

@@ -43,6 +43,8 @@ class Field:
     """The highest goes first where there is too little room; 0: it stays."""
     keep: int = 0
     """Cells at the end of its text that stay where it is cut, see `fit`."""
+    sign: str = ""
+    """Stands after the title: that the rows are sorted by it, and how; one cell."""
 
 
 class Cell(NamedTuple):
@@ -106,6 +108,8 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
         rows: "Rows"
         cursor: int
+        by_hand: bool
+        """Whether a key of the table or the mouse moved it."""
 
         @property
         def control(self) -> "Rows":
@@ -118,6 +122,18 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
         rows: "Rows"
         cursor: int
+
+        @property
+        def control(self) -> "Rows":
+            """The table."""
+            return self.rows
+
+    @dataclass
+    class HeadClicked(Message):
+        """A column's head was clicked."""
+
+        rows: "Rows"
+        field: Field
 
         @property
         def control(self) -> "Rows":
@@ -151,6 +167,8 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self._widths = lay_out(self._fields, 80)
         self._strips: dict[int, Strip] = {}
         """Drawn rows by index; cleared whenever what they were drawn from changes."""
+        self._by_hand = False
+        """Whether a person is moving the cursor."""
         self._missing = False
         """Whether it has asked for rows already."""
 
@@ -267,7 +285,9 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         style = self.get_component_rich_style("rows--head")
         segments = [Segment(" " * _MARGIN, style)]
         for field, width in self._laid_out():
-            segments.append(Segment(fit(field.title, width, right=field.right) + _GAP, style))
+            title = fit(field.title, min(width_of(field.title), width - len(field.sign)))
+            segments.append(Segment(fit(title + field.sign, width, right=field.right), style))
+            segments.append(Segment(_GAP, style))
         return Strip(segments).adjust_cell_length(self.size.width, style)
 
     def _draw(self, index: int, row: Row | None) -> Strip:
@@ -328,7 +348,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self.redraw((old, new))
         self._show_cursor()
         if self._count:
-            self.post_message(self.Moved(self, new))
+            self.post_message(self.Moved(self, new, self._by_hand))
 
     def validate_cursor(self, cursor: int) -> int:
         """Keep the cursor on a row."""
@@ -348,25 +368,31 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         line = index - int(self.scroll_offset.y) + 1
         self.refresh(Region(0, line, self.size.width, 1))
 
+    def move(self, cursor: int) -> None:
+        """Go to a row, or as near as there is one, because a person wants it."""
+        self._by_hand = True
+        self.cursor = cursor
+        self._by_hand = False
+
     def action_down(self) -> None:
         """Go to the next row."""
-        self.cursor += 1
+        self.move(self.cursor + 1)
 
     def action_up(self) -> None:
         """Go to the row before."""
-        self.cursor -= 1
+        self.move(self.cursor - 1)
 
     def action_first(self) -> None:
         """Go to the first row."""
-        self.cursor = 0
+        self.move(0)
 
     def action_last(self) -> None:
         """Go to the last row."""
-        self.cursor = self._count - 1
+        self.move(self._count - 1)
 
     def action_page(self, pages: int) -> None:
         """Go screens down, or up where negative."""
-        self.cursor += pages * max(self.size.height - 2, 1)
+        self.move(self.cursor + pages * max(self.size.height - 2, 1))
 
     # -- events
 
@@ -390,13 +416,24 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse is; twice opens the row."""
+        """Put the cursor where the mouse is; twice opens the row. A head is told of."""
+        if event.y == 0:
+            self._click_head(event.x)
+            return
         index = int(self.scroll_offset.y) + event.y - 1
         if event.y < 1 or index >= self._count:
             return
-        self.cursor = index
+        self.move(index)
         if event.chain == 2:
             self.post_message(self.Opened(self, index))
+
+    def _click_head(self, x: int) -> None:
+        end = _MARGIN
+        for field, width in self._laid_out():
+            end += width + len(_GAP)
+            if x < end:
+                self.post_message(self.HeadClicked(self, field))
+                return
 
 
 def lay_out(fields: Sequence[Field], width: int) -> tuple[int, ...]:

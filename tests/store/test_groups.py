@@ -1,0 +1,99 @@
+import json
+import sqlite3
+
+import pytest
+
+from tests.store.test_reader import finish
+from tests.support import Staged, do, new_run, score, staged
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure
+from tui_eval.store import record, runs, views
+from tui_eval.store.folding import fold_reason
+from tui_eval.store.groups import Grouping, Groups
+from tui_eval.store.runs import NewTrial
+from tui_eval.store.tx import Tx
+from tui_eval.store.views import Kind, Part, Places, View
+
+
+@pytest.fixture
+def made(db: sqlite3.Connection) -> Staged:
+    """Six trials: one passed, three failed, one ungraded, one in error."""
+    made = staged(db, 6)
+    for place in range(5):
+        verdict = True if place == 0 else None if place == 4 else False
+        finish(db, made.trials[place], score(verdict))
+        reason = "judge is gone" if place == 4 else f'expected "{place}", got {place * 7}'
+        db.execute("UPDATE scores SET reason = ? WHERE trial = ?", (reason, made.trials[place]))
+    failure = Failure("timeout", "no answer within 300 s")
+    do(db, lambda tx: record.fail_trial(tx, made.trials[5], failure))
+    return made
+
+
+def grouped(
+    db: sqlite3.Connection, made: Staged, by: Grouping, listed: Places | None = None
+) -> dict[Part, int]:
+    groups = Groups(made.run, by, listed, 6)
+    while groups.step(db):
+        pass
+    assert groups.looked == (6 if listed is None else len(listed))
+    for part, n in groups.counts.items():  # choosing a group lists just those it counts
+        places = views.places(db, made.run, View((part,)))
+        assert n == len([place for place in places if listed is None or place in listed])
+    return dict(groups.counts)
+
+
+def test_reasons_that_differ_in_details_are_one_group(db: sqlite3.Connection, made: Staged) -> None:
+    alike = Part(Kind.REASON, "expected “…”, got #", "exact")
+    gone, timeout = Part(Kind.REASON, "judge is gone", "exact"), Part(Kind.ERROR, "timeout")
+    assert grouped(db, made, Grouping.REASON) == {alike: 3, gone: 1, timeout: 1}
+    assert grouped(db, made, Grouping.REASON, [0, 2, 5]) == {alike: 1, timeout: 1}
+
+
+def test_scorers_errors_and_targets_are_grouped(db: sqlite3.Connection, made: Staged) -> None:
+    assert grouped(db, made, Grouping.SCORER) == {Part(Kind.SCORER, "exact"): 3}
+    assert grouped(db, made, Grouping.ERROR) == {Part(Kind.ERROR, "timeout"): 1}
+    assert list(grouped(db, made, Grouping.TARGET).values()) == [6]
+
+
+def test_a_requirement_groups_those_that_miss_it(db: sqlite3.Connection, made: Staged) -> None:
+    parts = [
+        {"number": 1, "text": "names \ud83d a city", "value": 0},
+        {"number": 2, "text": "is short", "value": 1},
+        {"number": 3, "text": None, "value": 0},
+    ]
+    raw = json.dumps({"form": "requirements", "parts": parts})
+    for place in (1, 2):
+        db.execute("UPDATE scores SET raw = ? WHERE trial = ?", (raw, made.trials[place]))
+    missed = Part(Kind.REQUIREMENT, "names \ud83d a city", "exact")
+    assert grouped(db, made, Grouping.REQUIREMENT) == {missed: 2}
+
+
+def test_a_trial_is_counted_once_in_each_of_its_groups(db: sqlite3.Connection) -> None:
+    run = new_run(db)
+
+    def unit(tx: Tx) -> None:
+        tags = [("a", "b"), ("a", "a"), ()]
+        runs.add_cases(tx, run, [Case(i, f"c{i}", {}, tags=tags[i]) for i in range(3)])
+        runs.add_trials(tx, run, [NewTrial(i, i, 0, 0, None) for i in range(3)])
+
+    do(db, unit)
+    groups = Groups(run, Grouping.TAG, None, 3)
+    assert not groups.step(db)
+    assert groups.counts == {Part(Kind.TAG, "a"): 2, Part(Kind.TAG, "b"): 1}
+    assert groups.grouped == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "folded"),
+    [
+        ("got 3 of 1,250 in 0.5s", "got # of # in #s"),
+        ("expected 'a b', got `x`", "expected “…”, got “…”"),
+        ("doesn't say 'why'", "doesn't say “…”"),
+        ("id 3f2b9c00de at -1.5e-3", "id # at #"),
+        ("a  b\n c", "a b c"),
+        ("\ud800 no", "? no"),
+        ("x" * 5000, "x" * 200),
+    ],
+)
+def test_details_are_left_out_of_reasons(reason: str, folded: str) -> None:
+    assert fold_reason(reason) == folded

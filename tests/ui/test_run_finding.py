@@ -1,0 +1,151 @@
+"""Finding trials on the Run screen: filters, order, groups, the newest; by keys and by mouse."""
+
+from functools import partial
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.support import do, output, writing
+from tests.ui.playing import (
+    app_on,
+    by_hand,
+    cursor_case,
+    lines,
+    plain_run,
+    row_texts,
+    run_screen,
+    settle,
+    shown_on,
+    until,
+    until_shown,
+)
+from tui_eval.model.case import Case
+from tui_eval.model.states import RunState
+from tui_eval.store import lease
+from tui_eval.store.views import Kind, Order, Part, Which
+from tui_eval.ui.screens.narrow import Narrow
+from tui_eval.ui.screens.run import RunScreen
+
+
+def stands_on(screen: RunScreen, case: str) -> bool:
+    return cursor_case(screen) == case
+
+
+async def filter_menu(pilot: Pilot[None]) -> Narrow:
+    await pilot.press("f")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Narrow))
+    assert isinstance(pilot.app.screen, Narrow)
+    return pilot.app.screen
+
+
+async def test_filters_are_ticked_counted_together_and_taken_away_one_by_one(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        menu = await filter_menu(pilot)
+        offered = [offer.part for offer in menu.offers]
+        await pilot.press(*["j"] * offered.index(Part(Kind.STANDS, Which.FAILED)), "space")
+        await pilot.press(*["home", *["j"] * offered.index(Part(Kind.TAG, "t1"))], "space")
+        await until_shown(pilot, "2 of 30 trials")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.listing.trials.count == 2)
+        await until_shown(pilot, "2 of 30 ─ failed × tag t1 ×", "1/2")
+        await filter_menu(pilot)
+        await pilot.press("0", "escape")
+        await until(pilot, lambda: screen.is_current)
+        await until_shown(pilot, "failed × tag t1 ×")
+        await pilot.press("backspace")
+        assert list(screen.listing.view.parts) == [Part(Kind.STANDS, Which.FAILED)]
+        y = next(y for y, line in enumerate(lines(app)) if "failed ×" in line)
+        await pilot.click(offset=(lines(app)[y].index("failed ×") + 7, y))
+        await until(pilot, lambda: screen.listing.trials.count == 30)
+        await pilot.press("backspace")
+        await until_shown(pilot, "nothing is filtered")
+
+
+async def test_enter_takes_the_line_itstands_on_where_nothing_was_ticked(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await filter_menu(pilot)
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: screen.listing.trials.count == 2)
+        await filter_menu(pilot)
+        await pilot.press("0", "enter")
+        await until(pilot, lambda: screen.listing.trials.count == 30)
+
+
+async def test_a_list_is_as_it_was_when_its_run_is_opened_again(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7))
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        screen.listing.filter([Part(Kind.STANDS, Which.FAILED)])
+        screen.listing.sort(Order.LATENCY, reverse=False)
+        await pilot.press("slash", *"answer", "enter")
+        await until(pilot, lambda: screen.listing.trials.count == 2)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "failed × “answer” ×", "call time, slowest first")
+        await until(pilot, lambda: cursor_case(screen) == "case-007")
+
+
+async def test_groups_say_why_and_list_one(store: Path) -> None:
+    plain_run(store, 30, failing=(3, 7, 12))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("b")
+        await until_shown(pilot, "3 of 30 listed did not pass", "exact: expected #", "100.0%")
+        await pilot.press("tab")
+        await until_shown(pilot, "3 of 30 listed fail a scorer", "[scorer]")
+        await pilot.press("[", "enter")
+        await until(pilot, lambda: screen.listing.trials.count == 3)
+        await until_shown(pilot, "3 of 30 ─ exact: expected # ×")
+        await pilot.press("b", "escape")
+        await until(pilot, lambda: screen.is_current)
+
+
+async def test_a_click_on_a_head_sorts_and_the_head_says_so(store: Path) -> None:
+    plain_run(store, 30)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        y = next(y for y, line in enumerate(lines(app)) if line.split()[:2] == ["case", "verdict"])
+        x = lines(app)[y].index("case")
+        for sign, first in (("case▲", "case-000"), ("case▼", "case-029"), ("case ", "case-000")):
+            await pilot.click(offset=(x, y))
+            await until_shown(pilot, sign)
+            await until(pilot, lambda: row_texts(screen)[0].split()[-1:] != [])
+            await pilot.press("home")
+            await until(pilot, partial(stands_on, screen, first))
+        screen.listing.sort(Order.TOKENS, reverse=False)
+        await until_shown(pilot, "tokens▼")
+
+
+async def test_the_cursor_follows_what_is_settled_until_it_is_moved(store: Path) -> None:
+    made = by_hand(
+        store, [Case(i, f"c{i}", {}) for i in range(9)], answers=[None] * 9, state=RunState.RUNNING
+    )
+    with writing(store) as db:
+        do(db, partial(lease.acquire, run=made.run))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("F")
+        await until_shown(pilot, "following")
+        for place in (6, 2):
+            with writing(store) as db:
+                do(
+                    db,
+                    partial(
+                        settle, trial=made.trials[place], generation_key=b"k", answer=output("x")
+                    ),
+                )
+            await until(pilot, partial(stands_on, screen, f"c{place}"))
+        await pilot.press("j")
+        await until(pilot, lambda: not screen.listing.following)
+        with writing(store) as db:
+            do(db, partial(settle, trial=made.trials[8], generation_key=b"k", answer=output("x")))
+        await until(pilot, lambda: screen.snapshot is not None and screen.snapshot.total.done == 3)
+        assert cursor_case(screen) == "c3"

@@ -1,0 +1,87 @@
+"""The line above the table: what is listed, how it divides, how it is sorted."""
+
+from collections.abc import Sequence
+
+from tui_eval.store.views import UNMET, Kind, Part, View, Which
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.feed import Figures, Snapshot
+from tui_eval.ui.run.filters import order_words, part_words
+from tui_eval.ui.run.head import as_fits
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+from tui_eval.ui.words import number
+
+_FILTER = "filter"
+_LONGEST = 32
+"""Cells of one condition."""
+_UNDIVIDED = ((), (Part(Kind.STANDS, Which.FAILED),), (UNMET,))
+"""Parts of lists whose failures are all there are: of others it would say what is not in them."""
+
+
+def filter_words(
+    run: Snapshot, figures: Figures | None, view: View, listed: str, glyphs: Glyphs, room: int
+) -> list[Piece]:
+    """Give the line; a click on a condition takes it away.
+
+    Args:
+        run: The run as it stands.
+        figures: What has been counted of it; None: nothing yet.
+        view: What is listed.
+        listed: How many trials that is, in words.
+        glyphs: The shapes.
+        room: Cells there are; what matters least is left out.
+    """
+    rule = Piece(f"{glyphs.rule} ", "dim")
+    first = _narrowed(listed, rule) if view.narrowed else _all(run, rule, glyphs)
+    conditions = [*map(part_words, view.parts), *([f"“{view.text}”"] if view.text else [])]
+    left = room - sum(width_of(piece.text) for piece in first)
+    groups = [first, _conditions(conditions, glyphs, left)]
+    if order := order_words(view):
+        groups.append([rule, Piece(f"{order} ", "accent", "sort")])
+    elif figures is not None and not view.text and view.parts in _UNDIVIDED:
+        for at, (name, n) in enumerate(figures.failing[:4]):
+            lead = Piece(f"{glyphs.dot} ", "dim") if at else rule
+            groups.append([lead, Piece(f"{name} {number(n)} ", "dim")])
+    return as_fits(groups, room)
+
+
+def _conditions(words: Sequence[str], glyphs: Glyphs, room: int) -> Sequence[Piece]:
+    """Give as many conditions as there is room for, and how many there are beside."""
+    pieces = [
+        Piece(f"{_short(one, glyphs)} {glyphs.away} ", "accent", f"drop_filter({at})")
+        for at, one in enumerate(words)
+    ]
+    for shown in range(len(pieces), -1, -1):
+        more = [Piece(f"+{len(pieces) - shown} ", "accent", _FILTER)] if shown < len(pieces) else []
+        if sum(width_of(piece.text) for piece in (*pieces[:shown], *more)) <= room:
+            return [*pieces[:shown], *more]
+    return []
+
+
+def _narrowed(listed: str, rule: Piece) -> Sequence[Piece]:
+    return [rule, Piece(f"{listed} ", "strong", _FILTER), rule]
+
+
+def _all(run: Snapshot, rule: Piece, glyphs: Glyphs) -> Sequence[Piece]:
+    total = run.total
+    counts: list[tuple[str, int, Tone, Which]] = [
+        (glyphs.passed, total.passed, "pass", Which.PASSED),
+        (glyphs.failed, total.failed, "fail", Which.FAILED),
+        (glyphs.ungraded, total.ungraded, "ungraded", Which.UNGRADED),
+        (glyphs.error, total.error, "error", Which.ERRORS),
+        (glyphs.cancelled, total.cancelled, "dim", Which.CANCELLED),
+    ]
+    return [
+        rule,
+        Piece(f"all {number(total.total)} ", "plain", _FILTER),
+        rule,
+        *(
+            Piece(f"{shape} {number(n)} ", tone, f"list_only('{which.name}')")
+            for shape, n, tone, which in counts
+            if n or which in (Which.PASSED, Which.FAILED)
+        ),
+    ]
+
+
+def _short(words: str, glyphs: Glyphs) -> str:
+    return fit(words, min(width_of(words), _LONGEST), ellipsis=glyphs.cut)

@@ -1,0 +1,204 @@
+"""Groups: what the listed trials have in common. The quick answer to why so many fail."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from tui_eval.resources import styles_dir
+from tui_eval.store.groups import Grouping, Groups
+from tui_eval.store.views import Kind, Part
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.filters import part_words
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.words import number, percent
+
+if TYPE_CHECKING:
+    from tui_eval.ui.run.listing import Listing
+
+_BAR = 16
+_WHAT = {
+    Grouping.REASON: ("did not pass", "no listed trial has failed: there is nothing to explain"),
+    Grouping.SCORER: ("fail a scorer", "no scorer says fail of a listed trial"),
+    Grouping.REQUIREMENT: ("miss a requirement", "no judge found a requirement unmet"),
+    Grouping.ERROR: ("are in error", "no listed trial is in error"),
+    Grouping.TAG: ("have a tag", "no listed trial's case has a tag"),
+    Grouping.TARGET: ("have a target", "no trial is listed"),
+}
+"""What those that are in a group do, and what stands there where none is."""
+
+
+_PLAIN = (Kind.SCORER, Kind.TAG, Kind.TARGET)
+"""Groups whose value says all, below the words of their grouping."""
+
+
+class GroupsScreen(ModalScreen[Part | None]):
+    """Gives the group that is to be listed; None: none."""
+
+    CSS_PATH = styles_dir() / "groups.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "List", id="groups.list", tooltip="List this group alone"),
+        Binding(
+            "tab,right_square_bracket",
+            "turn(1)",
+            "Next grouping",
+            id="groups.next",
+            tooltip="Group by the next",
+            priority=True,
+        ),
+        Binding(
+            "shift+tab,left_square_bracket",
+            "turn(-1)",
+            "Grouping before",
+            id="groups.before",
+            tooltip="Group by the one before",
+            priority=True,
+        ),
+        Binding("escape,q,b", "close", "Close", id="groups.close", tooltip="Back to the list"),
+    ]
+
+    def __init__(self, bench: Bench, run_id: int, listing: "Listing") -> None:
+        """Prepare it.
+
+        Args:
+            bench: What all screens share.
+            run_id: The run.
+            listing: Which of its trials are grouped: those that are listed now.
+        """
+        super().__init__()
+        self.by = Grouping.REASON
+        self.groups: list[tuple[Part, int]] = []
+        """The largest first."""
+        self._bench = bench
+        self._run_id = run_id
+        self._listed = listing.trials.places
+        self._total = listing.trials.total
+        self._count = listing.trials.count
+        self._tabs = Bar(id="tabs")
+        self._over = Bar(id="over")
+        self._rows = GroupRows(self, bench.glyphs)
+
+    def compose(self) -> ComposeResult:
+        """Lay the box out."""
+        with Vertical(classes="box") as box:
+            box.border_title = "groups"
+            yield self._tabs
+            yield self._over
+            yield self._rows
+            keys = (("enter", "list them", "choose"), ("tab", "next grouping", "turn(1)"))
+            yield Bar(
+                [
+                    piece
+                    for key, words, act in (*keys, ("esc", "back", "close"))
+                    for piece in (
+                        Piece(key, "accent", f"screen.{act}"),
+                        Piece(f" {words}   ", "plain", f"screen.{act}"),
+                    )
+                ],
+            )
+
+    def on_mount(self) -> None:
+        """Begin to count."""
+        self._rows.focus()
+        self._group(self.by)
+
+    def on_rows_opened(self) -> None:
+        """List the group that was clicked twice."""
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """List the group under the cursor alone."""
+        if self.groups:
+            self.dismiss(self.groups[self._rows.cursor][0])
+
+    def action_turn(self, step: int) -> None:
+        """Group by the next, or with -1 by the one before."""
+        order = list(Grouping)
+        self.action_group(order[(order.index(self.by) + step) % len(order)])
+
+    def action_group(self, by: str) -> None:
+        """Group by this."""
+        self.by = Grouping(by)
+        self.groups = []
+        self._rows.show(0)
+        self._group(self.by)
+
+    def action_close(self) -> None:
+        """Back to the list."""
+        self.dismiss(None)
+
+    @work(exclusive=True, group="groups")
+    async def _group(self, by: Grouping) -> None:
+        """Count, and show what is counted so far."""
+        self._tabs.show([piece for one in Grouping for piece in _tab(one, one is by)])
+        found = Groups(self._run_id, by, self._listed, self._total)
+        left = True
+        while left:
+            left = await self._bench.desk.ponder(found.step)
+            self._show(by, found, going_on=left)
+
+    def _show(self, by: Grouping, found: Groups, *, going_on: bool) -> None:
+        rows, before = self._rows, self.groups
+        chosen = before[rows.cursor][0] if before else None
+        self.groups = sorted(found.counts.items(), key=lambda one: (-one[1], part_words(one[0])))
+        verb, nothing = _WHAT[by]
+        rows.say_empty("counting" if going_on else nothing)
+        rows.show_over(found.grouped)
+        at = next((at for at, (part, _) in enumerate(self.groups) if part == chosen), 0)
+        rows.place(len(self.groups), at)
+        over = f"of {number(self._count)} listed"
+        if going_on:
+            over = f"of the first {number(found.looked)} {over}"
+        n, groups = number(found.grouped), number(len(self.groups))
+        in_groups = f", in {groups} groups" if len(self.groups) > 1 else ""
+        self._over.show([Piece(f" {n} ", "strong"), Piece(f"{over} {verb}{in_groups}", "dim")])
+
+
+def _tab(grouping: Grouping, chosen: bool) -> Sequence[Piece]:
+    words = f"[{grouping}]" if chosen else f" {grouping} "  # not by its colour alone
+    tone: Tone = "accent" if chosen else "dim"
+    return [Piece(words, tone, f"screen.group('{grouping}')"), Piece(" ")]
+
+
+class GroupRows(Rows):
+    """The groups with how many trials each has."""
+
+    def __init__(self, of: GroupsScreen, glyphs: Glyphs) -> None:
+        self._of = of
+        self._over = 0
+        super().__init__(_fields(0), glyphs=glyphs, id="groups")
+
+    def show(self, count: int) -> None:
+        """Show so many groups from the first one on."""
+        self.place(count, 0)
+
+    def show_over(self, over: int) -> None:
+        """Say how many trials the shares are of."""
+        self._over = over
+        self.set_fields(_fields(over))
+
+    def row(self, index: int) -> Row | None:
+        """Give a group."""
+        part, n = self._of.groups[index]
+        words = part.value if part.kind in _PLAIN else part_words(part)
+        share = n / self._over if self._over else 0.0
+        bar = self._glyphs.levels[-1] * max(round(share * _BAR), 1)
+        cells = (Cell(words), Cell(number(n), "strong"), Cell(percent(share)), Cell(bar, "accent"))
+        return Row(cells)
+
+
+def _fields(over: int) -> list[Field]:
+    return [
+        Field("group", 20, share=1),
+        Field("n", 7, right=True),
+        Field(f"of {number(over)}", 9, right=True, drop=1),
+        Field("", _BAR, drop=2),
+    ]
