@@ -24,6 +24,7 @@ _IN_THE_KEY_LINE = (
     (_TRIALS, "t", "note", "note", "Write a note on this trial or the marked ones"),
     (_TRIALS, "U", "undo", "undo", "Take back what was done last: a cancel, a note, scores, marks"),
     (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
+    (_RUN, "v", "charts", "charts", "Throughput, latency, concurrency, cost and scores, drawn"),
 )
 _ELSEWHERE = (
     (_TRIALS, "F", "follow", "follow", "Go along with what is settled, until you move"),

@@ -296,6 +296,13 @@ class RunScreen(BaseScreen):
         endpoint = next(c.endpoint for c in self.snapshot.columns if c.index == trial.col)
         self.clerk.ask(Errand(Verb.SET_LIMIT, {"endpoint": endpoint, "by": by}))
 
+    @work
+    async def action_charts(self) -> None:
+        """Show charts of the run."""
+        from tui_eval.ui.screens.charts import ChartsScreen
+
+        await self.app.push_screen(ChartsScreen(self.bench, self.run_id))
+
     async def action_back(self) -> None:
         """Go one step back: find, zoom, text, marks, screen."""
         if not self.worktop.step_back():

@@ -1,0 +1,108 @@
+"""What charts are drawn from, against what can be worked out by hand."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import output, writing
+from tests.ui.playing import by_hand
+from tui_eval.model.case import Case
+from tui_eval.model.output import Failure
+from tui_eval.store import series
+from tui_eval.store.connection import open_readable
+
+START = 1_000.0
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """A run of two columns: four cases, the first two with a tag; calls at known moments."""
+    store = tmp_path / "s.sqlite3"
+    cases = [Case(i, f"c{i}", {}, tags=("early",) if i < 2 else ()) for i in range(4)]
+    failure = Failure("rate_limit", "slow down", status=429)
+    answers = [output(f"o{i}", latency_s=float(i + 1)) for i in range(7)]
+    by_hand(store, cases, answers=[*answers, failure], columns=("one", "two"), reasons=["no"])
+    with writing(store) as db:
+        # sent one second after the other, each for two seconds: two are always in flight
+        db.execute(
+            "UPDATE attempts SET sent_at = ? + (SELECT place FROM trials t WHERE t.id = trial), "
+            "call_s = 2.0, cost_usd = CASE state WHEN 'answered' THEN 0.5 END",
+            (START,),
+        )
+        db.execute("DELETE FROM limits")
+        db.executemany(
+            "INSERT INTO limits (run, endpoint, concurrency, reason, at) VALUES (1, ?, ?, '', ?)",
+            [("one", 4, START), ("one", 2, START + 4.5), ("judge j", 9, START)],
+        )
+        db.commit()
+    db = open_readable(store)
+    yield db
+    db.close()
+
+
+def test_a_run_is_cut_into_parts_of_time(db: sqlite3.Connection) -> None:
+    found = series.timeline(db, 1, 9, now=0.0)
+    assert found is not None
+    assert (found.start, found.part_s) == (START, 1.0)
+    assert list(found.answered) == [0, 0, 1, 1, 1, 1, 1, 1, 1]
+    assert list(found.failed) == [0] * 8 + [1]
+    assert list(found.limited) == [0] * 8 + [1]
+    assert found.in_flight == pytest.approx([1, 2, 2, 2, 2, 2, 2, 2, 1])
+    assert list(found.slots) == [4, 4, 4, 4, 2, 2, 2, 2, 2]  # a judge's are not among them
+    assert [name for name, _ in found.costs] == ["one", "two"]
+    assert [spent[-1] for _, spent in found.costs] == [2.0, 1.5]
+    assert found.unpriced == 0
+
+
+def test_what_is_in_flight_is_so_until_now(db: sqlite3.Connection, tmp_path: Path) -> None:
+    with writing(tmp_path / "s.sqlite3") as own:
+        own.execute("UPDATE attempts SET state = 'sent', call_s = NULL WHERE id = 1")
+        own.commit()
+    found = series.timeline(db, 1, 10, now=START + 20)
+    assert found is not None
+    assert found.part_s == 2.0
+    assert found.in_flight[-1] == pytest.approx(1)
+
+
+def test_latencies_have_the_quantiles_that_reports_have(db: sqlite3.Connection) -> None:
+    found = series.latencies(db, 1, 7)
+    assert found is not None
+    assert found.part_s == 1.0
+    assert list(found.counts) == [0, 1, 1, 1, 1, 1, 2]  # the longest is in the last part
+    assert found.p50_s == 4.0
+    assert found.p95_s == pytest.approx(6.7)
+    assert found.columns == [("one", 4, 4.0, pytest.approx(6.7)), ("two", 3, 4.0, 5.8)]
+
+
+def test_a_few_that_took_very_long_do_not_squeeze_the_others(tmp_path: Path) -> None:
+    store = tmp_path / "long.sqlite3"
+    cases = [Case(i, f"c{i}", {}) for i in range(300)]
+    answers = [output(f"o{i}", latency_s=600.0 if i == 0 else 1.0) for i in range(300)]
+    by_hand(store, cases, answers=answers)
+    db = open_readable(store)
+    found = series.latencies(db, 1, 10)
+    db.close()
+    assert found is not None
+    assert found.part_s * 10 < 2
+    assert found.counts[-1] == 1
+    assert found.longest_s == 600.0
+
+
+def test_scores_are_spread_by_target_and_by_tag(db: sqlite3.Connection) -> None:
+    one, two = series.scores_by_target(db, 1)
+    assert (one.name, one.counts[0], one.counts[-1], one.sum) == ("one", 1, 3, 3.0)
+    assert (two.name, two.n) == ("two", 3)  # what errored has no score
+    (early,) = series.scores_by_tag(db, 1)
+    assert (early.name, early.n, early.sum) == ("early", 4, 3.0)
+
+
+def test_a_run_without_calls_has_no_timeline(tmp_path: Path) -> None:
+    store = tmp_path / "empty.sqlite3"
+    by_hand(store, [], answers=[])
+    db = open_readable(store)
+    assert series.timeline(db, 1, 10, now=0.0) is None
+    assert series.latencies(db, 1, 10) is None
+    assert series.scores_by_tag(db, 1) == []
+    db.close()

@@ -1,0 +1,103 @@
+"""The charts of a run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.playing import app_on, by_hand, plain_run, run_screen, shown_on, text, until_shown
+from tui_eval.ui.run.charts import CHARTS, Drawing
+from tui_eval.ui.run.plotting import FILL, Curve, Plot, drawn
+from tui_eval.ui.screens.charts import ChartsScreen
+
+
+def lines_of(plot: Plot, *, ascii_only: bool = False) -> list[str]:
+    drawing = drawn(plot, 40, 10, ascii_only=ascii_only)
+    return ["".join(piece.text for piece in line) for line in drawing]
+
+
+def test_a_plot_is_as_large_as_there_is_room_and_goes_up_where_values_do() -> None:
+    plot = Plot(
+        [Curve("a", [0, 1, 2, 4], FILL, "accent"), Curve("b", [None, 3, None, 3], "x", "fail")],
+        [(0, "0s"), (1, "4s")],
+        4,
+        [(0, "0"), (4, "4")],
+    )
+    lines = lines_of(plot)
+    assert len(lines) == 10
+    assert all(len(line) == 40 for line in lines)
+    assert lines[0].startswith("4┤")
+    highest = [line.count("█") for line in lines]
+    assert highest[1] < highest[4] < highest[6]
+    assert lines[0][:20].split() == ["4┤"]  # only what is last goes so high
+    assert set(lines[0][30:]) <= set("▄▖ ")
+    assert sum(line.count("x") for line in lines) == 2
+    drawing = drawn(plot, 40, 10, ascii_only=False)
+    tones = {piece.tone for line in drawing for piece in line if piece.text.strip()}
+    assert tones == {"plain", "dim", "accent", "fail"}
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_plot_has_a_twin_in_plain_letters() -> None:
+    plot = Plot([Curve("a", [1, 2], FILL, "accent")], [(0, "0s")], 2, [(0, "0"), (2, "2")])
+    assert "".join(lines_of(plot, ascii_only=True)).isascii()
+
+
+def test_a_plot_larger_than_the_terminal_of_this_process_is_drawn_whole() -> None:
+    plot = Plot([Curve("a", [1, 2], FILL, "accent")], [(0, "0s")], 2, [(0, "0"), (2, "2")])
+    assert len(drawn(plot, 290, 90, ascii_only=False)) == 90
+
+
+async def test_every_chart_is_a_key_away(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    plain_run(store, failing=(3, 7))
+    app = app_on(store, run="last")
+    async with shown_on(app, (80, 24)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("v")
+        await until_shown(pilot, "(throughput)", "30 answered, 0 failed calls", "█ answered")
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "(latency)", "30 outputs: p50", "p95")
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "(concurrency)", "in flight, on average", "never limited")
+        await pilot.press("right_square_bracket", "right_square_bracket")
+        await until_shown(pilot, "(scores)", "how scores are spread, by target", "one", "0.93")
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "(by tag)", "t0", "t1")
+        await pilot.press("right_square_bracket", "left_square_bracket")
+        await until_shown(pilot, "(by tag)")
+        await pilot.click("#tabs", offset=(4, 0))
+        await until_shown(pilot, "(throughput)")
+        await pilot.press("v")
+        await run_screen(pilot)
+
+
+async def test_charts_without_anything_to_draw_say_what_to_do(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    by_hand(store, [], answers=[])
+    app = app_on(store, run="last")
+    async with shown_on(app, (60, 20)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("v")
+        await until_shown(pilot, "No call was made")
+        for name, hint in (("latency", "No output yet"), ("by tag", "No scored case has tags")):
+            screen = app.screen
+            assert isinstance(screen, ChartsScreen)
+            screen.action_choose(list(CHARTS).index(name))
+            await until_shown(pilot, hint)
+        assert "Traceback" not in text(app)
+
+
+@pytest.mark.parametrize("name", ["throughput", "latency", "concurrency"])
+def test_scales_have_round_numbers(name: str, tmp_path: Path) -> None:
+    from tui_eval.store.connection import open_readable
+
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    db = open_readable(store)
+    chart = CHARTS[name](db, 1, 70)
+    db.close()
+    assert isinstance(chart, Drawing)
+    steps = [value for value, _ in chart.plot.y_labels]
+    assert steps[0] == 0
+    assert steps[-1] == chart.plot.y_most
+    assert float(f"{steps[1]:.1g}") == pytest.approx(steps[1])

@@ -1,0 +1,220 @@
+"""Charts of a run: over time, of latencies and of scores; live while it goes on."""
+
+import asyncio
+import time
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from tui_eval.resources import styles_dir
+from tui_eval.store import reader
+from tui_eval.store.series import SCORE_PARTS, Spread
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.glyphs import ASCII, Glyphs
+from tui_eval.ui.prose import Para, fold
+from tui_eval.ui.run.charts import CHARTS, Chart, Drawing, Spreads
+from tui_eval.ui.run.plotting import FILL, drawn
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.keyline import KeyLine
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.words import number, score
+
+_READ_S = 1.0
+_READ_SHARE = 10
+"""A chart that takes a second to count is counted every ten."""
+_AROUND = 3
+"""Lines of the screen that are no chart: title, names of the charts, keys."""
+_SCALE = 9
+"""Columns that the scale at the left takes, about."""
+
+
+class ChartsScreen(BaseScreen):
+    """Shows one chart at a time."""
+
+    CSS_PATH = styles_dir() / "charts.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "right_square_bracket,right",
+            "turn(1)",
+            "next chart",
+            id="charts.next",
+            tooltip="The next chart",
+        ),
+        Binding(
+            "left_square_bracket,left",
+            "turn(-1)",
+            "chart before",
+            id="charts.before",
+            tooltip="The chart before",
+        ),
+        Binding("v", "leave", "back to the run", id="charts.close", tooltip="Back to the run"),
+    ]
+
+    def __init__(self, bench: Bench, run_id: int) -> None:
+        super().__init__(bench)
+        self.run_id = run_id
+        self.chart: Chart | None = None
+        """As last counted; None: not yet."""
+        self._chosen = next(iter(CHARTS))
+        self._wanted = asyncio.Event()
+        self._wanted.set()
+        self._head = Bar(id="title", classes="title")
+        self._tabs = Bar(id="tabs")
+        self._said = Lines(id="said")
+        self._plot = Lines(id="plot")
+        self.spreads = _SpreadTable(bench.glyphs)
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield self._head
+        yield self._tabs
+        yield self._said
+        yield self._plot
+        yield self.spreads
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Begin to count."""
+        self._show()
+        self.on_pulse(self._wanted.set)
+        self._keep_counting()
+
+    def on_screen_resume(self) -> None:
+        """Catch up with what happened while another screen was shown."""
+        super().on_screen_resume()
+        self._wanted.set()
+
+    def on_resize(self) -> None:
+        """Count as many parts as there is room for."""
+        self._show()
+        self._wanted.set()
+
+    @work
+    async def _keep_counting(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            began, name = time.monotonic(), self._chosen
+            parts = max(self.size.width - _SCALE, 10)
+            run = await self.bench.desk.read(reader.run, self.run_id)
+            found = await self.bench.desk.ponder(CHARTS[name], self.run_id, parts)
+            state = f"{self.bench.glyphs.run(run.state, run.live)} {run.state} "
+            self._head.show(
+                [Piece("  Charts  ", "strong"), Piece(run.name, "dim")], [Piece(state, "accent")]
+            )
+            if name != self._chosen:
+                self._wanted.set()
+                continue
+            self.chart = found
+            self._show()
+            if run.live:  # calls in flight get older without anything being written
+                self.set_timer(_READ_S, self._wanted.set)
+            await asyncio.sleep(
+                max(_READ_S / 4, (time.monotonic() - began) * _READ_SHARE) if run.live else 0
+            )
+
+    # -- showing
+
+    def _show(self) -> None:
+        width, chart = self.size.width, self.chart
+        self._tabs.show(self._names())
+        self.spreads.display = isinstance(chart, Spreads)
+        self._plot.display = isinstance(chart, Drawing)
+        if isinstance(chart, Drawing):
+            words = [[Piece("  "), *line] for line in chart.words]
+            self._said.show(
+                [[_as_shown(piece, self.bench.glyphs) for piece in one] for one in words]
+            )
+            height = self.size.height - _AROUND - len(words) - 1
+            ascii_only = self.bench.glyphs is ASCII
+            self._plot.show(drawn(chart.plot, width - 2, height, ascii_only=ascii_only))
+        elif isinstance(chart, Spreads):
+            self._said.show([[Piece(f"  how scores are spread, by {chart.noun}", "strong")]])
+            self.spreads.list_groups(chart)
+        else:
+            why = "counting…" if chart is None else chart
+            folded = fold([Para(why, "dim")], max(width - 4, 20))
+            self._said.show([[]] + [[Piece(f"  {text}", tone)] for text, tone in folded])
+
+    def _names(self) -> list[Piece]:
+        """Give the names of the charts; where there is no room for all, the one that is shown."""
+        names = list(CHARTS)
+        room = sum(len(name) + 3 for name in names) + 2 <= self.size.width
+        pieces = [Piece("  ")]
+        for at, name in enumerate(names):
+            chosen = name == self._chosen
+            if not (chosen or room):
+                continue
+            action = f"screen.choose({at})"
+            pieces.append(
+                Piece(f"({name})" if chosen else f" {name} ", "accent" if chosen else "dim", action)
+            )
+            pieces.append(Piece(" "))
+        if not room:
+            at = names.index(self._chosen) + 1
+            pieces.append(Piece(f" {at} of {len(names)}", "dim"))
+        return pieces
+
+    def action_choose(self, at: int) -> None:
+        """Show the chart that was clicked."""
+        self._chosen = list(CHARTS)[at]
+        self.chart = None
+        self._wanted.set()
+        self._show()
+        if self.spreads.display:
+            self.spreads.focus()
+
+    def action_turn(self, by: int) -> None:
+        """Show the next chart, or with -1 the one before."""
+        names = list(CHARTS)
+        self.action_choose((names.index(self._chosen) + by) % len(names))
+
+
+def _as_shown(piece: Piece, glyphs: Glyphs) -> Piece:
+    return piece._replace(text=piece.text.replace(FILL, "#")) if glyphs is ASCII else piece
+
+
+class _SpreadTable(Rows):
+    """Groups of trials with the spread of their scores."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__((), glyphs=glyphs)
+        self._groups: list[Spread] = []
+
+    def list_groups(self, chart: Spreads) -> None:
+        """Show these groups."""
+        self._groups = list(chart.groups)
+        self.set_fields(
+            [
+                Field(chart.noun, 12, share=1),
+                Field("n", 7, right=True),
+                Field("mean", 5, right=True),
+                Field("0" + "score".center(SCORE_PARTS * 2 - 2) + "1", SCORE_PARTS * 2),
+            ]
+        )
+        self.place(len(self._groups), min(self.cursor, max(len(self._groups) - 1, 0)))
+        self.redraw()
+
+    def row(self, index: int) -> Row | None:
+        """Give the row of a group."""
+        one = self._groups[index]
+        mean = one.sum / one.n if one.n else None
+        return Row(
+            (
+                Cell(one.name),
+                Cell(number(one.n), "dim"),
+                Cell(score(mean)),
+                Cell(_bars(one.counts, self._glyphs.levels), "accent"),
+            )
+        )
+
+
+def _bars(counts: list[int], levels: str) -> str:
+    """Draw a bar for each part, two cells wide; a part with any trial at all is seen."""
+    most = max(counts)
+    top = len(levels) - 1
+    return "".join((levels[round(n / most * top)] if n else " ") * 2 for n in counts)
