@@ -63,11 +63,11 @@ def test_two_actions_may_change_places() -> None:
 
 
 def test_what_quits_and_goes_back_cannot_be_lost() -> None:
-    kept, problems = checked({"quit": ["f10"], "back": ["x"], "modal.no": ["n"]})
+    kept, problems = checked({"quit": ["f10"], "back": ["f9"], "modal.no": ["f8"]})
     assert not problems
     assert kept["quit"] == ("f10", "ctrl+q")
-    assert kept["back"] == ("x", "escape")
-    assert kept["modal.no"] == ("n", "escape")
+    assert kept["back"] == ("f9", "escape")
+    assert kept["modal.no"] == ("f8", "escape")
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_what_quits_and_goes_back_cannot_be_lost() -> None:
 def test_a_mistake_is_told_and_the_action_keeps_its_key(
     file: Path, line: str, expected: str
 ) -> None:
-    found = told(file, f'[keymap]\nruns.export = "x"\n{line}\n')
+    found = told(file, f'[keymap]\nruns.export = "f8"\n{line}\n')
     assert all(one.startswith("config.toml, line 3: ") for one in found), found
     assert expected in found[0]
-    assert preferences(configuration.read(), None).keymap == {"runs.export": ("x",)}
+    assert preferences(configuration.read(), None).keymap == {"runs.export": ("f8",)}
 
 
 def test_keys_that_clash_with_what_another_falls_back_to_are_found_too() -> None:
@@ -110,14 +110,14 @@ def test_no_two_actions_of_a_screen_share_a_key_unmeant() -> None:
 async def test_the_keys_that_were_chosen_act_and_stand_everywhere(
     file: Path, tmp_path: Path
 ) -> None:
-    write(file, '[keymap]\nrun.filter = "x"\nhelp = "f1"\nrun.next = ["ctrl+n"]\n')
+    write(file, '[keymap]\nrun.filter = "f7"\nhelp = "f1"\nrun.next = ["ctrl+n"]\n')
     store = tmp_path / "s.sqlite3"
     plain_run(store, failing=(3,))
     app = app_on(store, run="last")
     async with shown_on(app, (160, 40)) as pilot:
         screen = await run_screen(pilot)
         line = screen.query_one(KeyLine).text
-        assert "^n next  x filter" in line  # where they have always stood
+        assert "^n next  f7 filter" in line  # where they have always stood
         assert "f1 more" in line
         await pilot.press("ctrl+n")
         assert screen.listing.table.cursor == 3
@@ -126,20 +126,20 @@ async def test_the_keys_that_were_chosen_act_and_stand_everywhere(
         await pilot.press("f1")
         await until_shown(pilot, "List some of the trials")
         (told,) = [one for one in lines(app) if "List some of the trials" in one]
-        assert told.partition("List some")[0].split()[-1] == "x"
+        assert told.partition("List some")[0].split()[-1] == "f7"
         await pilot.press("escape", "ctrl+p")
-        await until_shown(pilot, "filter  (x)")
+        await until_shown(pilot, "filter  (f7)")
 
 
 async def test_the_app_starts_and_tells_what_is_wrong(file: Path, tmp_path: Path) -> None:
-    write(file, 'theme = "drk"\n[keymap]\nrun.retry = "c"\nruns.export = "x"\n')
+    write(file, 'theme = "drk"\n[keymap]\nrun.retry = "c"\nruns.export = "f8"\n')
     app = app_on(tmp_path / "s.sqlite3")
     async with shown_on(app, (100, 40)) as pilot:
         await until_shown(
             pilot, "config.toml, line 1: theme", "config.toml, line 3: keymap.run.retry"
         )
         await pilot.press("2")
-        await until_shown(pilot, "x export")
+        await until_shown(pilot, "f8 export")
 
 
 def test_every_action_is_documented_with_its_keys() -> None:

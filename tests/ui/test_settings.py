@@ -85,11 +85,11 @@ async def test_a_key_that_is_pressed_acts_at_once(file: Path) -> None:
         await pilot.press("ctrl+p")  # even what leads somewhere from everywhere
         await until_shown(pilot, "ctrl+p is the key of palette too")
         assert isinstance(it.screen, PressKey)
-        await pilot.press("x")
+        await pilot.press("f8")
         await until(pilot, file.exists)
-        assert said(file)["keymap"] == {"runs.export": "x"}
+        assert said(file)["keymap"] == {"runs.export": "f8"}
         await pilot.press("2")
-        await until_shown(pilot, "x export")
+        await until_shown(pilot, "f8 export")
         await settings(pilot)
         await choose(pilot, "keymap", "runs.export")
         await pilot.press("backspace")
