@@ -117,7 +117,8 @@ def attempts(bench: Bench, run: int) -> dict[str, dict[str, int]]:
     ids = {trial.id: trial.case_id for trial in bench.trials(run)}
     counted = bench.sql("SELECT trial, state, count(*) FROM attempts GROUP BY 1, 2")
     for trial, state, n in counted:
-        found[ids[trial]][state] = n
+        of_case = found[ids[trial]]
+        of_case[state] = of_case.get(state, 0) + n
     return found
 
 

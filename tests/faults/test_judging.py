@@ -124,5 +124,39 @@ async def test_kills_while_gold_and_audit_go_on_ask_only_for_what_was_in_flight(
     assert len(doubled) == 0
 
 
+async def test_kills_with_equal_outputs_before_the_judge_ask_each_once_and_copy_the_rest(
+    bench: Bench,
+) -> None:
+    draw = random.Random(5)
+    async with FakeModel() as target, FakeModel(answers(by_number), latency=0.1) as judge:
+        scorer = {"kind": "judge", "name": "right", "rubric": "Is it right?", "scale": [0, 9]}
+        made = suite(
+            target.base_url,
+            N,
+            scorers=[{**scorer, "judge": ["j"]}],
+            judges=[
+                {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
+                | {"concurrency": AT_ONCE, "batch_size": BATCH}
+            ],
+            run={"epochs": 3, "concurrency": 20},
+        )
+        run = bench.create(made)
+        for _ in range(KILLS):
+            goal = judge.requests + draw.randrange(2, 5)
+            command = await resume(bench, run)
+            await until(partial(_asked_or_over, judge, goal, bench, run))
+            await command.killed()
+            await until(lambda: judge.in_flight == 0)
+        end = await resume(bench, run, "--json")
+        assert await end.ended() == 0
+        assert target.requests <= 3 * N + KILLS * 20
+        assert sum(asked_items(judge).values()) <= N + KILLS * AT_ONCE * BATCH
+        for trial in bench.trials(run):
+            assert trial.score == int(trial.case_id[-1]) / 9
+        assert_whole(bench, run, scorers=1)
+    whole = "SELECT count(*), sum(origin IS NULL) FROM findings WHERE problem IS NULL"
+    assert bench.sql(whole) == [(3 * N, N)]
+
+
 def _asked_or_over(judge: FakeModel, goal: int, bench: Bench, run: int) -> bool:
     return judge.requests >= goal or bench.row(run).state is RunState.DONE

@@ -115,7 +115,7 @@ async def test_an_audit_that_goes_on_is_no_mere_running(bench: Bench) -> None:
     def alone(server: FakeModel) -> int:
         return sum(len(found["items"]) == 1 for call in server.calls if (found := asked(call.body)))
 
-    async with FakeModel(answers(by_number), latency=0.05) as server:
+    async with FakeModel(answers(by_number), latency=0.12) as server:
         run = bench.create(judged(server.base_url, server.base_url, 20, judge={"audit": 0.5}))
         found, figures, state = await looked_at(bench, run, lambda: alone(server) > 5)
     assert state == "auditing"
@@ -128,7 +128,7 @@ async def test_an_audit_that_goes_on_is_no_mere_running(bench: Bench) -> None:
 
 
 async def test_gold_that_is_graded_first_is_no_mere_running(bench: Bench) -> None:
-    async with FakeModel(answers(by_number), latency=0.1) as server:
+    async with FakeModel(answers(by_number), latency=0.25) as server:
         gold = {"gold": gold_rows(40, wrong=8), "concurrency": 2}
         run = bench.create(judged(server.base_url, server.base_url, 4, judge=gold))
         found, figures, state = await looked_at(bench, run, lambda: server.requests >= 4)

@@ -98,7 +98,8 @@ class Manning:
         judges = self.session.judges
         doors = Doors(judges)
         self.opened.push_async_callback(doors.close)
-        benches = {name: self._bench(name, doors, judging) for name in judges}
+        seated = judging.benches
+        benches = {name: self._bench(name, doors, judging, seated.get(name)) for name in judges}
         identities = {name: judge.identity() for name, judge in judges.items()}
         suite = self.session.suite
         gold = GoldRound(
@@ -122,16 +123,22 @@ class Manning:
             self.on_idle,
         )
         judging.seat(benches, identities, gold, auditing, self.session.seating)
+        if self.session.seating:  # the run has begun: other limits are in force from now on
+            for bench in benches.values():
+                bench.limiter.tell("start")
 
     def _marks(self, of: Judged) -> Marks | Failure:
         return self.session.marks(self.session.columns[of.col], of.case, of.output, kept=())
 
-    def _bench(self, name: str, doors: Doors, judging: Judging) -> Bench:
+    def _bench(self, name: str, doors: Doors, judging: Judging, before: Bench | None) -> Bench:
         judge = self.session.judges[name]
         suite = self.session.suite
         (spec,) = (spec for spec in suite.judges if spec.name == name)
         rpm, tpm = getattr(spec, "rpm", None), getattr(spec, "tpm", None)
         ceiling = judge.default_concurrency
+        if before is not None and before.spec.concurrency == spec.concurrency:
+            # what a person has set stays, as long as the suite says nothing else
+            ceiling = None if before.limiter.auto else before.limiter.concurrency
         limiter = Limiter(f"judge {name}", ceiling, self._write_down, rpm=rpm, tpm=tpm)
         return Bench(
             self.run,

@@ -1,5 +1,7 @@
 """Judges that change, come back or are paid while a run goes on."""
 
+import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -120,3 +122,46 @@ async def test_a_launch_without_judges_asks_none_for_a_rule(bench: Bench) -> Non
         run = await bench.run(made, Settings(no_judge=True))
         await bench.again(run, Verb.RESCORE, scorers=["exact"])
         assert server.requests == 3
+
+
+async def test_a_judges_limit_moves_while_it_judges_and_stays_when_it_is_scored_anew(
+    bench: Bench,
+) -> None:
+    async with FakeModel() as target, FakeModel(answers(by_number), latency=0.2) as judge:
+        made = judged(target.base_url, judge.base_url, 120, judge={"concurrency": 1})
+        async with bench.working(made) as (run, _):
+            await until(lambda: judge.requests >= 2)
+            most = [judge.in_flight]
+            limit = {"endpoint": "judge j", "to": 4}
+            assert (await bench.asked(run, Verb.SET_LIMIT, **limit)).outcome == "accepted"
+            await until(lambda: judge.in_flight == 4)
+            await bench.asked(run, Verb.SET_LIMIT, endpoint="judge j", to=2)
+            await until(lambda: judge.in_flight <= 2)
+            most = [judge.in_flight]
+            specs = [{**RUBRIC, "rubric": "Is it better?"}]
+            answer = await bench.asked(run, Verb.RESCORE, which="all", scorer_specs=specs)
+            assert answer.outcome == "accepted"
+            await until(lambda: judge.in_flight <= 2)
+            while bench.counts(run).scoring:
+                most.append(judge.in_flight)
+                await asyncio.sleep(0.02)
+    assert max(most) == 2
+    limits = bench.sql("SELECT concurrency, reason FROM limits WHERE endpoint = 'judge j'")
+    assert limits == [(1, "start"), (4, "set by a person"), (2, "set by a person"), (2, "start")]
+    assert {trial.state for trial in bench.trials(run)} == {TrialState.DONE}
+
+
+async def test_a_judge_that_answers_garbage_is_asked_so_often_and_no_more(bench: Bench) -> None:
+    def garbage(body: dict[str, Any]) -> str:
+        found = asked(body)
+        return str(body["messages"][-1]["content"]) if found is None else "I like them all: 10/10."
+
+    async with FakeModel(garbage) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        sizes = Counter(len(found["items"]) for call in server.calls if (found := asked(call.body)))
+    # two batches, their halves, then each alone twice
+    assert sizes == {5: 2, 3: 2, 2: 2, 1: 20}
+    assert bench.counts(run).ungraded == 10
+    assert bench.row(run).state is RunState.DONE
+    reasons = bench.sql("SELECT DISTINCT reason FROM scores")
+    assert len(reasons) == 1
