@@ -38,10 +38,11 @@ def open_app(ctx: click.Context, paths: tuple[Path, ...], store: Path | None) ->
 @store_option
 def watch(name: str, store: Path | None) -> int:
     """Open the app on a run, live or finished."""
-    from tui_eval.cli.runs import found
+    from tui_eval.cli.runs import bring_up_to_date, found
 
     need_terminal()
     file = store_file(store)
+    bring_up_to_date(file)
     return open_on(file, found(file, name).name)
 
 
