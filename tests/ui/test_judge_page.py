@@ -20,10 +20,11 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path / "store.sqlite3")
 
 
-def of(bench: Bench, run: int, case: str) -> WholeTrial:
+def of(bench: Bench, run: int, case: str, epoch: int = 0) -> WholeTrial:
     db = open_readable(bench.path)
     try:
-        (trial,) = (t.id for t in bench.trials(run) if t.case_id == case)
+        trials = bench.trials(run)
+        (trial,) = (t.id for t in trials if (t.case_id, t.epoch) == (case, epoch))
         found = whole(db, run, trial)
         assert found is not None
         return found
@@ -75,3 +76,19 @@ async def test_a_cached_grade_says_so(bench: Bench) -> None:
         await bench.run(made)
         run = await bench.run(made)
     assert "from the cache" in text(of(bench, run, "c1"))
+
+
+async def test_a_copied_grade_shows_the_call_it_was_given_in(bench: Bench) -> None:
+    async with FakeModel(answers(by_number), latency=0.02) as server:
+        made = judged(server.base_url, server.base_url, 3, run={"epochs": 2})
+        first = await bench.run(made)
+        second = await bench.run(made)
+    both = [of(bench, first, "c1", epoch) for epoch in (0, 1)]
+    copied = [found for found in both if "a copy of what an equal output got here" in text(found)]
+    assert len(copied) == 1
+    for found in (*copied, of(bench, second, "c1"), of(bench, second, "c1", 1)):
+        (call,) = found.judging
+        assert [item.case_id for item in call.items if item.here] == ["c1"]
+        assert "a copy of what an equal output got here" in text(found)
+    (direct,) = [found for found in both if found not in copied]
+    assert direct.judging == copied[0].judging

@@ -23,6 +23,8 @@ class Mate:
     column: str | None
     problem: str | None
     """Why it was not graded, or not wholly; None: it was, or there is no reply yet."""
+    here: bool
+    """Whether it is the trial's that was asked for, or an equal one whose grade it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,17 @@ class JudgeCall:
 
 
 def calls_about(db: sqlite3.Connection, trial: int) -> tuple[JudgeCall, ...]:
-    """Give the judge calls in which a trial stood, the newest first; not more than a few."""
+    """Give the judge calls in which a trial stood, the newest first; not more than a few.
+
+    Where the trial has a copy of what a judge said of an equal output, that call is among them.
+    """
     rows = db.execute(
         "SELECT c.id, c.scorer, c.judge, c.model, c.purpose, c.round, c.try, c.state, c.sent_at, "
         "c.call_s, c.error_kind, c.error_message, c.finish_reason, c.input_tokens, "
         "c.output_tokens, c.cost_usd, c.request, c.reply FROM judge_calls c WHERE c.id IN "
-        "(SELECT call FROM judge_items WHERE trial = ?) ORDER BY c.id DESC LIMIT ?",
+        "(SELECT call FROM judge_items WHERE trial = ?1 UNION SELECT o.call FROM findings f "
+        "JOIN findings o ON o.id = f.origin WHERE f.trial = ?1 AND f.superseded = 0) "
+        "ORDER BY c.id DESC LIMIT ?2",
         (trial, _MOST),
     ).fetchall()
     return tuple(
@@ -83,22 +90,26 @@ def calls_about(db: sqlite3.Connection, trial: int) -> tuple[JudgeCall, ...]:
             cost_usd=row[15],
             request=json.loads(row[16]),
             reply=unpack(row[17]),
-            items=_items(db, row[0]),
+            items=_items(db, row[0], trial),
         )
         for row in rows
     )
 
 
-def _items(db: sqlite3.Connection, call: int) -> tuple[Mate, ...]:
+def _items(db: sqlite3.Connection, call: int, trial: int) -> tuple[Mate, ...]:
     rows = db.execute(
-        "SELECT i.position, i.trial, c.id, k.name, i.problem FROM judge_items i "
+        "SELECT i.position, i.trial, c.id, k.name, i.problem, i.trial IS ?2 OR EXISTS ("
+        "SELECT 1 FROM findings f JOIN findings o ON o.id = f.origin WHERE f.trial = ?2 "
+        "AND f.superseded = 0 AND o.call = i.call AND o.position = i.position) FROM judge_items i "
         "LEFT JOIN trials t ON t.id = i.trial "
         "LEFT JOIN cases c ON c.run = t.run AND c.seq = t.seq "
         "LEFT JOIN columns k ON k.run = t.run AND k.idx = t.col "
-        "WHERE i.call = ? ORDER BY i.position",
-        (call,),
+        "WHERE i.call = ?1 ORDER BY i.position",
+        (call, trial),
     )
-    return tuple(Mate(row[0], row[1], unpack(row[2]), row[3], unpack(row[4])) for row in rows)
+    return tuple(
+        Mate(row[0], row[1], unpack(row[2]), row[3], unpack(row[4]), bool(row[5])) for row in rows
+    )
 
 
 @dataclass(frozen=True, slots=True)

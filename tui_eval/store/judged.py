@@ -66,6 +66,7 @@ class KeptFinding:
     """A finding that the store has for a key."""
 
     id: int
+    """Of a copy, that of what it was copied from."""
     trial: int | None
     scorer: str
     made: JsonObject
@@ -216,7 +217,8 @@ def kept(
     found: dict[Wanted, KeptFinding] = {}
     for key, trial, scorer in wanted:
         row = db.execute(
-            "SELECT id, trial, scorer, made FROM findings WHERE score_key = ?1 AND superseded = 0 "
+            "SELECT iif((trial, scorer) IS (?3, ?4), id, ifnull(origin, id)), trial, scorer, made "
+            "FROM findings WHERE score_key = ?1 AND superseded = 0 "
             "AND problem IS NULL AND ((?2 AND spent = 0) OR (trial IS ?3 AND scorer = ?4)) "
             "ORDER BY trial IS ?3 AND scorer = ?4 DESC, id DESC LIMIT 1",
             (key, reuse, trial, scorer),

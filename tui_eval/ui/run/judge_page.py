@@ -55,14 +55,15 @@ def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:
     )
     if call.error is not None:
         yield Para(call.error, "error", indent=2)
+    if not any(item.trial == trial for item in call.items):
+        yield Para("from the cache: a copy of what an equal output got here", indent=2)
     yield Para(f"batch of {len(call.items)}", "dim", indent=2)
     for item in call.items:
         name = item.case_id or "gold"
         column = f" · {item.column}" if item.column else ""
         problem = f": {item.problem}" if item.problem else ""
-        here = item.trial == trial
-        tone: Tone = "ungraded" if item.problem else ("strong" if here else "dim")
-        sign = glyphs.cursor if here else " "
+        tone: Tone = "ungraded" if item.problem else ("strong" if item.here else "dim")
+        sign = glyphs.cursor if item.here else " "
         yield Para(f"{name}{column}{problem}", tone, indent=2, label=f"{sign} {item.position + 1}")
     if call.reply is not None:
         yield Para("Reply", "accent", indent=2)
