@@ -58,16 +58,20 @@ class Marks:
 class Marking:
     """A suite's scorers, applied to trials."""
 
-    def __init__(self, suite: Suite, renderer: Renderer, *, no_judge: bool = False) -> None:
+    def __init__(
+        self, suite: Suite, renderer: Renderer, *, no_judge: bool = False, seating: int = 0
+    ) -> None:
         """Compile the scorers.
 
         Args:
             suite: The suite.
             renderer: Renders what was asked.
             no_judge: Whether checks that judges decide do not apply.
+            seating: Which judges there are, see `Session.seating`.
         """
         self._suite = suite
         self._no_judge = no_judge
+        self._seating = seating
         self._scorers = Scorers(suite.scorers)
         self._renderer = renderer
 
@@ -112,7 +116,7 @@ class Marking:
                 asks.append(Ask(check, found))
             else:
                 scores.append(Score(check.name, found, check.weight, check.required))
-        return Marks(tuple(scores), tuple(asks))
+        return Marks(tuple(scores), tuple(asks), self._seating)
 
     def gold(self, judge: str) -> list[GoldAsk]:
         """Give what a judge is asked about its gold, in the order of the rows."""

@@ -157,8 +157,7 @@ class Session:
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
     ) -> Marks | Failure:
         """Give the scores that are still missing, and what judges are to say (see `Marking`)."""
-        marks = self._marking.marks(column, case, output, kept)
-        return marks if isinstance(marks, Failure) else replace(marks, seating=self.seating)
+        return self._marking.marks(column, case, output, kept)
 
     def gold(self) -> list[GoldAsk]:
         """Give what judges are asked about the outputs that a person has graded."""
@@ -180,5 +179,5 @@ class Session:
         self.suite = suite
         self.settings = settings
         self.judges = build_judges(suite, self._connections)
-        self._marking = Marking(suite, self._renderer)
         self.seating += 1
+        self._marking = Marking(suite, self._renderer, seating=self.seating)

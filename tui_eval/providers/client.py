@@ -19,6 +19,13 @@ from tui_eval.providers.transport import Transport
 
 
 @lru_cache(maxsize=64)
+def _joined(base_url: str, path: str) -> str:
+    """Put a path behind the base URL's own, before its query (`?api-version=…`)."""
+    base = urlsplit(base_url)
+    return base._replace(path=base.path.rstrip("/") + path).geturl()
+
+
+@lru_cache(maxsize=64)
 def _parsed(url: str) -> httpx2.URL:
     """Parse a URL once: an API has a few paths, and they are asked again and again."""
     return httpx2.URL(url)
@@ -42,7 +49,7 @@ class _Explicit(AsyncOpenAI):
         return _HEADERS
 
     def _prepare_url(self, url: str) -> httpx2.URL:
-        return _parsed(url)  # whole already, see `Client._url`
+        return _parsed(url)  # whole already, see `_joined`
 
 
 _HEADERS: dict[str, str | Omit] = {
@@ -89,7 +96,7 @@ class Client:
 
     def __init__(self, base_url: str, api_key: str, max_body: int) -> None:
         """Open a pool for `base_url` (see `Transport`)."""
-        self._base_url = urlsplit(base_url)
+        self._base_url = base_url
         self._openai = _Explicit(base_url, api_key, _Direct(Transport(base_url, max_body)))
 
     async def post(self, path: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
@@ -100,18 +107,16 @@ class Client:
         """
         try:
             response = await self._openai.post(
-                self._url(path), content=body, cast_to=httpx2.Response, options=_OPTIONS
+                _joined(self._base_url, path),
+                content=body,
+                cast_to=httpx2.Response,
+                options=_OPTIONS,
             )
         except APIStatusError as refused:
             response = refused.response
         except APIConnectionError as error:
             raise WireError("connection", str(error.__cause__ or error)) from error
         return response.status_code, response.headers, response.content
-
-    def _url(self, path: str) -> str:
-        """Put a path behind the base URL's own, before its query (`?api-version=…`)."""
-        base = self._base_url
-        return base._replace(path=base.path.rstrip("/") + path).geturl()
 
     async def close(self) -> None:
         """Close every connection."""

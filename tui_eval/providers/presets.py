@@ -2,6 +2,7 @@
 
 import ipaddress
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 DEFAULT_CONCURRENCY = 16
@@ -44,6 +45,7 @@ def host_of(url: str) -> str:
     return host.rstrip(".").lower()
 
 
+@lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
     """Say whether a host name or address can only be this machine.
 

@@ -11,7 +11,7 @@ from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RUN_MOVES, RunState, TrialState, Verdict
 from tui_eval.store import record
 from tui_eval.store.rows import ColumnRow
-from tui_eval.store.text import pack
+from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are easily taken for others
@@ -88,10 +88,7 @@ def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
     """
     tx.db.executemany(
         "INSERT INTO cases (run, seq, id, data) VALUES (?, ?, ?, ?)",
-        [
-            (run, case.seq, pack(case.id), json.dumps(case.as_json(), separators=(",", ":")))
-            for case in cases
-        ],
+        [(run, case.seq, pack(case.id), dump(case.as_json())) for case in cases],
     )
 
 

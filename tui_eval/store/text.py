@@ -4,6 +4,8 @@ import json
 
 from tui_eval.model.json import Json
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one each time
+
 
 def pack(text: str | None) -> str | bytes | None:
     """Give the form SQLite can hold: lone surrogates make it bytes (UTF-8, surrogatepass)."""
@@ -28,7 +30,7 @@ def unpack_text(stored: str | bytes) -> str:
 
 def dump(value: object) -> str:
     """Give the JSON form for a column: ASCII only, so that every string survives."""
-    return json.dumps(value, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def load(stored: str | None) -> Json:
