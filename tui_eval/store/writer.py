@@ -112,7 +112,7 @@ class Writer:
         def write(db: sqlite3.Connection) -> None:
             results = commit(db, [waiting.unit for waiting in batch], self._run, self._lease)
             # not by way of this task: those who wait would wait for a turn of the loop more
-            loop.call_soon_threadsafe(_tell, batch, results)
+            loop.call_soon_threadsafe(self._tell, batch, results)
 
         while True:
             try:
@@ -127,9 +127,19 @@ class Writer:
                 self.stalled = str(error)
                 await asyncio.sleep(_STALL_PAUSE_S)
                 continue
-            break
+            return
+
+    def _tell(self, batch: list[_Waiting[object]], results: list[object]) -> None:
+        """Give those who wait for the units of a batch that is committed what each unit gave."""
         self.stalled = None
         self.commits += 1
+        for waiting, result in zip(batch, results, strict=True):
+            if waiting.future.done():
+                continue
+            if isinstance(result, _Broke):
+                waiting.future.set_exception(result.error)
+            else:
+                waiting.future.set_result(result)
 
     def _break(self, error: Exception) -> None:
         self._broken = self._broken or error
@@ -137,17 +147,6 @@ class Writer:
             if not waiting.future.done():
                 waiting.future.set_exception(error)
         self._batch, self._waiting = [], []
-
-
-def _tell(batch: list[_Waiting[object]], results: list[object]) -> None:
-    """Give those who wait for the units of a batch that is committed what each unit gave."""
-    for waiting, result in zip(batch, results, strict=True):
-        if waiting.future.done():
-            continue
-        if isinstance(result, _Broke):
-            waiting.future.set_exception(result.error)
-        else:
-            waiting.future.set_result(result)
 
 
 def commit(
