@@ -65,7 +65,7 @@ INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, 
 SELECT :first + n, :first + n, 'exact', {_FATE},
     CASE WHEN n % 100 < 80 THEN 1.0 WHEN n % 100 < 95 THEN 0.0 END, NULL,
     iif(n % 100 < 80, 'as expected', 'expected ' || quote('question ' || n) || ', got '
-        || substr(answer(n), 1, 20)), 'code', 1.0, 1, {_AT}
+        || quote(substr(answer(n), 1, 20))), 'code', 1.0, 1, {_AT}
 FROM numbers WHERE {_DONE}"""
 
 _WORDS = (

@@ -7,6 +7,7 @@ from tests.store.test_reader import finish
 from tests.support import Staged, do, new_run, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
+from tui_eval.store import groups as groups_module
 from tui_eval.store import record, runs, views
 from tui_eval.store.folding import fold_reason
 from tui_eval.store.groups import Grouping, Groups
@@ -27,6 +28,16 @@ def made(db: sqlite3.Connection) -> Staged:
     failure = Failure("timeout", "no answer within 300 s")
     do(db, lambda tx: record.fail_trial(tx, made.trials[5], failure))
     return made
+
+
+def test_only_the_largest_groups_are_told_of(
+    db: sqlite3.Connection, made: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups_module, "MOST", 1)
+    groups = Groups(made.run, Grouping.REASON, None, 6)
+    assert not groups.step(db)
+    assert len(groups.counts) == 3
+    assert groups.largest == [(Part(Kind.REASON, "expected “…”, got #", "exact"), 3)]
 
 
 def grouped(

@@ -1,5 +1,6 @@
 """What listed trials have in common, counted a slice at a time."""
 
+import heapq
 import json
 import sqlite3
 import time
@@ -12,6 +13,8 @@ from tui_eval.store.folding import fold_reason
 from tui_eval.store.text import unpack_text
 from tui_eval.store.views import Kind, Part, Places
 
+MOST = 500
+"""Groups that are told of: nobody looks through more."""
 _STEP_S = 0.08
 _SLICE = 2_000
 """Places that are read at once."""
@@ -84,6 +87,8 @@ class Groups:
         """From which place on nothing is counted yet."""
         self.counts: Counter[Part] = Counter()
         """Trials by what they have in common: each part lists just these."""
+        self.largest: list[tuple[Part, int]] = []
+        """The largest groups, at most `MOST`, the largest first."""
         self.grouped = 0
         """Trials that are in any group."""
         self.looked = 0
@@ -102,6 +107,7 @@ class Groups:
             left = self._next < self._total
             if time.monotonic() > until:
                 break
+        self.largest = heapq.nsmallest(MOST, self.counts.items(), key=_rank)
         return left
 
     def _count(self, rows: Iterable[tuple[int, str | bytes, str | bytes | None, str]]) -> None:
@@ -119,6 +125,11 @@ class Groups:
                 if part not in seen:
                     seen.add(part)
                     self.counts[part] += 1
+
+
+def _rank(group: tuple[Part, int]) -> tuple[int, str, str]:
+    part, n = group
+    return -n, part.value, part.scorer
 
 
 def _mask(listed: Places, total: int) -> bytearray:

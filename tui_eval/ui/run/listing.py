@@ -132,6 +132,8 @@ class Listing(Vertical):
     def show_words(self, snapshot: Snapshot, figures: Figures | None) -> None:
         """Say what is listed, how it divides, and what is asked of the run."""
         right = [Piece(f" {word} ", "accent") for word in errands.for_run(snapshot.pending)]
+        if self._listed is None:
+            right.append(Piece(f" listing{self._glyphs.working} ", "dim"))
         if self.following:
             right.append(Piece(" following ", "accent", "follow"))
         if self.marks.count:
@@ -301,11 +303,14 @@ class Listing(Vertical):
     @work(exclusive=True, group="list")
     async def _keep_list(self, view: View) -> None:
         """List a view, and again when trials changed that may come into it or leave it."""
+        first = True
         while True:
             began = time.monotonic()
             async for listed in self._lookup.lists(view):
                 self._show_list(view, listed)
-            took = time.monotonic() - began
+            # the first time is no measure of what it takes to see what changed
+            took = 0.0 if first else time.monotonic() - began
+            first = False
             if view.plain:
                 return
             await asyncio.sleep(max(_RELIST_S, took * _RELIST_SHARE))

@@ -1,6 +1,5 @@
 """Groups: what the listed trials have in common. The quick answer to why so many fail."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -138,7 +137,7 @@ class GroupsScreen(ModalScreen[Part | None]):
     @work(exclusive=True, group="groups")
     async def _group(self, by: Grouping) -> None:
         """Count, and show what is counted so far."""
-        self._tabs.show([piece for one in Grouping for piece in _tab(one, one is by)])
+        self._tabs.show([_tab(one, one is by) for one in Grouping])
         found = Groups(self._run_id, by, self._listed, self._total)
         left = True
         while left:
@@ -148,7 +147,7 @@ class GroupsScreen(ModalScreen[Part | None]):
     def _show(self, by: Grouping, found: Groups, *, going_on: bool) -> None:
         rows, before = self._rows, self.groups
         chosen = before[rows.cursor][0] if before else None
-        self.groups = sorted(found.counts.items(), key=lambda one: (-one[1], part_words(one[0])))
+        self.groups = found.largest
         verb, nothing = _WHAT[by]
         rows.say_empty("counting" if going_on else nothing)
         rows.show_over(found.grouped)
@@ -157,15 +156,17 @@ class GroupsScreen(ModalScreen[Part | None]):
         over = f"of {number(self._count)} listed"
         if going_on:
             over = f"of the first {number(found.looked)} {over}"
-        n, groups = number(found.grouped), number(len(self.groups))
-        in_groups = f", in {groups} groups" if len(self.groups) > 1 else ""
+        n, groups = number(found.grouped), len(found.counts)
+        in_groups = f", in {number(groups)} groups" if groups > 1 else ""
+        if groups > len(self.groups):
+            in_groups += f", the largest {len(self.groups)} of them here"
         self._over.show([Piece(f" {n} ", "strong"), Piece(f"{over} {verb}{in_groups}", "dim")])
 
 
-def _tab(grouping: Grouping, chosen: bool) -> Sequence[Piece]:
+def _tab(grouping: Grouping, chosen: bool) -> Piece:
     words = f"[{grouping}]" if chosen else f" {grouping} "  # not by its colour alone
     tone: Tone = "accent" if chosen else "dim"
-    return [Piece(words, tone, f"screen.group('{grouping}')"), Piece(" ")]
+    return Piece(words, tone, f"screen.group('{grouping}')")
 
 
 class GroupRows(Rows):
@@ -196,9 +197,10 @@ class GroupRows(Rows):
 
 
 def _fields(over: int) -> list[Field]:
+    title = f"of {number(over)}"
     return [
         Field("group", 20, share=1),
         Field("n", 7, right=True),
-        Field(f"of {number(over)}", 9, right=True, drop=1),
+        Field(title, max(len(title), 9), right=True, drop=1),
         Field("", _BAR, drop=2),
     ]
