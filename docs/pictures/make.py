@@ -40,6 +40,7 @@ PICTURES = (
     Picture("launch", (100, 28), ["j", "j", "enter"]),
     Picture("runs", (100, 18), ["2"]),
     Picture("run", (100, 30), ["n", "n"], run="live"),
+    Picture("groups", (100, 24), ["b"], run="last"),
     Picture("run-wide", (150, 36), ["n"], run="last"),
 )
 

@@ -99,6 +99,7 @@ def test_a_trial_is_counted_once_in_each_of_its_groups(db: sqlite3.Connection) -
     [
         ("got 3 of 1,250 in 0.5s", "got # of # in #s"),
         ("expected 'a b', got `x`", "expected “…”, got “…”"),
+        ('expected "a", "b", "c" or 2 more, got "d"', "expected “…”, got “…”"),
         ("doesn't say 'why'", "doesn't say “…”"),
         ("id 3f2b9c00de at -1.5e-3", "id # at #"),
         ("a  b\n c", "a b c"),

@@ -10,6 +10,7 @@ _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|`[^`\n]*`|(?<!\w)\'[^\'\n]*\'(?
 _NUMBER = re.compile(
     r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b|[-+−]?\b\d[\d.,:_]*(?:e[-+]?\d+)?%?", re.IGNORECASE
 )
+_ALTERNATIVES = re.compile(r"“…”(?:(?:, | or | and )(?:“…”|#(?: more)?))+")
 _SPACE = re.compile(r"\s+")
 
 
@@ -30,4 +31,5 @@ def fold_reason(stored: str | bytes) -> str:
     # a lone surrogate would be bytes again: nothing of it is left
     text = unpack_text(stored)[: 8 * _LONGEST].encode("utf-8", "replace").decode()
     text = _NUMBER.sub("#", _QUOTED.sub("“…”", text))
-    return _SPACE.sub(" ", text).strip()[:_LONGEST]
+    text = _ALTERNATIVES.sub("“…”", _SPACE.sub(" ", text))
+    return text.strip()[:_LONGEST]
