@@ -23,7 +23,7 @@ from tui_eval.store.judge_figures import Asked, JudgeFigures
 from tui_eval.ui.glyphs import UNICODE
 from tui_eval.ui.run.feed import Figures, Snapshot, count_figures, snapshot
 from tui_eval.ui.run.head import state_words
-from tui_eval.ui.run.trusting import amiss, judge_groups, trust_line, trust_paras
+from tui_eval.ui.run.trusting import amiss, judge_groups, judged_groups, trust_line, trust_paras
 from tui_eval.ui.widgets.toned import Piece
 
 AUDIT = Audit(
@@ -166,6 +166,10 @@ async def test_repaired_and_ungraded_are_told_beside_those_that_wait(bench: Benc
     assert told(waiting, figures) == "12 being scored, 1 repaired, 1 ungraded"
     in_flight = replace(waiting, judging=replace(found.judging, calls=3))
     assert told(in_flight, figures) == "judge 3 calls, 12 waiting, 1 repaired, 1 ungraded"
+    auditing = replace(in_flight, judging=replace(in_flight.judging, purpose="audit"))
+    assert told(auditing, figures).startswith("audit 3 calls, 12 waiting")
+    over = "".join(words(group) for group in judged_groups(figures))
+    assert over.strip() == f"judge {figures.judges[0].asked.calls} calls, 1 repaired, 1 ungraded"
 
 
 async def test_the_screen_says_it_in_its_head_and_on_the_judge_tab(bench: Bench) -> None:

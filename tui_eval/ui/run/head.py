@@ -17,7 +17,7 @@ from tui_eval.ui.run.gate import gate_line
 from tui_eval.ui.run.money import Spending, so_far, spending, to_come
 from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.pace import Pace, sparkline
-from tui_eval.ui.run.trusting import amiss, judge_groups, measuring_words, trust_line
+from tui_eval.ui.run.trusting import amiss, judge_groups, judged_groups, measuring_words, trust_line
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rows import Field, lay_out
@@ -225,6 +225,7 @@ def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: i
     groups.append([Piece(f"{many(total.attempts, 'attempt')}{again}", "dim")])
     if total.cached:
         groups.append([Piece(f", {number(total.cached)} from the cache", "dim")])
+    groups += judged_groups(figures)
     return [Piece(_MARGIN), *as_fits(groups, width - len(_MARGIN))]
 
 

@@ -51,7 +51,22 @@ def judge_groups(run: Snapshot, figures: Figures | None) -> Iterator[list[Piece]
     if not run.judging.calls:
         yield [Piece(f"{number(waiting)} being scored")]
     else:
-        yield [Piece(f"judge {calls}, {number(waiting)} waiting")]
+        # a look of the audit goes before what waits
+        asked = "audit" if run.judging.purpose == "audit" else "judge"
+        yield [Piece(f"{asked} {calls}, {number(waiting)} waiting")]
+    yield from _came_of(judges)
+
+
+def judged_groups(figures: Figures | None) -> Iterator[list[Piece]]:
+    """Say what the judges of a run that nobody works on have done."""
+    judges = () if figures is None else figures.judges
+    calls = sum(one.asked.calls for one in judges)
+    if calls:
+        yield [Piece(f"   judge {many(calls, 'call')}", "dim")]
+        yield from _came_of(judges)
+
+
+def _came_of(judges: Sequence[JudgeFigures]) -> Iterator[list[Piece]]:
     if repaired := sum(one.repaired for one in judges):
         yield [Piece(f", {number(repaired)} repaired")]
     if ungraded := sum(one.ungraded for one in judges):
