@@ -28,7 +28,7 @@ class _Entry:
 
     def load(self, name: str) -> click.Command:
         module = importlib.import_module(f"tui_eval.cli.{self.module}")
-        command: click.Command = getattr(module, name)
+        command: click.Command = getattr(module, _FUNCTIONS.get(name, name))
         return command
 
 
@@ -45,6 +45,7 @@ _COMMANDS: dict[str, _Entry] = {
     "undo": _Entry("steer", "Take back what was last cancelled or scored again in a run."),
     "delete": _Entry("delete", "Delete runs with all that only they have."),
     "export": _Entry("export", "Write a run's trials as JSON Lines or CSV."),
+    "import": _Entry("importing", "Write a suite out of another tool's file."),
     "init": _Entry("start", "Write a first suite, commented."),
     "schema": _Entry("start", "Print the suite format as JSON Schema."),
     "trust": _Entry("trust", "See and say what suites are trusted with."),
@@ -52,6 +53,8 @@ _COMMANDS: dict[str, _Entry] = {
     "engine": _Entry("engine", "Work on a run in the background.", hidden=True),
 }
 _OPEN = _Entry("app", "")
+_FUNCTIONS = {"import": "import_file"}
+"""Functions of commands whose own names are words of Python."""
 
 
 class _Commands(click.Group):

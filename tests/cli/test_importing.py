@@ -1,0 +1,62 @@
+"""`tui-eval import`: what is written checks and runs, and the list says what is not in it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Place
+from tui_eval.cli import importing
+from tui_eval.suites.importers.answers import SCORERS
+from tui_eval.suites.importers.formats import FORMATS
+
+DATA = Path(__file__).parents[1] / "data" / "imports"
+
+
+def test_the_command_knows_every_format_and_scorer() -> None:
+    assert tuple(FORMATS) == importing._FORMATS
+    assert importing._SCORERS == SCORERS
+
+
+@pytest.mark.parametrize(
+    ("format_name", "file", "passed", "failed", "errors"),
+    [
+        ("promptfoo", "promptfoo-results.json", 2, 1, 1),
+        ("inspect", "inspect.json", 1, 1, 1),
+        ("lm-eval", "some__model/samples_sums_2025-01-01T10-00-00.000000.jsonl", 2, 4, 0),
+        ("lm-eval", "some__model/samples_likely_2025-01-01T10-00-00.000000.jsonl", 1, 1, 0),
+        ("openai-evals", "chat.jsonl", 2, 0, 0),
+        ("jsonl", "choices.jsonl", 2, 0, 0),
+    ],
+)
+def test_what_is_imported_is_graded_as_it_was(
+    tui_eval: Callable[..., Done],
+    place: Place,
+    format_name: str,
+    file: str,
+    passed: int,
+    failed: int,
+    errors: int,
+) -> None:
+    done = tui_eval("import", format_name, str(DATA / file), "-o", "new/s.toml")
+    assert (done.code, done.out) == (0, "new/s.toml\nnew/s.cases.jsonl\n"), done.err
+    run = tui_eval("run", "new/s.toml", "--json")
+    counts = json.loads(run.out)["counts"]
+    cut = 1 if format_name == "inspect" else 0  # an output cut short is ungraded here
+    found = (counts["passed"], counts["failed"], counts["error"], counts["ungraded"])
+    assert found == (passed, failed, errors, cut), run.err
+
+
+def test_an_imported_configuration_checks(tui_eval: Callable[..., Done], place: Place) -> None:
+    config = DATA / "promptfoo" / "promptfooconfig.yaml"
+    done = tui_eval("import", "promptfoo", str(config), "-o", "s.toml", "--json")
+    document = json.loads(done.out)
+    assert document["cases"] == 5
+    assert any("javascript" in one["what"] for one in document["lost"])
+    found = tui_eval("check", "s.toml", "--json")
+    assert json.loads(found.out)[0]["valid"] is True, found.out
+    again = tui_eval("import", "promptfoo", str(config), "-o", "s.toml")
+    assert again.code == 2
+    assert "s.toml, s.cases.jsonl: there already; nothing was written" in again.err
+    assert tui_eval("import", "promptfoo", str(config), "-o", "s.toml", "--replace").code == 0

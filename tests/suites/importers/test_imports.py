@@ -1,0 +1,330 @@
+"""What the files of other tools come to: a suite that checks, and a list of what is not in it."""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui_eval.suites.errors import SuiteError
+from tui_eval.suites.importers import reading
+from tui_eval.suites.importers.formats import FORMATS, guess, read
+from tui_eval.suites.importers.tables import Wanted
+from tui_eval.suites.importers.writing import Written, write
+
+if sys.version_info >= (3, 14):
+    import zipfile
+else:
+    from backports.zstd import zipfile
+
+DATA = Path(__file__).parents[2] / "data" / "imports"
+PROMPTFOO = DATA / "promptfoo" / "promptfooconfig.yaml"
+SUMS = DATA / "some__model" / "samples_sums_2025-01-01T10-00-00.000000.jsonl"
+LIKELY = DATA / "some__model" / "samples_likely_2025-01-01T10-00-00.000000.jsonl"
+
+
+def brought_in(
+    format_name: str, file: Path, folder: Path, wanted: Wanted | None = None
+) -> tuple[dict[str, Any], list[dict[str, Any]], Written]:
+    """Import a file; give the suite and its cases as they stand on disk."""
+    written = write(read(format_name, file, wanted), folder / "suite.toml", file)
+    suite = tomllib.loads(written.suite.read_text())
+    lines = written.dataset.read_text().splitlines()
+    assert len(lines) == written.cases
+    return suite, [json.loads(line) for line in lines], written
+
+
+def told(written: Written) -> str:
+    return "\n".join(str(one) for one in written.lost)
+
+
+@pytest.mark.parametrize(
+    ("file", "format_name"),
+    [
+        (PROMPTFOO, "promptfoo"),
+        (DATA / "promptfoo-results.json", "promptfoo"),
+        (DATA / "inspect.json", "inspect"),
+        (SUMS, "lm-eval"),
+        (DATA / "chat.jsonl", "openai-evals"),
+        (DATA / "choices.jsonl", "jsonl"),
+        (DATA / "legs.csv", "csv"),
+    ],
+)
+def test_a_format_is_known_by_the_file(file: Path, format_name: str) -> None:
+    assert guess(file) == format_name
+    assert format_name in FORMATS
+
+
+# --- tables
+
+
+def test_columns_are_guessed_by_their_names_and_said(tmp_path: Path) -> None:
+    suite, cases, written = brought_in("csv", DATA / "legs.csv", tmp_path)
+    assert suite["prompt"]["user"] == "{{ Question }}"
+    assert suite["scorers"] == [{"kind": "numeric", "expected": "{{ Answer }}"}]
+    assert cases[0]["Question;with"] == "x"
+    assert 'the question is the column "Question", by its name' in told(written)
+
+
+def test_a_choice_counted_from_nought_and_a_column_that_would_mean_something(
+    tmp_path: Path,
+) -> None:
+    suite, cases, written = brought_in("jsonl", DATA / "choices.jsonl", tmp_path)
+    assert suite["scorers"][0]["expected"] == "{{ choices[answer | int] }}"
+    assert [case["its_weight"] for case in cases] == ["heavy", "light"]
+    assert 'the column "weight" means something here' in told(written)
+
+
+def test_what_the_person_says_wins_and_rows_without_an_answer_are_told(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"a": "x?", "b": "y"}\n{"a": "z?", "b": null}\n{"a": "", "b": "n"}\n')
+    wanted = Wanted(input="a", expected="b", scorer="includes")
+    suite, cases, written = brought_in("jsonl", table, tmp_path, wanted)
+    assert suite["scorers"][0]["kind"] == "includes"
+    assert "b is not none" in suite["scorers"][0]["when"]
+    assert len(cases) == 2
+    assert "1 of 2 cases have no right answer" in told(written)
+    assert "line 3: has no question: it was left out" in told(written)
+
+
+def test_a_table_without_a_question_says_which_columns_there_are(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n1,2\n")
+    with pytest.raises(SuiteError, match="there are a, b; name it with --input COLUMN"):
+        read("csv", table)
+
+
+def test_ids_that_stand_twice_are_told_apart(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"id": 1, "input": "a"}\n{"id": "1", "input": "b"}\n')
+    _, cases, written = brought_in("jsonl", table, tmp_path)
+    assert [case["id"] for case in cases] == [1, "1 (2)"]
+    assert "line 2: an id stood there before" in told(written)
+
+
+def test_lines_of_chat_keep_their_roles(tmp_path: Path) -> None:
+    suite, cases, _ = brought_in("openai-evals", DATA / "chat.jsonl", tmp_path)
+    assert [one["role"] for one in suite["prompt"]["messages"]] == ["system", "user"]
+    assert cases[1]["expected"] == ["six", "half a dozen"]
+    assert suite["scorers"][0] == {
+        "kind": "exact", "expected": "{{ expected }}", "ignore_case": True
+    }  # fmt: skip
+
+
+# --- promptfoo
+
+
+def test_a_promptfoo_configuration(tmp_path: Path) -> None:
+    suite, cases, _ = brought_in("promptfoo", PROMPTFOO, tmp_path)
+    small, own = suite["targets"]
+    assert small == {
+        "name": "small", "provider": "openai", "model": "gpt-5-mini", "api": "responses",
+        "params": {"temperature": 0},
+    }  # fmt: skip
+    assert own["base_url"] == "http://127.0.0.1:9/v1"
+    assert own["prompts"] == ["chat"]
+    assert [one["name"] for one in suite["prompts"]][1:] == ["chat"]
+    assert suite["prompts"][0]["user"].endswith("{{ hint | tojson }}{% endif %}")
+    assert suite["scorers"] == [{"kind": "latency", "max": 2.5, "name": "latency"}]
+    assert suite["judges"] == [{"name": "gpt-5", "provider": "openai", "model": "gpt-5"}]
+    assert [case["river"] for case in cases] == ["Rhine", "Loire", "Rhône", "Nile", "Volta"]
+    assert [case["its_weight"] for case in cases[1:3]] == [3, 3]
+    assert suite["dataset"]["tags"] == ["promptfoo.metadata.continent"]
+
+
+def test_asserts_of_promptfoo_become_scorers_of_their_cases(tmp_path: Path) -> None:
+    _, cases, _ = brought_in("promptfoo", PROMPTFOO, tmp_path)
+    rhine, loire, _, nile, volta = ([*case["scorers"]] for case in cases)
+    assert rhine[0] == {
+        "kind": "includes", "ignore_case": True, "expected": "switzerland", "name": "icontains"
+    }  # fmt: skip
+    assert rhine[1]["not"] is True
+    assert rhine[2]["schema"]["properties"]["a"]["enum"] == [None, 1]
+    assert loire[0]["name"] == "names it"
+    assert loire[0]["expected"] == ["France", "{{river}}"]
+    assert loire[0]["weight"] == 2
+    assert (loire[1]["scale"], loire[1]["threshold"]) == ([0, 1], 0.6)
+    assert nile[1]["max"] == 0.9
+    assert nile[1]["name"] == "latency 2", "the suite has one called so"
+    assert volta[0] == {
+        "kind": "exact", "strip": False, "expected": "Burkina Faso", "name": "equals"
+    }  # fmt: skip
+
+
+def test_what_promptfoo_has_and_a_suite_has_not_is_listed_with_its_line(tmp_path: Path) -> None:
+    _, _, written = brought_in("promptfoo", PROMPTFOO, tmp_path)
+    for line in (
+        "line 7, prompts[2]: a prompt made by a program is not carried over: no code is run",
+        "line 8, prompts[3]: ../outside.txt lies outside the file's folder and was not read",
+        "line 10, providers[0]: config.unheard is not carried over",
+        "line 16, providers[2]: provider python:mine.py cannot be asked from here",
+        "tests[0].assert[2]: assert javascript was left out: no code is run",
+        "line 3, env: env is not carried over",
+        "extensions is not carried over",
+        'has no var "hint", which is asked for: it is empty here',
+    ):
+        assert line in told(written)
+    assert "# - line 7, prompts[2]: a prompt made by" in written.suite.read_text()
+
+
+def test_no_key_of_a_configuration_is_copied(tmp_path: Path) -> None:
+    _, _, written = brought_in("promptfoo", PROMPTFOO, tmp_path)
+    for file in (written.suite, written.dataset):
+        assert "do-not-copy" not in file.read_text()
+    assert "a key may stand in apiKey: it is not copied" in told(written)
+
+
+def test_results_of_promptfoo_are_replayed(tmp_path: Path) -> None:
+    suite, cases, written = brought_in("promptfoo", DATA / "promptfoo-results.json", tmp_path)
+    assert [(one["name"], one["kind"]) for one in suite["targets"]] == [
+        ("one", "replay"), ("two", "replay")
+    ]  # fmt: skip
+    assert cases[0]["recorded"]["r1"] == {
+        "output": "4", "latency_s": 1.5, "scores": {"success": True, "score": 1}
+    }  # fmt: skip
+    assert "r2" not in cases[1]["recorded"]
+    assert "test 2: ended with an error: the case has no recorded output there" in told(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: &a [x, x]\nb: &b [*a, *a]\nprompts: [*b, *b]", "more than 10 values"),
+        (f"prompts: {'[' * 70}x{']' * 70}", "line 1: nests more than 64 deep"),
+        ("prompts: &a [*a]", "holds an alias of itself"),
+        ("prompts: !!python/object/apply:os.getcwd []", "tags are not followed"),
+        ("prompts: a\nprompts: b", 'line 2: has the key "prompts" twice'),
+        ("prompts: [a\ntests: b", "line 2: is not YAML"),
+        ("just: this", "has neither prompts, providers nor tests"),
+        ("prompts: ['{{ a | nofilter }}']", "no prompt can be carried over: line 1, prompts"),
+    ],
+)
+def test_bad_and_hostile_configurations(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "10 values" in message:
+        monkeypatch.setattr(reading, "_MOST_NODES", 10)
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(SuiteError) as error:
+        read("promptfoo", file)
+    assert message in str(error.value)
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret {{ a }}")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "p.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "c.yaml").write_text("prompts: [file://p.txt, hello]\n")
+    suite, _, written = brought_in("promptfoo", folder / "c.yaml", tmp_path / "out")
+    assert suite["prompt"] == {"user": "hello"}
+    assert "p.txt lies outside the file's folder and was not read" in told(written)
+
+
+# --- Inspect
+
+
+def _as_archive(file: Path, method: int) -> Path:
+    log = json.loads((DATA / "inspect.json").read_text())
+    samples = log.pop("samples")
+    with zipfile.ZipFile(file, "w", method) as out:
+        for sample in samples:
+            name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
+            out.writestr(name, json.dumps(sample))
+        out.writestr("header.json", json.dumps(log))
+    return file
+
+
+def _log(kind: str, folder: Path) -> Path:
+    match kind:
+        case "json":
+            return DATA / "inspect.json"
+        case "deflated":
+            return _as_archive(folder / "log.eval", zipfile.ZIP_DEFLATED)
+    return _as_archive(folder / "log.eval", zipfile.ZIP_ZSTANDARD)
+
+
+@pytest.mark.parametrize("kind", ["json", "deflated", "zstandard"])
+def test_a_log_of_inspect(kind: str, tmp_path: Path) -> None:
+    suite, found, written = brought_in("inspect", _log(kind, tmp_path), tmp_path)
+    cases = {case["id"]: case for case in found}
+    if kind != "json":
+        assert list(cases) == ["fr", 2], "in the order of the dataset"
+    assert suite["name"] == "capitals"
+    names = [one["name"] for one in suite["targets"]]
+    assert names == ["some/model epoch 1", "some/model epoch 2"]
+    assert cases[2]["chat"][0] == {"role": "system", "content": "One word."}
+    peru, france = cases[2]["recorded"], cases["fr"]["recorded"]
+    assert (peru["r1"]["output"], peru["r2"]["output"]) == ("Lima", "Quito")
+    assert peru["r1"]["scores"] == {"match": "C", "home_made": 0.5}
+    assert france["r1"]["finish_reason"] == "length"
+    assert "r2" not in france
+    assert "sample fr: ended with an error" in told(written)
+    assert [one["name"] for one in suite["scorers"]] == ["match"]
+    assert "scorer home_made: there is none like it here" in told(written)
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tui_eval.suites.importers import inspect
+
+    monkeypatch.setattr(inspect, "_MOST_MEMBER", 500)
+    file = _as_archive(tmp_path / "log.eval", zipfile.ZIP_DEFLATED)
+    with pytest.raises(SuiteError, match="unpacks to more than"):
+        brought_in("inspect", file, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.eval"], "nothing was left behind"
+
+
+# --- lm-eval
+
+
+def test_samples_of_lm_eval_with_what_their_filters_left(tmp_path: Path) -> None:
+    suite, cases, _ = brought_in("lm-eval", SUMS, tmp_path)
+    assert suite["name"] == "sums"
+    names = [one["name"] for one in suite["targets"]]
+    assert names == ["some/model", "some/model strict", "some/model flexible"]
+    outputs = [one["output"] for one in cases[0]["recorded"].values()]
+    assert outputs == ["The answer is 4.", "[invalid]", "4"]
+    assert cases[0]["recorded"]["r3"]["scores"] == {"exact_match": 1.0}
+    assert suite["scorers"] == [{"kind": "numeric", "expected": "{{ target }}"}]
+
+
+def test_of_options_the_likeliest_is_what_was_said(tmp_path: Path) -> None:
+    _, cases, written = brought_in("lm-eval", LIKELY, tmp_path)
+    assert [(case["target"], case["recorded"]["r1"]["output"]) for case in cases] == [
+        ("yes", "yes"), ("no", "yes")
+    ]  # fmt: skip
+    assert "the option the model found likeliest" in told(written)
+
+
+# --- writing
+
+
+def test_nothing_is_replaced_unasked_and_the_source_never(tmp_path: Path) -> None:
+    table = tmp_path / "s.cases.jsonl"
+    table.write_text('{"input": "a"}\n')
+    with pytest.raises(SuiteError, match="would replace the file that is imported"):
+        write(read("jsonl", table), tmp_path / "s.toml", table, replacing=True)
+    (tmp_path / "t.toml").write_text("mine")
+    with pytest.raises(SuiteError, match=r"t\.toml: is there already"):
+        write(read("jsonl", table), tmp_path / "t.toml", table)
+    assert (tmp_path / "t.toml").read_text() == "mine"
+
+
+def test_bad_rows_write_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"input": "a"}\n{"input": \n')
+    with pytest.raises(SuiteError, match="line 2"):
+        write(read("jsonl", table), tmp_path / "s.toml", table)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+def test_texts_of_any_kind_survive(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"input": "\\ud800 \\u0000 \\r\\n é", "answer": "\\udfff"}\n')
+    _, cases, _ = brought_in("jsonl", table, tmp_path)
+    assert cases[0]["input"] == "\ud800 \x00 \r\n é"

@@ -1,0 +1,1 @@
+"""Suites out of the files of other tools."""

@@ -1,0 +1,108 @@
+"""Right answers of a dataset: what they are like, and which scorer fits them."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.importers.shape import Losses
+
+SCORERS: Final = ("exact", "includes", "numeric", "choice", "f1", "fuzzy")
+"""The scorers that compare with a right answer."""
+
+_SHORT: Final = 100
+"""Characters of the longest answer that is compared as a whole."""
+_NUMBER: Final = re.compile(r"[-+−]?[$€£]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?\s*%?", re.IGNORECASE)
+_SOLUTION: Final = re.compile(r"####\s*[-$\d]")
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """How templates reach the right answer of a case."""
+
+    column: str
+    """The column, which some cases may not have."""
+    expression: str
+    """What is expected; often the column itself."""
+    options: str = ""
+    """The options of a choice; empty: there are none."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the right answers are like, as far as rows were read."""
+
+    rows: int = 0
+    given: int = 0
+    numbers: int = 0
+    letters: int = 0
+    lists: int = 0
+    longest: int = 0
+    several_lines: bool = False
+    indexes: set[int] = field(default_factory=set)
+
+    def see(self, value: Json) -> None:
+        """Look at the right answer of a row; None: it has none."""
+        self.rows += 1
+        if value is None or value in ("", []):
+            return
+        self.given += 1
+        texts = value if isinstance(value, list) else [value]
+        self.lists += isinstance(value, list)
+        for one in texts:
+            said = one if isinstance(one, str) else str(one)
+            self.longest = max(self.longest, len(said))
+            self.several_lines |= "\n" in said.strip()
+        if not isinstance(value, list | bool):
+            said = str(value).strip()
+            is_number = isinstance(value, int | float) or _NUMBER.fullmatch(said)
+            self.numbers += bool(is_number or _SOLUTION.search(said))
+            self.letters += len(said) == 1 and said.upper() in _LETTERS
+            if said.isdecimal() and len(said) < 4:
+                self.indexes.add(int(said))
+
+    @property
+    def kind(self) -> str:
+        """The kind of scorer that fits all of them."""
+        if self.letters == self.given:
+            return "choice"
+        if self.numbers == self.given:
+            return "numeric"
+        return "f1" if self.longest > _SHORT or self.several_lines else "exact"
+
+    def _given(self, column: str) -> str:
+        return f'{column} is defined and {column} is not none and {column} not in ["", []]'
+
+    def made_up(self, right: Right) -> str:
+        """Give the template of an answer that is right, for a target that is made up."""
+        one = right.expression
+        if self.lists:
+            one = f"{one} if {one} is string else {one} | first"
+        if self.given < self.rows:
+            one = f"({one}) if {self._given(right.column)} else 'made up'"
+        return f"{{{{ {one} }}}}"
+
+    def scorer(self, right: Right, chosen: str | None, losses: Losses) -> JsonObject:
+        """Give the scorer that fits.
+
+        Args:
+            right: How the answer is reached.
+            chosen: The kind the person named; None: it is guessed, and that is said.
+            losses: Where guesses, and cases without a right answer, are noted.
+        """
+        kind = chosen or ("choice" if right.options else self.kind)
+        scorer: JsonObject = {"kind": kind, "expected": f"{{{{ {right.expression} }}}}"}
+        if kind == "choice" and right.options:
+            scorer["choices"] = f"{{{{ {right.options} }}}}"
+        if kind in ("exact", "includes", "fuzzy"):
+            scorer["ignore_case"] = True
+        if kind == "includes" and self.lists:
+            scorer["match"] = "any"
+        if self.given < self.rows:
+            scorer["when"] = f"{{{{ {self._given(right.column)} }}}}"
+            losses.note(f"{self.rows - self.given:,} of {self.rows:,} cases have no right answer: "
+                        "they are not graded by it")  # fmt: skip
+        if chosen is None:
+            losses.guess(f'graded by "{kind}", as the right answers look')
+        return scorer

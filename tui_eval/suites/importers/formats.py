@@ -1,0 +1,132 @@
+"""Which file is of which tool, and who reads it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tui_eval.model.json import Json
+from tui_eval.suites.files import open_regular
+from tui_eval.suites.importers.reading import refuse
+from tui_eval.suites.importers.shape import Imported
+from tui_eval.suites.importers.tables import Wanted
+
+FORMATS: Final[dict[str, str]] = {
+    "promptfoo": "promptfooconfig.yaml, or the results promptfoo writes as JSON",
+    "inspect": "a log of Inspect: .eval or .json",
+    "lm-eval": "samples_*.jsonl of lm-evaluation-harness",
+    "openai-evals": "JSON Lines with `input` and `ideal`, or with `messages`",
+    "jsonl": "JSON Lines, a case a line",
+    "json": "a list of objects, a case each",
+    "csv": "CSV with a header, or TSV",
+}
+"""Every format that can be imported, and what it is in a few words."""
+
+_TABLES: Final = {"jsonl": (".jsonl",), "json": (".json",), "csv": (".csv", ".tsv")}
+_LOOKED_AT: Final = 400_000
+"""Bytes of a file that are looked at to see what it is."""
+
+
+def read(format_name: str, path: Path, wanted: Wanted | None = None) -> Imported:
+    """Start to import a file; its cases are read when they are asked for.
+
+    Args:
+        format_name: One of `FORMATS`.
+        path: The file.
+        wanted: What the person said of a table's columns.
+
+    Raises:
+        SuiteError: it cannot be read, or is not of that format.
+    """
+    wanted = wanted or Wanted()
+    if format_name in _TABLES:
+        endings = _TABLES[format_name]
+        if path.suffix.lower() not in endings:
+            refuse(str(path), f"must end in {' or '.join(endings)} to be read as {format_name}")
+        from tui_eval.suites.importers.tables import read_table
+
+        return read_table(path, wanted)
+    return _READERS[format_name](path, wanted)
+
+
+def _promptfoo(path: Path, _: Wanted) -> Imported:
+    from tui_eval.suites.importers.promptfoo.config import read_promptfoo
+
+    return read_promptfoo(path)
+
+
+def _inspect(path: Path, _: Wanted) -> Imported:
+    from tui_eval.suites.importers.inspect import read_inspect
+
+    return read_inspect(path)
+
+
+def _lm_eval(path: Path, _: Wanted) -> Imported:
+    from tui_eval.suites.importers.lm_eval import read_lm_eval
+
+    return read_lm_eval(path)
+
+
+def _chat(path: Path, wanted: Wanted) -> Imported:
+    from tui_eval.suites.importers.tables import read_chat
+
+    if path.suffix.lower() not in (".jsonl", ".json"):
+        refuse(str(path), "must end in .jsonl or .json to be read as openai-evals")
+    return read_chat(path, wanted)
+
+
+_READERS: Final[dict[str, Callable[[Path, Wanted], Imported]]] = {
+    "promptfoo": _promptfoo,
+    "inspect": _inspect,
+    "lm-eval": _lm_eval,
+    "openai-evals": _chat,
+}
+
+
+def guess(path: Path) -> str | None:
+    """Say which format a file has by its name and its beginning; None: it is not known."""
+    match path.suffix.lower():
+        case ".yaml" | ".yml":
+            return "promptfoo"
+        case ".eval":
+            return "inspect"
+        case ".csv" | ".tsv":
+            return "csv"
+        case ".jsonl":
+            return _of_lines(_beginning(path))
+        case ".json":
+            return _of_json(_beginning(path))
+    return None
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with open_regular(path) as file:
+            return file.read(_LOOKED_AT).decode("utf-8-sig", "ignore")
+    except OSError:
+        return ""
+
+
+def _of_lines(text: str) -> str:
+    try:
+        row: Json = json.loads(text.lstrip().split("\n", 1)[0] or "null")
+    except (ValueError, RecursionError):
+        return "jsonl"
+    if not isinstance(row, dict):
+        return "jsonl"
+    if "doc" in row and "resps" in row:
+        return "lm-eval"
+    if isinstance(row.get("messages"), list) or (
+        isinstance(row.get("input"), list) and "ideal" in row
+    ):
+        return "openai-evals"
+    return "jsonl"
+
+
+def _of_json(text: str) -> str:
+    """Tell by the keys a document starts with: it may be too large to be read for this."""
+    if text.lstrip().startswith("["):
+        return "json"
+    if '"eval"' in text and ('"samples"' in text or '"plan"' in text):
+        return "inspect"
+    return "promptfoo"

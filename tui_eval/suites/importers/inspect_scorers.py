@@ -1,0 +1,128 @@
+"""Scorers of Inspect, as far as there are such here."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.importers.judges import Judges
+from tui_eval.suites.importers.models import by_slash
+from tui_eval.suites.importers.shape import Losses, unique
+from tui_eval.suites.scorers.base import check_pattern
+
+_TARGET: Final = "{{ target }}"
+_PLACES: Final[dict[str, JsonObject]] = {
+    "begin": {"kind": "starts_with"},
+    "end": {"kind": "includes", "match": "any", "of": "last_line"},
+    "any": {"kind": "includes", "match": "any"},
+    "exact": {"kind": "exact"},
+}
+_ANSWERS: Final = {
+    "letter": r"(?i)ANSWER\s*:\s*([A-Za-z\d])",
+    "word": r"(?i)ANSWER\s*:\s*(\w+)",
+    "line": r"(?i)ANSWER\s*:\s*([^\n]+)",
+}
+_RUBRICS: Final = {
+    "model_graded_qa": "The output answers the question as the reference answer does.",
+    "model_graded_fact": "The output contains the facts of the reference answer, and nothing "
+    "that contradicts them.",
+}
+
+
+def scorers_of(
+    told: JsonObject, scored: Iterable[str], choices: bool, judges: Judges, losses: Losses
+) -> list[JsonObject]:
+    """Give the scorers of a task; those that cannot be carried over are told.
+
+    Args:
+        told: What the log says of its evaluation.
+        scored: Names of the scores its samples have, for logs that name no scorers.
+        choices: Whether samples have options.
+        judges: Takes the models that grade.
+        losses: Where what is missing or different is noted.
+    """
+    named = told.get("scorers")
+    listed: list[tuple[str, JsonObject]] = []
+    for one in named if isinstance(named, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("name"), str):
+            options = one.get("options")
+            listed.append((str(one["name"]), options if isinstance(options, dict) else {}))
+    if not listed:
+        listed = [(name, {}) for name in scored]
+    found: list[JsonObject] = []
+    for name, options in listed:
+        scorer = _scorer(name.rsplit("/", 1)[-1], options, choices, judges, losses)
+        if scorer is not None:
+            names = [str(other["name"]) for other in found]
+            found.append({"name": unique(name.rsplit("/", 1)[-1], names, "scorer"), **scorer})
+    if not found:
+        losses.note("no scorer of the log could be carried over: the target is looked for in the "
+                    "output instead")  # fmt: skip
+        found.append({"name": "target", "kind": "includes", "expected": _TARGET, "match": "any",
+                      "ignore_case": True})  # fmt: skip
+    return found
+
+
+def _scorer(
+    name: str, options: JsonObject, choices: bool, judges: Judges, losses: Losses
+) -> JsonObject | None:
+    folded: JsonObject = {
+        "expected": _TARGET,
+        "ignore_case": options.get("ignore_case") is not False,
+    }
+    match name:
+        case "match" if options.get("numeric") is True:
+            return {"kind": "numeric", "expected": _TARGET}
+        case "match":
+            place = str(options.get("location") or "end")
+            if place == "end":
+                losses.note("scorer match: it looks whether the target ends the output; here it "
+                            "is looked for in the last line")  # fmt: skip
+            return {**_PLACES.get(place, _PLACES["end"]), **folded}
+        case "includes":
+            return {"kind": "includes", "match": "any", **folded}
+        case "exact":
+            return {"kind": "exact", "expected": _TARGET, "normalize": True}
+        case "f1":
+            losses.note("scorer f1: its value passes here from 0.5 on")
+            return {"kind": "f1", "expected": _TARGET}
+        case "choice":
+            scorer: JsonObject = {"kind": "choice", "expected": _TARGET}
+            return {**scorer, "choices": "{{ choices }}"} if choices else scorer
+        case "answer":
+            pattern = _ANSWERS.get(str(options.get("pattern")), _ANSWERS["line"])
+            return {"kind": "exact", "of": f"regex:{pattern}", **folded}
+        case "pattern":
+            return _pattern(options.get("pattern"), folded, losses)
+        case "model_graded_qa" | "model_graded_fact":
+            return _judged(name, options, judges, losses)
+    losses.note(f"scorer {name}: there is none like it here; its values stay in the cases "
+                "(recorded.rN.scores)")  # fmt: skip
+    return None
+
+
+def _pattern(pattern: Json, folded: JsonObject, losses: Losses) -> JsonObject | None:
+    try:
+        check_pattern(str(pattern or ""))
+    except ValueError as error:
+        losses.note(f"scorer pattern: {error}")
+        return None
+    if not pattern:
+        losses.note("scorer pattern: the log does not say its pattern")
+        return None
+    return {"kind": "exact", "of": f"regex:{pattern}", **folded}
+
+
+def _judged(name: str, options: JsonObject, judges: Judges, losses: Losses) -> JsonObject:
+    if options.get("partial_credit"):
+        losses.note(f"scorer {name}: partial credit is not given here, it passes or fails")
+    if options.get("template") or options.get("instructions"):
+        losses.note(f"scorer {name}: its own template was not carried over; look at the rubric")
+    model = options.get("model")
+    asked = by_slash(model) if isinstance(model, str) else None
+    return {
+        "kind": "judge",
+        "rubric": _RUBRICS[name],
+        "scale": "pass-fail",
+        "reference": _TARGET,
+        "judge": judges.name(asked),
+    }

@@ -1,0 +1,1 @@
+"""What promptfoo keeps: its configuration, and the results it writes as JSON."""

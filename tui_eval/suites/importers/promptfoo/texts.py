@@ -1,0 +1,78 @@
+"""Templates of promptfoo (Nunjucks) as templates of a suite (Jinja)."""
+
+import re
+from typing import Final
+
+from tui_eval.model.json import Json
+from tui_eval.suites.importers.shape import Losses, its
+from tui_eval.suites.templates import RESERVED, Template, TemplateError
+
+_TAG: Final = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.DOTALL)
+_MEANT: Final = ("scorers", "skip", "tags", "weight", "timeout")
+_OPERATORS: Final = (
+    (re.compile(r"==="), "=="),
+    (re.compile(r"!=="), "!="),
+    (re.compile(r"&&"), " and "),
+    (re.compile(r"\|\|"), " or "),
+    (re.compile(r"\|\s*dump\b(\(\s*\))?"), "| tojson"),
+    (re.compile(r"\|\s*safe\b"), ""),
+    (re.compile(r"\bnull\b"), "none"),
+    (re.compile(r"([A-Za-z_][\w.]*)\.length\b"), r"(\1 | length)"),
+)
+_ENVIRONMENT: Final = re.compile(r"(?<![\w.])(process\.)?env\b")
+_OWN: Final = tuple(
+    (re.compile(rf"(?<![\w.\"'|]){name}(?![\w(\"'])"), f"case.{name}") for name in RESERVED
+    if name != "case"
+) + tuple(
+    (re.compile(rf"(?<![\w.\"'|]){name}(?![\w(\"'])"), its(name)) for name in _MEANT
+)  # fmt: skip
+
+
+class Texts:
+    """Translates templates, and keeps the names they use."""
+
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
+        self.names: set[str] = set()
+        """The columns that templates need."""
+
+    def template(self, text: str, where: str, what: str) -> str | None:
+        """Give a text as a template of a suite; None: it cannot be one, and that is told."""
+        if not any(mark in text for mark in ("{{", "{%", "{#")):
+            return text
+        parts = _TAG.split(text)
+        for index in range(1, len(parts), 2):
+            if _ENVIRONMENT.search(parts[index]):
+                self._losses.note(f"{what} reads the environment, which templates do not see here: "
+                                  "it was left out", where)  # fmt: skip
+                return None
+            parts[index] = _translated(parts[index])
+        found = "".join(parts)
+        try:
+            made = Template(found, what)
+        except TemplateError as error:
+            self._losses.note(f"{what} is no template here ({error.message}): it was left out",
+                              where)  # fmt: skip
+            return None
+        self.names |= _columns(found, made)
+        return found
+
+    def nested(self, value: Json, where: str, what: str) -> Json:
+        """Give a value with all its texts as templates; None where one cannot be."""
+        if isinstance(value, str):
+            return self.template(value, where, what)
+        if isinstance(value, list):
+            found = [self.nested(one, where, what) for one in value]
+            return None if any(one is None for one in found) else found
+        return value
+
+
+def _translated(tag: str) -> str:
+    for pattern, replacement in (*_OPERATORS, *_OWN):
+        tag = pattern.sub(replacement, tag)
+    return tag
+
+
+def _columns(text: str, made: Template) -> set[str]:
+    names = set(made.required) - set(RESERVED)
+    return names | {name for name in RESERVED if f"case.{name}" in text}

@@ -1,0 +1,253 @@
+"""Plain tables of questions: JSON Lines, JSON, CSV, TSV, and lists of chat messages."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
+from tui_eval.suites.importers.answers import Answers, Right
+from tui_eval.suites.importers.chat import Conversations, as_messages
+from tui_eval.suites.importers.reading import refuse
+from tui_eval.suites.importers.shape import (
+    NO_TARGET,
+    Fitting,
+    Imported,
+    Losses,
+    made_up,
+    named,
+)
+from tui_eval.suites.rows import Problems, read_rows
+
+INPUTS: Final = ("input", "question", "prompt", "query", "problem", "instruction", "user", "text",
+                 "request", "task", "stem", "goal")  # fmt: skip
+"""Usual names of the column that is asked, the surest first."""
+EXPECTED: Final = ("expected", "expected_output", "expected_answer", "ideal", "target", "answer",
+                   "answers", "answerkey", "answer_key", "gold", "ground_truth", "reference",
+                   "reference_answer", "correct_answer", "correct", "label", "solution", "output",
+                   "completion", "response")  # fmt: skip
+"""Usual names of the column with the right answer, the surest first."""
+CHOICES: Final = ("choices", "options")
+"""Usual names of the column with the options of a choice."""
+CONTEXTS: Final = ("context", "passage")
+"""Usual names of a column that is read before the question."""
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the person said, in place of what would be guessed."""
+
+    input: str | None = None
+    expected: str | None = None
+    scorer: str | None = None
+
+
+def read_table(path: Path, wanted: Wanted) -> Imported:
+    """Read a table whose columns become the cases' own.
+
+    Raises:
+        SuiteError: it cannot be read, or no column is asked.
+    """
+    losses = Losses()
+    problems = Problems()
+    rows = read_rows(path, path.name, problems)
+    first = next(rows, None)
+    if first is None:
+        problems.settle()
+        refuse(str(path), "holds no rows")
+    table = _Table(path, list(first[1]), first[1], wanted, losses)
+    return Imported(table.cases(itertools.chain([first], rows), problems), table.suite, losses)
+
+
+class _Table:
+    """One table: which columns mean what, and what was seen in them."""
+
+    def __init__(
+        self, path: Path, columns: Sequence[str], row: JsonObject, wanted: Wanted, losses: Losses
+    ) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._losses = losses
+        by_name = {column.lower(): column for column in reversed(columns)}
+        self._input = self._chosen("input", wanted.input, columns) or _among(by_name, INPUTS)
+        if self._input is None:
+            refuse(str(path), f"no column is known to be the question; there are "
+                   f"{', '.join(columns[:20])}", hint="name it with --input COLUMN")  # fmt: skip
+        rest = {name: column for name, column in by_name.items() if column != self._input}
+        self._expected = self._chosen("expected", wanted.expected, columns) or _among(
+            rest, EXPECTED
+        )
+        self._choices = _among(
+            {name: column for name, column in rest.items() if _options(row[column])}, CHOICES
+        )
+        self._context = _among(rest, CONTEXTS)
+        self._system = rest.get("system")
+        self._answers = Answers()
+        self._most_choices = 0
+        self._options = self._listed(row, self._choices)
+        self._right = self._listed(row, self._expected)
+
+    @staticmethod
+    def _listed(row: JsonObject, column: str | None) -> str:
+        """Give the expression for a column, or for the list in its table `{ text = […] }`."""
+        if column is None:
+            return ""
+        return f"{named(column)}.text" if isinstance(row.get(column), dict) else named(column)
+
+    def _chosen(self, option: str, column: str | None, columns: Sequence[str]) -> str | None:
+        if column is not None and column not in columns:
+            hint = did_you_mean(column, columns)
+            mistake = Mistake(f"--{option}", None, "", f'no column is called "{column}"', hint)
+            raise SuiteError([mistake])
+        return column
+
+    def cases(
+        self, rows: Iterator[tuple[int, JsonObject]], problems: Problems
+    ) -> Iterator[JsonObject]:
+        """Give the rows as cases."""
+        fitting = Fitting(self._losses)
+        for line, row in rows:
+            where = f"line {line}"
+            if row.get(self._input or "") in (None, ""):
+                self._losses.note("has no question: it was left out", where)
+                continue
+            if self._expected is not None:
+                self._answers.see(_answer(row.get(self._expected)))
+            if self._choices is not None:
+                found = _options(row.get(self._choices))
+                self._most_choices = max(self._most_choices, len(found or ()))
+                if found is None:
+                    self._losses.note(f'has no list in "{self._choices}": it was left out', where)
+                    continue
+            yield fitting.fit(row, where)
+        problems.settle()
+
+    def suite(self) -> JsonObject:
+        """Give the suite, and say what was guessed."""
+        assert self._input is not None
+        suite: JsonObject = {"name": self._path.stem, "prompt": self._prompt()}
+        self._losses.guess(_said("the question", self._input, self._wanted.input))
+        if self._expected is None or not self._answers.given:
+            self._losses.note("no column is known to be the right answer: the suite has no scorer, "
+                              "so every output passes; name it with --expected COLUMN")  # fmt: skip
+            suite["targets"] = [made_up("made up")]
+        else:
+            self._losses.guess(_said("the right answer", self._expected, self._wanted.expected))
+            right = Right(named(self._expected), self._expression(), self._options)
+            suite["targets"] = [made_up(self._answers.made_up(right))]
+            suite["scorers"] = [self._answers.scorer(right, self._wanted.scorer, self._losses)]
+        self._losses.note(NO_TARGET)
+        return suite
+
+    def _prompt(self) -> JsonObject:
+        parts = [self._reference(column) for column in (self._context, self._input) if column]
+        user = "\n\n".join(parts)
+        if self._choices is not None:
+            user += (
+                f"\n\n{{% for option in {self._options} %}}{{{{ "
+                f'"{_LETTERS}"[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}'
+                "\nAnswer with the letter of the right option."
+            )
+        prompt: JsonObject = {"user": user}
+        if self._system is not None:
+            prompt["system"] = f"{{{{ {named(self._system)} | default('') }}}}"
+        return prompt
+
+    def _reference(self, column: str) -> str:
+        if column == self._input:
+            return f"{{{{ {named(column)} }}}}"
+        return f"{{{{ {named(column)} | default('') }}}}"
+
+    def _expression(self) -> str:
+        """Give the expression for the right answer: the column, or the option it counts."""
+        counted = self._answers.indexes and self._answers.numbers == self._answers.given
+        if self._choices is None or not counted:
+            return self._right
+        indexes = self._answers.indexes
+        one_based = 0 not in indexes and max(indexes) >= self._most_choices
+        self._losses.guess(f"the right options were taken as counted from {int(one_based)}")
+        return f"{self._options}[{self._right} | int{' - 1' if one_based else ''}]"
+
+
+def _among(columns: dict[str, str], names: Sequence[str]) -> str | None:
+    return next((columns[name] for name in names if name in columns), None)
+
+
+def _said(what: str, column: str, chosen: str | None) -> str:
+    return f'{what} is the column "{column}"{"" if chosen else ", by its name"}'
+
+
+def _options(value: Json) -> list[Json] | None:
+    """Give the options of a choice: a list, or the list in a table `{ text = […] }`."""
+    options = value.get("text") if isinstance(value, dict) else value
+    return options if isinstance(options, list) and options else None
+
+
+def _answer(value: Json) -> Json:
+    """Give a right answer: itself, or the list in a table `{ text = […] }`."""
+    return value.get("text") if isinstance(value, dict) else value
+
+
+def read_chat(path: Path, wanted: Wanted) -> Imported:
+    """Read lines of chat: `input` with `ideal`, or `messages` that end with the right answer.
+
+    Raises:
+        SuiteError: it cannot be read.
+    """
+    losses = Losses()
+    problems = Problems()
+    chat = _Chat(path, wanted, losses)
+    return Imported(chat.cases(read_rows(path, path.name, problems), problems), chat.suite, losses)
+
+
+class _Chat:
+    """Rows whose question is a conversation."""
+
+    def __init__(self, path: Path, wanted: Wanted, losses: Losses) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._losses = losses
+        self._conversations = Conversations(losses)
+        self._answers = Answers()
+
+    def cases(
+        self, rows: Iterator[tuple[int, JsonObject]], problems: Problems
+    ) -> Iterator[JsonObject]:
+        """Give the rows as cases: `chat` is the question, `expected` the right answer."""
+        fitting = Fitting(self._losses)
+        for line, row in rows:
+            where = f"line {line}"
+            asked = "input" if "input" in row else "messages"
+            messages = as_messages(row.get(asked), self._losses, where)
+            if not messages:
+                problems.add(Mistake(self._path.name, line, asked, "must hold chat messages",
+                                     "a row has `messages`, or `input` and `ideal`"))  # fmt: skip
+                continue
+            expected = row.get(self._wanted.expected or "ideal")
+            if asked == "messages" and expected is None and messages[-1]["role"] == "assistant":
+                expected = messages.pop()["content"]
+            rest = {key: value for key, value in row.items() if key not in (asked, "ideal")}
+            self._answers.see(expected)
+            case: JsonObject = {**rest, "chat": self._conversations.see(messages)}
+            if expected not in (None, "", []):
+                case["expected"] = expected
+            yield fitting.fit(case, where)
+        problems.settle()
+
+    def suite(self) -> JsonObject:
+        """Give the suite."""
+        suite: JsonObject = {"name": self._path.stem, "prompt": self._conversations.prompt()}
+        answers = self._answers
+        if not answers.given:
+            self._losses.note("no row has a right answer: the suite has no scorer, "
+                              "so every output passes")  # fmt: skip
+            suite["targets"] = [made_up("made up")]
+        else:
+            right = Right("expected", "expected")
+            suite["targets"] = [made_up(answers.made_up(right))]
+            suite["scorers"] = [answers.scorer(right, self._wanted.scorer, self._losses)]
+        self._losses.note(NO_TARGET)
+        return suite

@@ -1,0 +1,179 @@
+"""Writes what was imported: a suite and its dataset, both whole and checked, or neither."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import tomli_w
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.visible import visible_line
+from tui_eval.suites.check import survey
+from tui_eval.suites.errors import Mistake, SuiteError
+from tui_eval.suites.importers.shape import Imported, Lost
+from tui_eval.suites.loading import look
+
+_LISTED: Final = 60
+"""Things not carried over that the suite itself lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written."""
+
+    suite: Path
+    dataset: Path
+    cases: int
+    lost: tuple[Lost, ...]
+    """Everything that was not carried over, or not as it was."""
+    troubles: tuple[str, ...]
+    """What `tui-eval check` says of the suite: cases that will be errors, and warnings."""
+
+
+def dataset_of(suite: Path) -> Path:
+    """Give the file that holds the cases of an imported suite."""
+    return suite.with_name(f"{suite.stem}.cases.jsonl")
+
+
+def in_the_way(suite: Path) -> list[Path]:
+    """Give the files that importing into a suite would replace."""
+    return [path for path in (suite, dataset_of(suite)) if path.exists() or path.is_symlink()]
+
+
+def why_not(suite: Path, source: Path) -> str | None:
+    """Say why a suite cannot be written there; None: it can."""
+    if suite.suffix != ".toml":
+        return "a suite's name ends in .toml"
+    if suite.is_dir():
+        return "is a folder"
+    if any(path.exists() and source.exists() and path.samefile(source)
+           for path in (suite, dataset_of(suite))):  # fmt: skip
+        return "would replace the file that is imported"
+    return None
+
+
+def write(imported: Imported, suite: Path, source: Path, *, replacing: bool = False) -> Written:
+    """Write a suite and its dataset beside it, once both have been checked together.
+
+    Args:
+        imported: What was read.
+        suite: The suite's file.
+        source: The file that was imported, for the suite's first line.
+        replacing: Whether files that are there may be replaced.
+
+    Raises:
+        SuiteError: the data has mistakes, or a file is in the way; nothing was written.
+        OSError: there is no room, or no right to write there; nothing was written.
+    """
+    wrong = why_not(suite, source)
+    if wrong is not None:
+        raise SuiteError([Mistake(str(suite), None, "", wrong)])
+    there = [] if replacing else in_the_way(suite)
+    if there:
+        raise SuiteError(Mistake(str(path), None, "", "is there already") for path in there)
+    suite.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".import-", dir=suite.parent))
+    try:
+        made = aside / suite.name
+        cases = _write_cases(dataset_of(made), imported.cases)
+        if not cases:
+            raise SuiteError([Mistake(str(source), None, "", "holds no cases")])
+        text = _text(imported, made, source)
+        made.write_text(text, encoding="utf-8")
+        troubles = _checked(made, suite)
+        dataset_of(made).replace(dataset_of(suite))
+        made.replace(suite)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Written(suite, dataset_of(suite), cases, imported.losses.listed(), troubles)
+
+
+def _write_cases(file: Path, cases: Iterable[JsonObject]) -> int:
+    count = 0
+    with file.open("x", encoding="utf-8") as out:
+        for row in cases:
+            out.write(json.dumps(row, ensure_ascii=_has_surrogate(row), allow_nan=False))
+            out.write("\n")
+            count += 1
+    return count
+
+
+def _has_surrogate(value: Json) -> bool:
+    """Say whether a text in it has half a character, which UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, list):
+        return any(map(_has_surrogate, value))
+    if isinstance(value, dict):
+        return any(map(_has_surrogate, value)) or any(map(_has_surrogate, value.values()))
+    return False
+
+
+def _text(imported: Imported, file: Path, source: Path) -> str:
+    suite = imported.suite()
+    dataset = suite.get("dataset", {})
+    assert isinstance(dataset, dict)
+    name = dataset_of(file).name
+    suite = {**suite, "dataset": {"path": name, **dataset}}
+    targets = suite["targets"]
+    assert isinstance(targets, list)
+    for target in targets:
+        if isinstance(target, dict) and target.get("kind") == "replay":
+            target["path"] = name  # what was recorded stands in the cases
+    head = "\n".join(f"# {line}" if line else "#" for line in _head(imported, source))
+    return f"{head}\n\n{tomli_w.dumps(_in_order(suite), multiline_strings=_plain_lines(suite))}"
+
+
+def _head(imported: Imported, source: Path) -> Iterator[str]:
+    yield visible_line(f"Imported from {source.name}.")
+    told = imported.losses.listed()
+    for guess, title in (
+        (False, "Not carried over, or not as it was:"),
+        (True, "How it was taken:"),
+    ):
+        some = [one for one in told if one.guess is guess]
+        if some:
+            yield title
+        for one in some[:_LISTED]:
+            yield f"- {one}"
+        if len(some) > _LISTED:
+            yield f"- and {len(some) - _LISTED} more"
+
+
+def _in_order(suite: JsonObject) -> JsonObject:
+    """Give the tables as a person would write them; those without a header come first."""
+    order = ("name", "description", "tags", "dataset", "prompt", "prompts", "targets", "scorers",
+             "judge", "judges", "run", "gate")  # fmt: skip
+    assert suite.keys() <= set(order), suite.keys()
+    return {name: suite[name] for name in order if name in suite}
+
+
+def _plain_lines(value: Json) -> bool:
+    """Say whether texts can be written over several lines: TOML may change other line ends."""
+    if isinstance(value, str):
+        return "\r" not in value
+    if isinstance(value, list):
+        return all(map(_plain_lines, value))
+    return all(map(_plain_lines, value.values())) if isinstance(value, dict) else True
+
+
+def _checked(made: Path, suite: Path) -> tuple[str, ...]:
+    """Check what was written, as `tui-eval check` does; give what it says.
+
+    Raises:
+        SuiteError: with its mistakes, named by the files as they are going to be called.
+    """
+    try:
+        looked = look(made)
+        if looked.suite is None:
+            return ()
+        seen = survey(looked.suite)
+    except SuiteError as error:
+        raise SuiteError(
+            replace(one, file=str(suite.with_name(Path(one.file).name))) for one in error.mistakes
+        ) from None
+    return (*(str(trouble) for trouble in seen.troubles), *seen.warnings)
