@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from tui_eval.resources import styles_dir
 from tui_eval.ui.prose import Para, fold
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
 
 _WIDTH = 56
@@ -47,15 +48,7 @@ class Ask(ModalScreen[bool]):
             for text, tone in fold(paras, width):
                 yield Bar([Piece(text, tone)])
             yield Bar()
-            yield Bar(
-                [
-                    Piece("enter", "accent", "screen.answer(True)"),
-                    Piece(f" {self._yes}", "plain", "screen.answer(True)"),
-                    Piece("   "),
-                    Piece("esc", "accent", "screen.answer(False)"),
-                    Piece(" no", "plain", "screen.answer(False)"),
-                ]
-            )
+            yield Hints(("modal.yes", self._yes), ("modal.no", "no"))
 
     def action_answer(self, yes: bool) -> None:
         """Give the answer."""

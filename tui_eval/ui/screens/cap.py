@@ -15,6 +15,7 @@ from textual.widgets import Input
 from tui_eval.resources import styles_dir
 from tui_eval.ui.prose import Para, fold
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
 
 _WIDTH = 56
@@ -70,14 +71,7 @@ class Cap(ModalScreen[str | None]):
                 yield Bar([Piece(asked.label)], classes="label")
                 yield Input(asked.suggested, id="cap", compact=True)
             yield self._problem
-            yield Bar(
-                [
-                    Piece("enter", "accent", "screen.go_on"),
-                    Piece(" go on   ", "plain", "screen.go_on"),
-                    Piece("esc", "accent", "screen.close"),
-                    Piece(" leave it paused", "plain", "screen.close"),
-                ]
-            )
+            yield Hints(("cap.yes", "go on"), ("cap.no", "leave it paused"))
 
     def on_mount(self) -> None:
         """Stand in the field."""

@@ -16,6 +16,7 @@ from tui_eval.ui.suites import shelf
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.toned import Piece
 
@@ -63,15 +64,10 @@ class Consent(ModalScreen[Answer | None]):
             page.styles.height = max(min(needed, self.app.size.height - _AROUND), 1)
             yield page
             yield Bar([Piece("Look at the suite before you say yes.", "dim")])
-            yield Bar(
-                [
-                    Piece("enter", "accent", "screen.answer('once')"),
-                    Piece(" this once   ", "plain", "screen.answer('once')"),
-                    Piece("t", "accent", "screen.answer('always')"),
-                    Piece(" until it changes   ", "plain", "screen.answer('always')"),
-                    Piece("esc", "accent", "screen.answer('')"),
-                    Piece(" no", "plain", "screen.answer('')"),
-                ]
+            yield Hints(
+                ("consent.once", "this once"),
+                ("consent.always", "until it changes"),
+                ("consent.no", "no"),
             )
 
     def action_answer(self, answer: str) -> None:

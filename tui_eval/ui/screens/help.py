@@ -13,7 +13,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.offered import offered
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 
@@ -48,14 +48,10 @@ class Help(ModalScreen[ActiveBinding | None]):
         """Lay the box out."""
         with Vertical(classes="box"):
             yield _Lines(list(self._lines()), self._glyphs)
-            yield Bar(
-                [
-                    Piece("enter", "accent", "screen.choose"),
-                    Piece(" do it   ", "plain", "screen.choose"),
-                    Piece("esc", "accent", "screen.close"),
-                    Piece(" close   ", "plain", "screen.close"),
-                    Piece("greyed: makes no sense just now", "dim"),
-                ]
+            yield Hints(
+                ("help.choose", "do it"),
+                ("help.close", "close"),
+                more=[Piece("greyed: makes no sense just now", "dim")],
             )
 
     def on_mount(self) -> None:

@@ -1,6 +1,8 @@
 """Launch: what to run of a suite, and what the store has of it already."""
 
 import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -17,6 +19,7 @@ from tui_eval.store.errors import StoreError
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.prose import fold
 from tui_eval.ui.suites.book import Book
+from tui_eval.ui.suites.kept_form import keep, recall
 from tui_eval.ui.suites.launching import (
     FIELDS,
     ONLY,
@@ -28,9 +31,11 @@ from tui_eval.ui.suites.launching import (
     launch,
     outlook,
     outlook_paras,
+    usual_form,
 )
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.tick import Pick, Press, Tick
 from tui_eval.ui.widgets.toned import Piece
 
@@ -43,13 +48,35 @@ _AROUND = 6
 """Lines of the box that are neither the form nor what is said: borders, title, Start, gaps."""
 
 
-class Launch(ModalScreen[int | None]):
-    """A form; gives the id of the run it made, or None where nobody started one."""
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A person wants to edit the suite, and to be here again after that."""
+
+    file: Path
+    line: int | None
+
+
+class Launch(ModalScreen[int | Wish | None]):
+    """A form; gives the id of the run it made, a wish to edit the suite, or None."""
 
     CSS_PATH = styles_dir() / "launch.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "Start", id="launch.start", tooltip="Start the run"),
         Binding("escape", "close", "Close", id="launch.close", tooltip="Start nothing"),
+        Binding(
+            "ctrl+r",
+            "as_suite",
+            "As the suite says",
+            id="launch.as-suite",
+            tooltip="Every field as the suite says",
+        ),
+        Binding(
+            "e",
+            "edit",
+            "Edit",
+            id="launch.edit",
+            tooltip="Edit the suite in $EDITOR, at what is wrong; it is read again after that",
+        ),
         Binding("down", "app.focus_next", "Next", id="launch.next", tooltip="The next field"),
         Binding("up", "app.focus_previous", "Back", id="launch.back", tooltip="The field before"),
     ]
@@ -65,14 +92,24 @@ class Launch(ModalScreen[int | None]):
         self._wanted: Settings | None = None
         """What is being counted, or was counted last."""
         self._starting = False
-        self._ticks = [Tick(target.name, True) for target in suite.targets]
+        self._usual = usual_form(suite)
+        self._last = last = recall(bench.remembered, str(entry.path), self._usual)
+        """How it was launched last; as the suite says, where it was not, or so."""
+        self._ticks = [Tick(target.name, target.name in last.targets) for target in suite.targets]
         self._fields = {
-            name: Input(placeholder=hint, id=name.replace("_", "-"), compact=True)
+            name: Input(
+                getattr(last, name, ""),
+                placeholder=hint,
+                id=name.replace("_", "-"),
+                compact=True,
+                select_on_focus=False,
+            )
             for name, hint in hints(suite).items()
         }
-        self._only = Pick(ONLY, id="only")
-        self._cache = Tick("use what is there already", suite.run.cache, id="cache")
-        self._judge = Tick("ask the judge", True, id="judge")
+        self._only = Pick(ONLY, id="only", first=ONLY.index(last.only))
+        self._cache = Tick("use what is there already", last.cache, id="cache")
+        self._judge = Tick("ask the judge", last.judge, id="judge")
+        self._title = Bar(id="name")
         self._form = VerticalScroll(id="form", can_focus=False)
         self._said = Lines(id="said")
         self._start = Press("Start")
@@ -80,7 +117,7 @@ class Launch(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """Lay the form out; the suite's own values stand in the empty fields."""
         with Vertical(classes="box"):
-            yield Bar([Piece("Launch ", "accent"), Piece(self._suite.name, "strong")], id="name")
+            yield self._title
             with self._form:
                 yield from self._ticks
                 with Horizontal(classes="field"):
@@ -98,17 +135,11 @@ class Launch(ModalScreen[int | None]):
             yield self._said
             with Horizontal(id="last"):
                 yield self._start
-                yield Bar(
-                    [
-                        Piece("   enter", "accent", "screen.start"),
-                        Piece(" starts  ", "plain", "screen.start"),
-                        Piece("space", "accent"),
-                        Piece(" ticks  ", "plain"),
-                        Piece("esc", "accent", "screen.close"),
-                        Piece(" closes  ", "plain", "screen.close"),
-                        Piece("up down", "accent"),
-                        Piece(" go on", "plain"),
-                    ]
+                yield Hints(
+                    ("launch.start", "starts"),
+                    ("launch.edit", "edits"),
+                    ("launch.close", "closes"),
+                    more=[Piece("space", "accent"), Piece(" ticks")],
                 )
 
     def on_mount(self) -> None:
@@ -165,7 +196,47 @@ class Launch(ModalScreen[int | None]):
             self._outlook = found
             self._show()
 
+    def _show_title(self) -> None:
+        """Say where the fields are not as the suite says, and how to get there."""
+        right: list[Piece] = []
+        form = self.form
+        if form != self._usual:
+            back = self._key_to_suite
+            right = [
+                Piece("as last time  " if form == self._last else "", "ungraded"),
+                Piece(back, "accent", "screen.as_suite"),
+                Piece(" as the suite says ", "plain", "screen.as_suite"),
+            ]
+        self._title.show([Piece("Launch ", "accent"), Piece(self._suite.name, "strong")], right)
+
+    @property
+    def _key_to_suite(self) -> str:
+        found = (one.binding for one in self.active_bindings.values())
+        return next(
+            (self.app.get_key_display(one) for one in found if one.id == "launch.as-suite"), ""
+        )
+
+    def action_as_suite(self) -> None:
+        """Set every field to what the suite says."""
+        usual = self._usual
+        for tick in self._ticks:
+            tick.ticked = tick.label in usual.targets
+        for name, field in self._fields.items():
+            field.value = getattr(usual, name, field.value)
+        self._only.picked = ONLY.index(usual.only)
+        self._cache.ticked, self._judge.ticked = usual.cache, usual.judge
+        self._count()
+
+    def action_edit(self) -> None:
+        """Leave the form for the editor."""
+        self.dismiss(Wish(*self._where()))
+
+    def _where(self) -> tuple[Path, int | None]:
+        wrong = self._outlook.mistakes if self._outlook is not None else ()
+        return replace(self._entry, mistakes=wrong or self._entry.mistakes).where()
+
     def _show(self) -> None:
+        self._show_title()
         width = self._said.size.width
         if not width:
             self.call_after_refresh(self._show)
@@ -207,6 +278,7 @@ class Launch(ModalScreen[int | None]):
             self._starting = False
             self._refuse(str(error))
             return
+        keep(self._bench.remembered, str(self._entry.path), self.form, self._usual)
         self.dismiss(run_id)
 
     def _refuse(self, why: str) -> None:

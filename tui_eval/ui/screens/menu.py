@@ -11,9 +11,9 @@ from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
-from tui_eval.ui.widgets.toned import Piece, width_of
+from tui_eval.ui.widgets.toned import width_of
 
 T = TypeVar("T")
 
@@ -54,14 +54,7 @@ class Menu(ModalScreen[T | None], Generic[T]):
             rows = _Choices(self._title, self.choices, self._glyphs, notes)
             rows.styles.height = min(len(self.choices) + 1, max(self.app.size.height - 6, 3))
             yield rows
-            yield Bar(
-                [
-                    Piece("enter", "accent", "screen.choose"),
-                    Piece(" choose   ", "plain", "screen.choose"),
-                    Piece("esc", "accent", "screen.close"),
-                    Piece(" close", "plain", "screen.close"),
-                ]
-            )
+            yield Hints(("menu.choose", "choose"), ("menu.close", "close"))
         box.styles.width = min(wide + notes + 12, max(self.app.size.width - 4, 24))
 
     def on_mount(self) -> None:

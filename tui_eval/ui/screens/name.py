@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
 
 
@@ -49,14 +50,7 @@ class Name(ModalScreen[str | None]):
             yield self.field
             yield self._said
             yield Bar()
-            yield Bar(
-                [
-                    Piece("enter", "accent", "screen.take"),
-                    Piece(" write   ", "plain", "screen.take"),
-                    Piece("esc", "accent", "screen.close"),
-                    Piece(" close", "plain", "screen.close"),
-                ]
-            )
+            yield Hints(("name.take", "write"), ("name.close", "close"))
 
     def on_mount(self) -> None:
         """Stand in the field, before the ending."""

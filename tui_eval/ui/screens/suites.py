@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -413,21 +414,31 @@ class SuitesScreen(BaseScreen):
         if entry is None or not entry.usable:
             return
         book = self._book if self._shown is entry else None
-        run_id = await self.app.push_screen_wait(Launch(self.bench, entry, book or Book(entry)))
-        if run_id is not None:
-            self.post_message(self.Launched(run_id))
+        came = await self.app.push_screen_wait(Launch(self.bench, entry, book or Book(entry)))
+        if isinstance(came, int):
+            self.post_message(self.Launched(came))
+        elif came is not None and self._edited(came.file, came.line):
+            again = await asyncio.to_thread(shelf.read, entry.path, entry.sample)
+            self._all = [again if one.path == entry.path else one for one in self._all]
+            self._list()
+            if again.usable or again.wants_trust:
+                self.action_launch()
+            else:
+                self.say("it has mistakes: they stand in the preview", "warning")
 
     def action_edit(self) -> None:
         """Edit the suite in `$EDITOR`, at its first mistake; it is read again after that."""
         entry = self.selected
-        if entry is None:
-            return
+        if entry is not None and self._edited(*entry.where()):
+            self._reread(entry)
+
+    def _edited(self, file: Path, line: int | None) -> bool:
         try:
-            edit(self.app, *entry.where())
+            edit(self.app, file, line)
         except NoEditorError as error:
             self.say(str(error), "warning")
-            return
-        self._reread(entry)
+            return False
+        return True
 
     def _reread(self, entry: Entry | None) -> None:
         """Read a suite again that may have changed."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui_eval.reports.forecast import ColumnForecast
     from tui_eval.reports.judge_forecast import JudgeForecast
     from tui_eval.suites.check import Survey
+    from tui_eval.suites.errors import Mistake
     from tui_eval.suites.spec import Suite
 
 _RUNS_LOOKED_AT = 50
@@ -125,6 +126,8 @@ class Outlook:
     partial: bool = False
     company: tuple[str, ...] = ()
     """Live runs that ask the same endpoints."""
+    mistakes: "tuple[Mistake, ...]" = ()
+    """Those of the suite's data and templates; they stand in `trouble` too."""
     kinships: tuple[str, ...] = ()
     """Judges that grade a model of their own family, each in a sentence."""
 
@@ -144,7 +147,8 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book
         return Outlook(None, tuple(missing))
     surveyed = book.survey()
     if isinstance(surveyed, tuple):
-        return Outlook(None, tuple(replace(entry, mistakes=surveyed).told))
+        told = replace(entry, mistakes=surveyed).told
+        return Outlook(None, tuple(told), mistakes=surveyed)
     try:
         unknown = tuple(_unknown(suite, settings))
         found = account(db, suite, settings)
@@ -313,10 +317,18 @@ def launch(store: Path, entry: Entry, settings: Settings, label: str | None) -> 
     return run_id
 
 
+def usual_form(suite: "Suite") -> Form:
+    """Give the form where nobody has chosen anything."""
+    names = tuple(target.name for target in suite.targets)
+    return Form(targets=names, all_targets=True, cache=suite.run.cache)
+
+
 def hints(suite: "Suite") -> dict[str, str]:
     """Give what an empty field means, by the name of the form's field."""
+    from tui_eval.suites import configuration
+
     run = suite.run
-    at_once = run.concurrency if run.concurrency is not None else "default"
+    at_once = run.concurrency or configuration.read().concurrency or "default"
     return {
         "cases": "all; or ids, with commas",
         "tags": "any; or some, with commas",

@@ -91,10 +91,12 @@ class Pick(Toned, can_focus=True):
         self,
         words: Sequence[str],
         *,
+        first: int = 0,
         id: str | None = None,  # noqa: A002 - Textual's name for it
     ) -> None:
         super().__init__(id=id)
         self.words = tuple(words)
+        self.set_reactive(Pick.picked, first)
 
     @property
     def word(self) -> str:
