@@ -39,6 +39,8 @@ class Glyphs:
     falling: str = "▼"
     away: str = "×"
     """Takes away what stands before it."""
+    between: str = "│"
+    """Between two things side by side."""
     levels: str = "▁▂▃▄▅▆▇█"
     """From low to high, for sparklines."""
 
@@ -98,6 +100,7 @@ ASCII = Glyphs(
     rising="^",
     falling="v",
     away="x",
+    between="|",
     levels="_.-=+*%#",
 )
 

@@ -48,10 +48,15 @@ def why_not(action: str, now: Standing | None) -> str | None:  # noqa: C901 - on
             | "mark"
             | "mark_all"
             | "copy"
+            | "diff"
+            | "history"
             | "zoom"
             | "limit"
         ) if trial is None:
             return "it is still being read" if now.listed else "there is no trial here"
+        case "diff":
+            assert trial is not None
+            return None if trial.output is not None else "it has no output to compare"
         case "mark_all" if now.zoomed:
             return "the list is hidden: esc shows it"
         case "cancel":

@@ -3,13 +3,17 @@
 import sqlite3
 from enum import StrEnum
 
+from tui_eval.model.visible import visible
+from tui_eval.store import figures, reader
 from tui_eval.store.browse import WholeTrial
+from tui_eval.ui.differences import differences
 from tui_eval.ui.run import requests
+from tui_eval.ui.run.others import others, spoken, text_of
 from tui_eval.ui.run.requests import NothingToCopyError
 from tui_eval.ui.screens.menu import Choice
-from tui_eval.ui.words import number
+from tui_eval.ui.words import many, number
 
-__all__ = ["Copy", "NothingToCopyError", "copied", "copy_choices"]
+__all__ = ["Copy", "NothingToCopyError", "copied", "copied_words", "copy_choices"]
 
 
 class Copy(StrEnum):
@@ -17,7 +21,10 @@ class Copy(StrEnum):
 
     OUTPUT = "output"
     PROMPT = "prompt"
+    REASON = "reasons"
+    DIFF = "diff"
     ID = "case id"
+    JSON = "trial as JSON"
     CURL = "request as curl"
 
 
@@ -28,23 +35,73 @@ def copy_choices(found: WholeTrial) -> list[Choice[Copy]]:
         length = number(len(found.output.text))
         choices.append(Choice(str(Copy.OUTPUT), Copy.OUTPUT, f"{length} characters"))
     choices.append(Choice(str(Copy.PROMPT), Copy.PROMPT))
+    if _reasons(found):
+        choices.append(Choice(str(Copy.REASON), Copy.REASON, "what its scorers or its error say"))
+    if found.output is not None:
+        choices.append(Choice(str(Copy.DIFF), Copy.DIFF, "as d shows it first"))
     choices.append(Choice(str(Copy.ID), Copy.ID))
+    choices.append(Choice(str(Copy.JSON), Copy.JSON, "as exports have it"))
     choices.append(Choice(str(Copy.CURL), Copy.CURL, "without the key"))
     return choices
 
 
 def copied(db: sqlite3.Connection, run_id: int, found: WholeTrial, what: Copy) -> str:
-    """Give the text to copy.
+    """Give the text to copy, made visible: what is pasted somewhere does nothing there.
 
     Raises:
         NothingToCopyError: there is none; the message says why.
     """
     match what:
         case Copy.OUTPUT:
-            return (found.output.text if found.output is not None else None) or ""
+            text = (found.output.text if found.output is not None else None) or ""
         case Copy.PROMPT:
-            return requests.prompt_text(db, run_id, found)
+            text = requests.prompt_text(db, run_id, found)
+        case Copy.REASON:
+            text = _reasons(found)
+        case Copy.DIFF:
+            text = _diff(db, run_id, found)
         case Copy.ID:
-            return found.case.id
+            text = found.case.id
+        case Copy.JSON:
+            text = _as_json(db, run_id, found)
         case Copy.CURL:
-            return requests.as_curl(db, run_id, found)
+            text = requests.as_curl(db, run_id, found)
+    return visible(text)
+
+
+def copied_words(what: Copy, text: str) -> str:
+    """Say what was copied, and on whom it depends that it arrives."""
+    return f"{what}: {many(len(text), 'character')} given to the terminal's clipboard"
+
+
+def _reasons(found: WholeTrial) -> str:
+    lines = [
+        f"{entry.scorer}: {entry.verdict}: {entry.reason}"
+        for entry in found.scores
+        if entry.current and entry.withdrawn_at is None
+    ]
+    trial = found.trial
+    if trial.error_kind is not None:
+        lines.insert(0, f"{trial.error_kind}: {trial.error_message or ''}")
+    return "\n".join(lines)
+
+
+def _diff(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
+    there = others(db, run_id, found)
+    if not there or found.output is None:
+        raise NothingToCopyError(
+            "nothing to compare with: no expected text, baseline, earlier full run or attempt"
+        )
+    made = differences(text_of(db, there[0]), spoken(found.output))
+    if not made.changes:
+        raise NothingToCopyError(f"the output is the same as {there[0].name}")
+    return "\n".join([f"--- {there[0].name}", "+++ output", *made.as_text()])
+
+
+def _as_json(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
+    from tui_eval.reports.jsontext import dumps
+    from tui_eval.reports.trial_line import trial_json
+
+    lines = figures.lines_of_case(db, run_id, found.case.id)
+    line = next(line for line in lines if line.id == found.trial.id)
+    return dumps(trial_json(reader.run(db, run_id).name, line), indent=2)

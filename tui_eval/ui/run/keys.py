@@ -20,7 +20,14 @@ _IN_THE_KEY_LINE = (
     (_TRIALS, "enter", "zoom", "zoom", "Give the detail the whole screen, or take it back"),
     (_TRIALS, "space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
     (_TRIALS, "o", "sort", "sort", "Sort the list; ties stay in dataset order"),
-    (_TRIALS, "y", "copy", "copy", "Copy output, prompt, id, or the request as curl"),
+    (
+        _TRIALS,
+        "y",
+        "copy",
+        "copy",
+        "Copy output, prompt, reasons, diff, JSON, request as curl",
+    ),
+    (_TRIALS, "d", "diff", "diff", "What differs from what is expected, or came before"),
     (_TRIALS, "t", "note", "note", "Write a note on this trial or the marked ones"),
     (_TRIALS, "U", "undo", "undo", "Take back what was done last: a cancel, a note, scores, marks"),
     (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
@@ -42,6 +49,7 @@ _ELSEWHERE = (
         "One call fewer at once at the trial's endpoint",
     ),
     (_TRIALS, "tab", "switch_focus", "table/detail", "Between the table and the detail"),
+    (_TRIALS, "h", "history", "history", "How this case went in the runs before"),
     (_TRIALS, "m", "raw", "raw", "The output as it came, or laid out"),
     (
         _TRIALS,

@@ -69,6 +69,8 @@ class Listing(Vertical):
         )
         """Where one types what to find; shown while one does."""
         self._line = Bar(id="filter", fill=glyphs.rule)
+        self._wanted_place: int | None = None
+        """A trial to go to as soon as it is listed."""
         self._rows_wanted = asyncio.Event()
         self._list_wanted = asyncio.Event()
 
@@ -122,6 +124,7 @@ class Listing(Vertical):
             table.redraw(trials.take(snapshot.changed, snapshot.reasons))
         if trials.view.plain and table.count != trials.count:
             table.resize_to(trials.count)
+        self._go_on()
         if snapshot.changed or snapshot.overflow:
             self._lookup.forget()
             self._list_wanted.set()
@@ -225,6 +228,22 @@ class Listing(Vertical):
             self.sort(order, reverse=True)
         else:
             self.sort(Order.PLACE, reverse=False)
+
+    def go_to(self, place: int) -> None:
+        """Go to a trial by its place; where it is not listed all are."""
+        self._wanted_place = place
+        if self.trials.index_of(place) is None and self.view.narrowed:
+            self._keep_list(View())
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Go to the trial that was asked for, once it is there."""
+        if self._wanted_place is None:
+            return
+        index = self.trials.index_of(self._wanted_place)
+        if index is not None and index < self.table.count:
+            self._wanted_place = None
+            self.table.cursor = index
 
     async def go_to_unmet(self, step: int) -> bool:
         """Go to the next trial that did not pass (-1: the one before); False: there is none."""
@@ -333,6 +352,7 @@ class Listing(Vertical):
                 "the newest condition away, f lists others"
             )
         table.place(self.trials.count, self.trials.nearest(place, table.cursor))
+        self._go_on()
         self.post_message(self.Changed())
 
     @on(Rows.Moved)

@@ -13,13 +13,12 @@ from tui_eval.store.requests import Verb
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.run.beside import beside
 from tui_eval.ui.run.clerk import Clerk
-from tui_eval.ui.run.copying import NothingToCopyError, copied, copy_choices
 from tui_eval.ui.run.detail import Detail, Tab
 from tui_eval.ui.run.feed import Figures, Snapshot
-from tui_eval.ui.run.finder import Finder
 from tui_eval.ui.run.keys import TRIAL_KEYS
 from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.requests import messages
+from tui_eval.ui.run.viewing import Viewing
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.words import many, number
@@ -27,7 +26,7 @@ from tui_eval.ui.words import many, number
 _ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel", "note"))
 
 
-class Worktop(Finder):
+class Worktop(Viewing):
     """Owns which trials are listed, marked and shown; what is asked of them the clerk takes on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*TRIAL_KEYS]
@@ -187,28 +186,6 @@ class Worktop(Finder):
         marked = many(self.listing.marks.count, "trial")
         self.say(f"{marked} marked; esc takes the marks away")
 
-    @work
-    async def action_copy(self) -> None:
-        """Copy something of the trial."""
-        trial = self.selected
-        if trial is None:
-            return
-        # read anew: the detail may still be of the trial before
-        found = await self.bench.desk.read(browse.whole, self.run_id, trial.id)
-        if found is None:
-            return
-        menu = Menu("copy", copy_choices(found), self.bench.glyphs)
-        what = await self.app.push_screen_wait(menu)
-        if what is None:
-            return
-        try:
-            text = await self.bench.desk.ponder(copied, self.run_id, found, what)
-        except NothingToCopyError as error:
-            self.say(str(error), "warning")
-            return
-        self.app.copy_to_clipboard(text)
-        self.say(f"{what}: {many(len(text), 'character')} copied")
-
     # -- going back
 
     def step_back(self) -> bool:
@@ -247,11 +224,3 @@ class Worktop(Finder):
     def action_open_tab(self, tab: str) -> None:
         """Go to a tab of the detail."""
         self.detail.open_tab(Tab(tab))
-
-    def action_raw(self) -> None:
-        """Show outputs as they came, or laid out."""
-        self.detail.turn_raw()
-
-    def action_unfold(self) -> None:
-        """Unfold everything in the detail, or fold it."""
-        self.detail.turn_folds()

@@ -51,7 +51,7 @@ class RunScreen(BaseScreen):
     CSS_PATH = styles_dir() / "run.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*RUN_KEYS]
 
-    def __init__(self, bench: Bench, run_id: int) -> None:
+    def __init__(self, bench: Bench, run_id: int, place: int | None = None) -> None:
         super().__init__(bench)
         self.run_id = run_id
         self.feed = Feed(bench.desk, run_id)
@@ -63,6 +63,8 @@ class RunScreen(BaseScreen):
         self.head = RunHead(bench.glyphs)
         self.clerk = Clerk(self, run_id, self.feed, self._show_what_can_be_done)
         self.worktop = Worktop(bench, run_id, self.clerk)
+        if place is not None:
+            self.listing.go_to(place)
         self._pace = Pace()
         self._pace_seen_at: float | None = None
         """When it was looked at last, monotonic; None: never, or no engine works on the run."""

@@ -107,6 +107,11 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             top = end - height
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
+    def reveal_at_top(self, para: int) -> None:
+        """Scroll so that a paragraph stands near the top, below the line before it."""
+        start = bisect_left(self._lines, para, key=lambda line: line.para)
+        self.scroll_to(y=max(start - 1, 0), animate=False, force=True, immediate=True)
+
     def seek(self, text: str) -> int:
         """Mark the lines that hold a text, whatever its case, and give how many there are."""
         self._sought = text.casefold()

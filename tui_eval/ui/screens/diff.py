@@ -1,0 +1,140 @@
+"""Two texts of one case, with what differs."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from tui_eval.resources import styles_dir
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.diff_page import diff_paras
+from tui_eval.ui.differences import LONGEST, Differences, differences
+from tui_eval.ui.prose import Para
+from tui_eval.ui.rendering.json_text import is_json, json_para
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.keyline import KeyLine
+from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.words import many, number
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What is compared; all of it may be foreign."""
+
+    case: str
+    column: str
+    old_name: str
+    """What it is that the output is compared with."""
+    old: str
+    new: str
+    """The output."""
+
+
+class Diff(BaseScreen):
+    """Shows what differs: side by side where there is room, else line below line."""
+
+    CSS_PATH = styles_dir() / "diff.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "change(1)", "next change", id="diff.next", tooltip="The next change"),
+        Binding("N", "change(-1)", "previous", id="diff.previous", tooltip="The change before"),
+        Binding("x", "whole", "equal lines", id="diff.whole", tooltip="Show equal lines too"),
+        Binding("d", "leave", "back", id="diff.back", tooltip="Back, to compare with another"),
+    ]
+
+    def __init__(self, bench: Bench, compared: Compared) -> None:
+        super().__init__(bench)
+        self.compared = compared
+        self.page = Page(id="page")
+        self._title = Bar(id="title")
+        self._found: Differences | None = None
+        self._whole = False
+        self._begins: list[int] = []
+        self._at = 0
+        """Which change one has gone to; 0: none."""
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        yield self._title
+        yield self.page
+        yield KeyLine(lambda binding: binding.description)
+
+    def on_mount(self) -> None:
+        """Begin to compare."""
+        self.set_focus(self.page)
+        self.page.show([Para("Comparing…", "dim")])
+        self._show_title()
+        self._compare()
+
+    @work
+    async def _compare(self) -> None:
+        self._found = await asyncio.to_thread(_found, self.compared.old, self.compared.new)
+        self._show()
+        self.refresh_bindings()
+
+    def on_resize(self) -> None:
+        """Lay out for the new width."""
+        self.call_after_refresh(self._show)
+
+    def why_not(self, action: str) -> str | None:
+        """Say why an action makes no sense now."""
+        if action in ("change", "whole") and self._found is None:
+            return "they are still being compared"
+        if action == "change" and not self._begins:
+            return "nothing differs in what was compared"
+        return None
+
+    def _show(self) -> None:
+        if self._found is None:
+            return
+        width = max(self.page.size.width - 1, 1)
+        paras, self._begins = diff_paras(self._found, width, self.bench.glyphs, whole=self._whole)
+        if not self._begins:
+            paras = [Para(self._no_difference(self._found), "strong"), Para(""), *paras]
+        self.page.show(paras, keep_place=self._at > 0)
+        self._show_title()
+
+    def _no_difference(self, found: Differences) -> str:
+        if found.left_out:
+            return f"No difference in the first {number(LONGEST)} characters of both."
+        return f"No difference: both have {many(len(self.compared.new), 'character')}."
+
+    def _show_title(self) -> None:
+        told, arrow = self.compared, self.bench.glyphs.arrow
+        left = [
+            Piece(f" {told.case}", "strong"),
+            Piece(f"  {told.column}   "),
+            Piece("- ", "strong"),
+            Piece(told.old_name),
+            Piece(f" {arrow} ", "dim"),
+            Piece("+ ", "strong"),
+            Piece("output"),
+        ]
+        right = []
+        if self._begins:
+            at = f"{self._at}/" if self._at else ""
+            right.append(Piece(f" {at}{number(len(self._begins))} "))
+            right.append(Piece("change " if len(self._begins) == 1 else "changes ", "dim"))
+        self._title.show(left, right)
+
+    def action_change(self, step: int) -> None:
+        """Go to the next change, or to the one before; round at the ends."""
+        count = len(self._begins)
+        self._at = 1 if not self._at and step > 0 else (self._at - 1 + step) % count + 1
+        self.page.reveal_at_top(self._begins[self._at - 1])
+        self._show_title()
+
+    def action_whole(self) -> None:
+        """Show all equal lines, or only those around changes."""
+        self._whole = not self._whole
+        self._show()
+
+
+def _found(old: str, new: str) -> Differences:
+    if is_json(old) and is_json(new):  # laid out alike: only what they say differs then
+        return differences(json_para(old).text, json_para(new).text)
+    return differences(old, new)

@@ -1,0 +1,123 @@
+"""What became of one case over the runs of its suite: a list to go from."""
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from tui_eval.resources import styles_dir
+from tui_eval.store.history import Past
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.beside import Beside
+from tui_eval.ui.run.verdicts import strip, tone_of
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.words import age, many, score
+
+
+class History(ModalScreen[Past | None]):
+    """Gives the trial chosen with `enter`; None where nobody chose."""
+
+    CSS_PATH = styles_dir() / "history.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Open", id="history.open", tooltip="Open this run at the trial"),
+        Binding("escape,q,h", "close", "Close", id="history.close", tooltip="Back to the run"),
+    ]
+
+    def __init__(
+        self, case: str, column: str, beside: Beside, run: int, epoch: int, glyphs: Glyphs
+    ) -> None:
+        super().__init__()
+        self.pasts = beside.pasts
+        self._case = case
+        self._column = column
+        self._beside = beside
+        self._run = run
+        self._epoch = epoch
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        """Lay the box out."""
+        runs = len({past.run for past in self.pasts if not past.partial})
+        title = [Piece(f" {self._case}", "strong"), Piece(f"  {self._column}   ", "dim")]
+        title += [Piece(*piece) for piece in strip(self._beside, self._epoch, self._glyphs)]
+        with Vertical(classes="box") as box:
+            yield Bar(title, [Piece(f"{many(runs, 'full run')} ", "dim")])
+            rows = _Pasts(self.pasts, self._run, self._glyphs)
+            rows.styles.height = min(len(self.pasts) + 1, max(self.app.size.height - 8, 3))
+            yield rows
+            yield Bar(
+                [
+                    Piece("enter", "accent", "screen.choose"),
+                    Piece(" open   ", "plain", "screen.choose"),
+                    Piece("esc", "accent", "screen.close"),
+                    Piece(" close", "plain", "screen.close"),
+                ]
+            )
+        box.styles.width = max(self.app.size.width - 6, 24)
+
+    def on_mount(self) -> None:
+        """Stand on the trial one comes from."""
+        rows = self.query_one(_Pasts)
+        rows.resize_to(len(self.pasts))
+        here = [
+            at
+            for at, past in enumerate(self.pasts)
+            if past.run == self._run and past.epoch == self._epoch
+        ]
+        rows.cursor = here[0] if here else 0
+        rows.focus()
+
+    def on_rows_opened(self) -> None:
+        """Open the line that was clicked twice."""
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Open the run under the cursor."""
+        if self.pasts:
+            self.dismiss(self.pasts[self.query_one(_Pasts).cursor])
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
+
+
+class _Pasts(Rows):
+    def __init__(self, pasts: Sequence[Past], run: int, glyphs: Glyphs) -> None:
+        fields = [
+            Field("verdict", 11),
+            Field("score", 5, right=True, drop=2),
+            Field("run", 14, share=1, keep=5),
+            Field("when", 7, right=True, drop=1),
+            Field("output", 16, share=3),
+        ]
+        super().__init__(fields, glyphs=glyphs, empty="no full run has this case yet")
+        self._pasts = pasts
+        self._run = run
+        self._now = time.time()
+
+    def row(self, index: int) -> Row | None:
+        past = self._pasts[index]
+        word = past.verdict or past.state
+        shape = self._glyphs.trial(past.state, past.verdict)
+        notes = ["this one"] if past.run == self._run else []
+        if past.partial:
+            notes.append("partial")
+        if past.epoch:
+            notes.append(f"epoch {past.epoch + 1}")
+        opening = past.opening if past.opening is not None else past.error_kind or ""
+        first = next((line for line in opening.splitlines() if line.strip()), "")
+        return Row(
+            (
+                Cell(f"{shape} {word}", tone_of(past.state, past.verdict)),
+                Cell(score(past.score), "dim"),
+                Cell(past.run_name, note=", ".join(notes)),
+                Cell(age(past.created_at, self._now), "dim"),
+                Cell(first, "plain" if past.opening is not None else "error"),
+            )
+        )
