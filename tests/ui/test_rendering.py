@@ -41,6 +41,16 @@ def test_json_keeps_figures_and_keys_as_they_were_written() -> None:
     )
 
 
+def test_short_json_stays_in_a_line() -> None:
+    assert json_para('{"a":[1,{"b":null}],"c":"' + "x" * 40 + '","d":{}}').text.split("\n") == [
+        "{",
+        '  "a": [1, {"b": null}],',
+        f'  "c": "{"x" * 40}",',
+        '  "d": {}',
+        "}",
+    ]
+
+
 def marked_in(para: Para, tone: str) -> list[str]:
     return [para.text[mark.start : mark.end] for mark in para.marks if mark.tone == tone]
 
