@@ -364,7 +364,7 @@ async def test_copying_offers_what_there_is(store: Path) -> None:
     async with shown_on(app) as pilot:
         await run_screen(pilot)
         await until_shown(pilot, "connection")
-        for downs, copied in ((0, "What is 0 + 1?"), (1, "sum-000")):
+        for downs, copied in ((0, "What is 0 + 1?"), (2, "sum-000")):
             await pilot.press("y")
             await until(pilot, lambda: isinstance(app.screen, Menu))
             await pilot.press(*["j"] * downs, "enter")

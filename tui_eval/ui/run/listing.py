@@ -232,8 +232,6 @@ class Listing(Vertical):
     def go_to(self, place: int) -> None:
         """Go to a trial by its place; where it is not listed all are."""
         self._wanted_place = place
-        if self.trials.index_of(place) is None and self.view.narrowed:
-            self._keep_list(View())
         self._go_on()
 
     def _go_on(self) -> None:
@@ -244,6 +242,12 @@ class Listing(Vertical):
         if index is not None and index < self.table.count:
             self._wanted_place = None
             self.table.cursor = index
+        elif index is None and self.view.narrowed and self._found_all:
+            self.show_view(View())
+
+    @property
+    def _found_all(self) -> bool:
+        return self._listed is not None and self._listed.going_on is None
 
     async def go_to_unmet(self, step: int) -> bool:
         """Go to the next trial that did not pass (-1: the one before); False: there is none."""

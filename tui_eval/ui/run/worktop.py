@@ -19,7 +19,6 @@ from tui_eval.ui.run.keys import TRIAL_KEYS
 from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.requests import messages
 from tui_eval.ui.run.viewing import Viewing
-from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.words import many, number
 
