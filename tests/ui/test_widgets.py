@@ -233,6 +233,20 @@ async def test_a_page_folds_again_when_its_width_changes() -> None:
         assert page.text.count("\n") > wide
 
 
+async def test_a_page_keeps_what_is_read_in_view_when_others_come_above_it() -> None:
+    page = Page()
+    paras = [Para(f"line {n}") for n in range(50)]
+    async with Bare(page).run_test(size=(40, 6)) as pilot:
+        page.show(paras)
+        page.action_scroll_to_line(20)
+        page.show([Para("new\nnew\nnew"), *paras], keep_place=True)
+        await pilot.pause()
+        assert page.scroll_offset.y == 23
+        page.show(paras[10:], keep_place=True)
+        await pilot.pause()
+        assert page.scroll_offset.y == 10
+
+
 async def test_a_page_keeps_its_place_while_the_same_text_grows() -> None:
     page = Page()
     async with Bare(page).run_test(size=(40, 6)) as pilot:

@@ -3,6 +3,7 @@
 import asyncio
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -18,6 +19,18 @@ from tui_eval.ui.widgets.toned import Toned, acts
 
 _AT_ONCE = 10_000
 """Characters that are folded while one waits; of more the beginning is shown until all is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where somebody reads."""
+
+    para: Para
+    """The paragraph of the first line in view."""
+    at: int
+    """Its index."""
+    into: int
+    """How many of its lines are above the view."""
 
 
 class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
@@ -59,6 +72,8 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self._sought = ""
         self._hits: list[int] = []
         """Lines that hold what is sought."""
+        self._read: _Place | None = None
+        """What was read when the text changed; None: nothing is to be kept in its place."""
 
     @property
     def text(self) -> str:
@@ -88,18 +103,38 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         """
         if (tuple(paras), most) == (self._paras, self._most):
             return
+        self._read = self._under_the_eye() if keep_place else None
         self._paras, self._most, self._more = tuple(paras), most, more
         self._fold(keep_place=keep_place)
         if not keep_place:
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
+
+    def _under_the_eye(self) -> _Place | None:
+        """Give what is read now; None: the page is at its top, or empty."""
+        top = int(self.scroll_offset.y)
+        if not 0 < top < len(self._lines) or self._lines[top].para >= len(self._paras):
+            return None
+        at = self._lines[top].para
+        return _Place(self._paras[at], at, top - self._line_of(at))
+
+    def _stay_at(self, place: _Place) -> None:
+        """Keep on top what is read, whatever came or went above it."""
+        same = [at for at, para in enumerate(self._paras) if para == place.para]
+        if same:
+            at = min(same, key=lambda at: abs(at - place.at))
+            y = self._line_of(at) + place.into
+            self.scroll_to(y=y, animate=False, force=True, immediate=True)
+
+    def _line_of(self, para: int) -> int:
+        """Give the line on which a paragraph begins."""
+        return bisect_left(self._lines, para, key=lambda line: line.para)
 
     def reveal(self, para: int) -> None:
         """Scroll as little as it takes to see a paragraph; of a long one its beginning."""
         if not self.size.width:
             self.call_after_refresh(self.reveal, para)  # nothing is folded yet
             return
-        start = bisect_left(self._lines, para, key=lambda line: line.para)
-        end = bisect_left(self._lines, para + 1, key=lambda line: line.para)
+        start, end = self._line_of(para), self._line_of(para + 1)
         top, height = int(self.scroll_offset.y), self.size.height
         if start < top or end - start > height:
             top = start
@@ -186,6 +221,9 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self._lines = lines
         self._find()
         self.virtual_size = Size(self.size.width, len(self._lines))
+        if self._read is not None:
+            self._stay_at(self._read)
+            self._read = None
         self.refresh()
 
     @property
@@ -201,6 +239,7 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Fold for the new width."""
+        self._read = self._under_the_eye()
         self._fold(keep_place=bool(self._lines))
 
     def action_scroll_by(self, lines: int) -> None:
