@@ -2,8 +2,8 @@
 
 Chosen by measurement (`benchmarks/transport.py`; CPU of the client for one call, 2 cores):
 
-50 in flight: httpx2 0.94 ms, the package's aiohttp 0.51 ms, this one 0.45 ms, parsing included.
-200 in flight: httpx2 1.31 ms, the package's aiohttp 0.55 ms, this one 0.53 ms.
+50 in flight: httpx2 0.98 ms, the package's aiohttp 0.54 ms, this one 0.39 ms, parsing included.
+200 in flight: httpx2 1.47 ms, the package's aiohttp 0.64 ms, this one 0.39 ms.
 
 The `openai` package brings an aiohttp transport too. This one reads the body itself, so that its
 size is capped while it streams, keeps no cookies, follows nothing, and tells a cut transfer from a
