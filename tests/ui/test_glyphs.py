@@ -1,6 +1,9 @@
 import pytest
+from rich.segment import Segment
+from textual.color import Color
 
 from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.ui.frames import PlainFrames
 from tui_eval.ui.glyphs import ASCII, UNICODE, glyphs_for
 
 
@@ -45,3 +48,9 @@ def test_only_a_run_with_an_engine_is_live() -> None:
     assert UNICODE.run(RunState.RUNNING, live=True) == "●"
     assert UNICODE.run(RunState.PAUSED, live=True) == "‖"
     assert UNICODE.run(RunState.RUNNING, live=False) == "○"
+
+
+def test_frames_have_twins_and_other_text_has_none() -> None:
+    line = [Segment("╭─ "), Segment("Größe │ 東京"), Segment("▅"), Segment("plain")]
+    drawn = PlainFrames().apply(line, Color(0, 0, 0))
+    assert [segment.text for segment in drawn] == ["+- ", "Größe | 東京", " ", "plain"]

@@ -18,6 +18,7 @@ from textual import events, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.filter import LineFilter
 from textual.screen import Screen, SystemModalScreen
 from textual.signal import Signal
 
@@ -26,6 +27,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.desk import Desk
+from tui_eval.ui.frames import PlainFrames
 from tui_eval.ui.glyphs import ASCII, glyphs_for
 from tui_eval.ui.palette import Actions
 from tui_eval.ui.remembered import Remembered, state_file
@@ -49,6 +51,7 @@ _READY_S = 0.02
 """Seconds after which a screen that was not ready for a key is looked at again."""
 _TOLD_AT_START = 3
 """Mistakes of the configuration that are told one by one."""
+_FRAMES = PlainFrames()
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
 
@@ -183,10 +186,10 @@ class TuiEvalApp(App[None]):
         read, found = self._configuration, self._put_in_force(self._configuration)
         for mistake in found.mistakes[:_TOLD_AT_START]:
             said = str(replace(mistake, file=read.file.name))
-            self.notify(visible(said), severity="warning", timeout=30, markup=False)
+            self.notify(visible(said), severity="warning", timeout=12, markup=False)
         if more := found.mistakes[_TOLD_AT_START:]:
             said = f"and {len(more)} more in {read.file}: the settings list all"
-            self.notify(visible(said), severity="warning", timeout=30, markup=False)
+            self.notify(visible(said), severity="warning", timeout=12, markup=False)
 
     def reread_configuration(self) -> "tuple[Configuration, Preferences]":
         """Read the configuration again and put it in force; give it, and what is made of it."""
@@ -396,6 +399,11 @@ class TuiEvalApp(App[None]):
         """Name a key with letters alone where the terminal has no more."""
         shown = super().get_key_display(binding)
         return shown if shown.isascii() or self.bench.glyphs is not ASCII else binding.key
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Draw frames with letters too, where the terminal has no more."""
+        filters = super().get_line_filters()
+        return [*filters, _FRAMES] if self.bench.glyphs is ASCII else filters
 
     def refresh_css(self, animate: bool = True) -> None:
         """Apply the colours anew, to what stands above all screens too."""

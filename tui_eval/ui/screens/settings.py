@@ -207,6 +207,8 @@ class SettingsScreen(BaseScreen):
         except OSError as error:
             self.say(f"{self._file}: {error.strerror}", "warning")
         self._list()
+        if self.table.settings[1].kind is Kind.MISTAKE:
+            self.table.cursor = 1
 
 
 class _Themes(Menu[str]):

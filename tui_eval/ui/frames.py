@@ -1,0 +1,28 @@
+"""Frames and scroll bars for a terminal without Unicode; they are Textual's, not our glyphs."""
+
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+_TWINS = str.maketrans(
+    {
+        **dict.fromkeys("─━═▔", "-"),
+        **dict.fromkeys("│┃║▌▐▎▊▏▕", "|"),
+        **dict.fromkeys("╭╮╰╯┌┐└┘", "+"),
+        **dict.fromkeys("▁▂▃▄▅▆▇▉▋▍▀", " "),
+        "█": "#",
+    }
+)
+
+
+class PlainFrames(LineFilter):
+    """Draws with letters what Textual draws with lines and blocks; other text stays as it is."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Give a line with the twins of its frames."""
+        return [
+            segment
+            if segment.text.isascii()
+            else Segment(segment.text.translate(_TWINS), segment.style, segment.control)
+            for segment in segments
+        ]
