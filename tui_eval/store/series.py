@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from tui_eval.store.text import unpack_text
 
@@ -18,6 +19,17 @@ _TAGS = 200
 _ENDED = "(a.sent_at + a.call_s)"
 _SCORE = f"CAST(round(max(min(t.score, 1), 0) * {SCORE_PARTS - 1}) AS INTEGER)"
 _SCORED = "t.run = ? AND t.state = 'done' AND t.verdict != 'ungraded' AND t.score IS NOT NULL"
+_DECADES = range(-4, 5)
+_FINE = (
+    "CASE "
+    + "".join(
+        f"WHEN latency_s < 1e{power + 1} "
+        f"THEN {at * 10_000} + CAST(latency_s * 1e{3 - power} AS INTEGER) "
+        for at, power in enumerate(_DECADES)
+    )
+    + f"ELSE {len(_DECADES) * 10_000} END"
+)
+"""Numbers steps of latency that are a thousandth wide at most."""
 _OF_RUN = "FROM trials t JOIN attempts a ON a.trial = t.id WHERE t.run = :run"
 
 
@@ -102,24 +114,23 @@ def timeline(db: sqlite3.Connection, run: int, parts: int, now: float) -> Timeli
     spent: dict[int, list[float]] = {}
     unpriced = 0
     limited = [0] * parts
-    for part, col, state, n, after_s, cost, unknown, refused in db.execute(
-        f"SELECT {_part(_ENDED)}, t.col, a.state, count(*), sum({_ENDED} - :start), "
-        f"ifnull(sum(a.cost_usd), 0), sum(a.cost_usd IS NULL), sum(a.status IS 429) {_OF_RUN} "
-        "AND a.call_s IS NOT NULL GROUP BY 1, 2, 3",
+    for first, part, col, state, n, sent_s, ended_after_s, cost, unknown, refused in db.execute(
+        f"SELECT {_part('a.sent_at')}, {_part(_ENDED)}, t.col, a.state, count(*), "
+        f"sum(a.sent_at - :start), sum({_ENDED} - :start), ifnull(sum(a.cost_usd), 0), "
+        f"sum(a.cost_usd IS NULL), sum(a.status IS 429) {_OF_RUN} "
+        "AND (a.call_s IS NOT NULL OR a.state = 'sent') GROUP BY 1, 2, 3, 4",
         given,
     ):
+        begun[first] += n
+        begun_s[first] += sent_s
+        if part is None:
+            continue  # in flight
         (answered if state == "answered" else failed)[part] += n
         ended[part] += n
-        ended_s[part] += after_s
+        ended_s[part] += ended_after_s
         spent.setdefault(col, [0.0] * parts)[part] += cost
         unpriced += unknown if state == "answered" else 0
         limited[part] += refused
-    for part, n, after_s in db.execute(
-        f"SELECT {_part('a.sent_at')}, count(*), sum(a.sent_at - :start) {_OF_RUN} "
-        "AND (a.call_s IS NOT NULL OR a.state = 'sent') GROUP BY 1",
-        given,
-    ):
-        begun[part], begun_s[part] = n, after_s
     names = dict(db.execute("SELECT idx, name FROM columns WHERE run = ?", (run,)).fetchall())
     costs = [(unpack_text(names[col]), list(accumulate(spent[col]))) for col in sorted(spent)]
     judges, unknown = _judges_cost(db, given, parts)
@@ -203,45 +214,62 @@ def _judges_cost(
 def latencies(db: sqlite3.Connection, run: int, parts: int) -> Latencies | None:
     """Cut the outputs of a run into parts by how long their calls took; None: there are none.
 
-    Outputs from the cache count with the call that made them, as in reports.
+    Outputs from the cache count with the call that made them, as in reports. Quantiles are within
+    a thousandth of what reports say: the outputs are counted in fine steps, and not sorted.
     """
-    done = "FROM trials WHERE run = ?1 AND state = 'done' AND latency_s IS NOT NULL"
-    columns = []
-    for col, name, n in db.execute(
-        f"SELECT idx, name, (SELECT count(*) {done} AND col = idx) FROM columns "
-        "WHERE run = ?1 ORDER BY idx",
+    steps: dict[int, list[_Step]] = {}
+    for col, n, least, most in db.execute(
+        f"SELECT col, count(*), min(latency_s), max(latency_s) FROM trials WHERE run = ? "
+        f"AND state = 'done' AND latency_s IS NOT NULL GROUP BY col, {_FINE}",
         (run,),
-    ).fetchall():
-        if n:
-            of_column = f"{done} AND col = {int(col)}"
-            p50, p95 = (_quantile(db, run, of_column, n, q) for q in (0.5, 0.95))
-            columns.append((unpack_text(name), n, p50, p95))
-    total = sum(n for _, n, _, _ in columns)
-    if not total:
+    ):
+        steps.setdefault(col, []).append(_Step(least, most, n))
+    if not steps:
         return None
-    p50, p95, most = (_quantile(db, run, done, total, q) for q in (0.5, 0.95, 0.99))
-    (longest,) = db.execute(f"SELECT max(latency_s) {done}", (run,)).fetchone()
+    names = dict(db.execute("SELECT idx, name FROM columns WHERE run = ?", (run,)).fetchall())
+    columns = [
+        (unpack_text(names[col]), sum(one.n for one in of), _quantile(of, 0.5), _quantile(of, 0.95))
+        for col, of in sorted(steps.items())
+    ]
+    every = [one for of in steps.values() for one in of]
+    longest = max(one.most for one in every)
+    usual = _quantile(every, 0.99)
     # a few that took very long shall not squeeze all others into the first part
-    end = longest if longest <= 2 * most else 1.25 * most
+    end = longest if longest <= 2 * usual else 1.25 * usual
     part_s = max(end / parts, 1e-4)
     counts = [0] * parts
-    for part, n in db.execute(
-        f"SELECT min(CAST(latency_s / ?2 AS INTEGER), ?3), count(*) {done} GROUP BY 1",
-        (run, part_s, parts - 1),
-    ):
-        counts[part] = n
-    return Latencies(part_s, counts, columns, p50, p95, longest)
+    for one in every:
+        counts[min(int(one.least / part_s), parts - 1)] += one.n
+    return Latencies(
+        part_s, counts, columns, _quantile(every, 0.5), _quantile(every, 0.95), longest
+    )
 
 
-def _quantile(db: sqlite3.Connection, run: int, of: str, n: int, q: float) -> float:
-    """Give a quantile as reports do: by linear interpolation."""
-    place = q * (n - 1)
+class _Step(NamedTuple):
+    """Outputs whose calls took nearly as long."""
+
+    least: float
+    most: float
+    n: int
+
+
+def _quantile(steps: Sequence[_Step], q: float) -> float:
+    """Give a quantile by linear interpolation, as if each step's values were evenly apart."""
+    ascending = sorted(steps)
+    place = q * (sum(one.n for one in ascending) - 1)
     below = int(place)
-    found = db.execute(
-        f"SELECT latency_s {of} ORDER BY latency_s LIMIT 2 OFFSET {below}", (run,)
-    ).fetchall()
-    low, high = found[0][0], found[-1][0]
-    return float(low + (place - below) * (high - low))
+    low, high = _ranked(ascending, below), _ranked(ascending, below + 1)
+    return low + (place - below) * (high - low)
+
+
+def _ranked(ascending: Sequence[_Step], rank: int) -> float:
+    """Give the value of a rank, from 0; beyond the last that of the last."""
+    for one in ascending:
+        if rank < one.n:
+            share = rank / (one.n - 1) if one.n > 1 else 0.0
+            return one.least + share * (one.most - one.least)
+        rank -= one.n
+    return ascending[-1].most
 
 
 def scores_by_target(db: sqlite3.Connection, run: int) -> list[Spread]:
