@@ -91,11 +91,12 @@ async def test_no_answer_for_any_of_them_ends_the_run(bench: Bench) -> None:
 async def test_one_that_waited_asks_itself_where_the_first_is_cancelled(bench: Bench) -> None:
     async with (
         FakeModel(answers(by_number)) as target,
-        FakeModel(answers(by_number), latency=0.5) as judge,
+        FakeModel(answers(by_number), latency=2) as judge,
     ):
         made = judged(target.base_url, judge.base_url, 1, run={"epochs": 3})
         async with bench.working(made) as (run, _):
             await until(lambda: judge.in_flight and bench.counts(run).scoring == 3)
+            judge.latency = 0.0
             ((first,),) = bench.sql("SELECT trial FROM judge_items")
             await bench.asked(run, Verb.CANCEL, trials=[first])
         assert sent(judge) == ["q0", "q0"]
@@ -109,7 +110,7 @@ async def test_a_pause_and_a_stop_leave_those_that_wait_open_and_nothing_is_aske
 ) -> None:
     async with (
         FakeModel(answers(by_number)) as target,
-        FakeModel(answers(by_number), latency=0.2) as judge,
+        FakeModel(answers(by_number), latency=2) as judge,
     ):
         made = judged(
             target.base_url,
@@ -122,6 +123,7 @@ async def test_a_pause_and_a_stop_leave_those_that_wait_open_and_nothing_is_aske
         engine = Engine(bench.path, run)
         task = asyncio.create_task(engine.run())
         await until(lambda: judge.requests >= 1 and bench.counts(run).scoring == 30)
+        judge.latency = 0.0
         await bench.asked(run, Verb.PAUSE)
         engine.stop()
         await asyncio.wait_for(task, 30)
@@ -137,11 +139,12 @@ async def test_who_scores_again_waits_for_no_answer_that_was_asked_before(bench:
 
     async with (
         FakeModel(answers(by_number)) as target,
-        FakeModel(answers(lambda item: {"score": next(moods)}), latency=0.3) as judge,
+        FakeModel(answers(lambda item: {"score": next(moods)}), latency=2) as judge,
     ):
         made = judged(target.base_url, judge.base_url, 1, run={"epochs": 3})
         async with bench.working(made) as (run, _):
             await until(lambda: judge.in_flight == 1 and bench.counts(run).scoring == 3)
+            judge.latency = 0.0  # what is asked from now on
             ((first,),) = bench.sql("SELECT trial FROM judge_items")
             others = [trial.id for trial in bench.trials(run) if trial.id != first]
             await bench.asked(run, Verb.CANCEL, trials=others)
