@@ -161,8 +161,8 @@ def test_what_promptfoo_has_and_a_suite_has_not_is_listed_with_its_line(tmp_path
         "line 10, providers[0]: config.unheard is not carried over",
         "line 16, providers[2]: provider python:mine.py cannot be asked from here",
         "tests[0].assert[2]: assert javascript was left out: no code is run",
-        "line 3, env: env is not carried over",
-        "extensions is not carried over",
+        'line 3, env: the field "env" is not carried over',
+        'the field "extensions" is not carried over',
         'has no var "hint", which is asked for: it is empty here',
     ):
         assert line in told(written)

@@ -83,20 +83,36 @@ _READERS: Final[dict[str, Callable[[Path, Wanted], Imported]]] = {
 }
 
 
+_BY_ENDING: Final[dict[str, tuple[str, ...]]] = {
+    ".yaml": ("promptfoo",),
+    ".yml": ("promptfoo",),
+    ".eval": ("inspect",),
+    ".csv": ("csv",),
+    ".tsv": ("csv",),
+    ".jsonl": ("jsonl", "openai-evals", "lm-eval"),
+    ".json": ("json", "promptfoo", "inspect", "openai-evals"),
+}
+
+ENDINGS: Final = tuple(_BY_ENDING)
+"""Endings of files that can be imported."""
+
+
+def possible(path: Path) -> tuple[str, ...]:
+    """Give the formats a file may have by its ending, the likeliest first; nothing: it has none."""
+    formats = _BY_ENDING.get(path.suffix.lower(), ())
+    guessed = guess(path) if len(formats) > 1 else None
+    return formats if guessed is None else tuple(dict.fromkeys((guessed, *formats)))
+
+
 def guess(path: Path) -> str | None:
     """Say which format a file has by its name and its beginning; None: it is not known."""
     match path.suffix.lower():
-        case ".yaml" | ".yml":
-            return "promptfoo"
-        case ".eval":
-            return "inspect"
-        case ".csv" | ".tsv":
-            return "csv"
         case ".jsonl":
             return _of_lines(_beginning(path))
         case ".json":
             return _of_json(_beginning(path))
-    return None
+        case ending:
+            return next(iter(_BY_ENDING.get(ending, ())), None)
 
 
 def _beginning(path: Path) -> str:

@@ -37,7 +37,7 @@ _REST_S = 0.15
 """The cursor rests so long on a suite before its cases are read."""
 _NOTHING = (
     "No suite here.\n\n`tui-eval init` writes a first one, with comments; `tui-eval FOLDER` opens "
-    "those of another folder. R looks again."
+    "those of another folder; i imports another tool's file. R looks again."
 )
 
 
@@ -124,6 +124,9 @@ class SuitesScreen(BaseScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,n", "launch", "launch", id="suites.launch", tooltip="Launch the suite"),
         Binding("e", "edit", "edit", id="suites.edit", tooltip="Edit the suite in $EDITOR"),
+        Binding(
+            "i", "import_file", "import", id="suites.import", tooltip="Import another tool's file"
+        ),
         Binding("slash", "find", "find", id="suites.find", tooltip="List suites by their name"),
         Binding(
             "right_square_bracket,right",
@@ -168,6 +171,10 @@ class SuitesScreen(BaseScreen):
             id="find", placeholder="part of a name", compact=True, select_on_focus=False
         )
         self._all: list[Entry] = []
+        self._also: list[Path] = []
+        """Suites that were imported, wherever they lie."""
+        self._wanted: Path | None = None
+        """The suite to select once it has been read."""
         self._sought = ""
         self._book: Book | None = None
         self._known = Known()
@@ -210,7 +217,7 @@ class SuitesScreen(BaseScreen):
         self._reading = True
         self._all = []
         try:
-            places = await asyncio.to_thread(lambda: shelf.found(self.bench.paths))
+            places = await asyncio.to_thread(lambda: shelf.found(self.bench.paths, self._also))
             while (place := await asyncio.to_thread(next, places, None)) is not None:
                 entry = await asyncio.to_thread(shelf.read, *place)
                 self._all.append(entry)  # only now: the list may be another by then
@@ -308,6 +315,11 @@ class SuitesScreen(BaseScreen):
         if before is not None:
             same = [n for n, entry in enumerate(entries) if entry.path == before.path]
             at = same[0] if same else min(table.cursor, max(len(entries) - 1, 0))
+        new = []
+        if self._wanted is not None:
+            new = [n for n, one in enumerate(entries) if one.path.absolute() == self._wanted]
+        if new:
+            at, self._wanted = new[0], None
         table.list_entries(entries, at)
         if self._sought:
             table.say_empty("No suite is called so. esc lists all.")
@@ -368,7 +380,8 @@ class SuitesScreen(BaseScreen):
 
     def why_not(self, action: str) -> str | None:
         """Say why an action makes no sense now."""
-        if action in ("back", "leave", "find", "read_again", "app.runs", "switch_focus"):
+        if action in ("back", "leave", "find", "read_again", "app.runs", "switch_focus",
+                      "import_file"):  # fmt: skip
             return None
         entry = self.selected
         if entry is None:
@@ -439,6 +452,17 @@ class SuitesScreen(BaseScreen):
             self.say(str(error), "warning")
             return False
         return True
+
+    @work
+    async def action_import_file(self) -> None:
+        """Import another tool's file; the new suite is selected."""
+        from tui_eval.ui.screens.importing import imported
+
+        suite = await imported(self)
+        if suite is not None:
+            self._also.append(suite)
+            self._wanted = suite.absolute()
+            self.action_read_again()
 
     def _reread(self, entry: Entry | None) -> None:
         """Read a suite again that may have changed."""

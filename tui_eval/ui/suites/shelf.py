@@ -78,11 +78,12 @@ class Entry:
         return self.path, None
 
 
-def found(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
+def found(paths: Sequence[Path], also: Sequence[Path] = ()) -> Iterator[tuple[Path, bool]]:
     """Find the suites: those of the paths in their order, then the samples; each once.
 
     Args:
         paths: Files and folders; empty: the current folder.
+        also: Files beside those.
 
     Yields:
         A file, and whether it is a sample.
@@ -93,6 +94,7 @@ def found(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
     seen: set[Path] = set()
     samples = samples_dir()
     named = [(path, False) for path in paths] or [(Path.cwd(), False)]
+    named += [(path, False) for path in also]
     for path, sample in [*named, (samples, True)]:
         try:
             files = discover([path])

@@ -90,7 +90,9 @@ class _Made:
     def _note_rest(self) -> None:
         for name in self._config:
             if name not in _CARRIED:
-                self.losses.note(f"{name} is not carried over", self._document.place(name))
+                self.losses.note(
+                    f'the field "{name}" is not carried over', self._document.place(name)
+                )
         self._note_test(self._default, "defaultTest")
 
     def _note_test(self, fields: JsonObject, where: str) -> None:

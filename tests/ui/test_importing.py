@@ -1,0 +1,105 @@
+"""Importing from the Suites screen: the form, the list of what is lost, the suite selected."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.ui.playing import app_on, shown_on, text, until, until_shown
+from tui_eval.ui.screens.importing import Brought, Importing
+from tui_eval.ui.screens.suites import SuitesScreen
+from tui_eval.ui.suites import importing
+
+DATA = Path(__file__).parents[1] / "data" / "imports"
+
+
+async def test_a_file_is_imported_what_is_lost_is_said_and_the_suite_selected(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "arithmetic")
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Importing))
+        app.screen.query_one("#file", Input).value = str(DATA / "inspect.json")
+        await until_shown(pilot, "(inspect)", "by what stands in it", "inspect.toml")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Brought))
+        await until_shown(pilot, "2 cases in inspect.cases.jsonl", "Not carried over", "home_made")
+        await pilot.press("enter")
+        screen = app.screen
+        assert isinstance(screen, SuitesScreen)
+        await until(pilot, lambda: screen.selected and screen.selected.name == "capitals")
+        selected = screen.selected
+        assert selected is not None
+        assert selected.path == tmp_path / "inspect.toml"
+        await until_shown(pilot, "2 cases × 2 targets")
+
+
+async def test_a_suite_is_replaced_only_where_the_person_says_so(
+    store: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "legs.toml").write_text("mine")
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (60, 20)) as pilot:
+        await until_shown(pilot, "arithmetic")
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Importing))
+        form = app.screen
+        await pilot.press(*"nosuch.csv", "enter")
+        await until_shown(pilot, "there is no such file")
+        form.query_one("#file", Input).value = str(DATA / "legs.csv")
+        await until_shown(pilot, "(csv)")
+        await pilot.press("enter")
+        await until_shown(pilot, "legs.toml is there already")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is form)
+        assert (tmp_path / "legs.toml").read_text() == "mine"
+        await pilot.press("enter")
+        await until_shown(pilot, "legs.toml is there already")
+        await pilot.press("enter")
+        await until_shown(pilot, "Imported legs.toml", "to the suite")
+        assert "Imported from legs.csv" in (tmp_path / "legs.toml").read_text()
+
+
+async def test_what_is_wrong_with_a_file_stands_under_the_form(store: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"question": "a"}\n{"question": [/x]\n')
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "arithmetic")
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Importing))
+        app.screen.query_one("#file", Input).value = str(bad)
+        await until_shown(pilot, "(jsonl)")
+        await pilot.press("enter")
+        await until_shown(pilot, "line 2: is not JSON")
+        assert "Import another tool's file" in text(app)
+    assert [path.name for path in tmp_path.glob("*.toml")] == []  # noqa: ASYNC240 - it is over
+
+
+def test_a_path_that_was_begun_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "b.eval").touch()
+    (tmp_path / "logs" / "b.exe").touch()
+    assert importing.completed("lo") == "logs/"
+    assert importing.completed("logs/b") == "logs/b.eval"
+    assert importing.completed("x") is None
+    assert importing.completed("") is None
+
+
+def test_a_suite_is_proposed_where_the_person_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    config = tmp_path / "rivers" / "promptfooconfig.yaml"
+    assert importing.proposed(config, [tmp_path]) == tmp_path / "rivers.toml"
+    assert importing.proposed(Path("a/log.eval"), []) == Path("log.toml")
+    monkeypatch.chdir(tmp_path)
+    assert importing.proposed(config, [tmp_path]) == Path("rivers.toml")

@@ -1,0 +1,154 @@
+"""What the Import form knows: which format a file has, where the suite goes, what came of it.
+
+All of it reads files: it runs in threads. Importers are loaded when a file is there to be read.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_eval.ui.prose import Para
+from tui_eval.ui.words import many
+
+if TYPE_CHECKING:
+    from tui_eval.suites.importers.writing import Written
+
+_MOST_NAMES = 2_000
+"""Names of a folder that are looked at to complete a path."""
+
+
+class ImportFormError(Exception):
+    """A file cannot be imported so; the message says why, one mistake a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as the form sees it."""
+
+    path: Path
+    formats: tuple[str, ...]
+    """What it may be, the likeliest first."""
+    trouble: str | None
+    """Why it cannot be imported; None: it may be."""
+
+
+def look_at(typed: str) -> Source:
+    """Say what is known of a file by its name and its beginning."""
+    from tui_eval.suites.importers.formats import possible
+
+    if not typed.strip():
+        return Source(Path(), (), "name a file of another tool, or a table of questions")
+    path = Path(typed.strip()).expanduser()
+    try:
+        if path.is_dir():
+            return Source(path, (), "is a folder: name a file in it")
+        if not path.is_file():
+            return Source(path, (), "there is no such file")
+        formats = possible(path)
+    except (OSError, ValueError) as error:
+        return Source(path, (), f"cannot be looked at: {error}")
+    if not formats:
+        return Source(path, (), "a file to import ends in .yaml, .json, .jsonl, .eval or .csv")
+    return Source(path, formats, None)
+
+
+def proposed(source: Path, paths: Sequence[Path]) -> Path:
+    """Give a name for the suite, in the folder the person works in.
+
+    Args:
+        source: The file that is imported.
+        paths: Suites and folders the person named; empty: here.
+    """
+    folder = next((path for path in paths if path.is_dir()), Path())
+    stem = source.stem
+    if stem == "promptfooconfig":  # all of them are called so: their folders tell them apart
+        stem = source.absolute().parent.name or stem
+    file = folder / f"{stem}.toml"
+    here = Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file
+
+
+def destination(typed: str) -> Path:
+    """Give the file of the suite that is to be written.
+
+    Raises:
+        ImportFormError: none is named.
+    """
+    if not typed.strip():
+        raise ImportFormError("say where the suite goes: NAME.toml")
+    return Path(typed.strip()).expanduser()
+
+
+def in_the_way(source: Path, suite: Path) -> list[Path]:
+    """Give the files that would be replaced.
+
+    Raises:
+        ImportFormError: the suite cannot be written there.
+    """
+    from tui_eval.suites.importers import writing
+
+    wrong = writing.why_not(suite, source)
+    if wrong is not None:
+        raise ImportFormError(f"{suite}: {wrong}")
+    return writing.in_the_way(suite)
+
+
+def bring_in(source: Path, format_name: str, suite: Path, *, replacing: bool) -> "Written":
+    """Import a file.
+
+    Raises:
+        ImportFormError: it cannot be imported, or not be written; nothing was.
+    """
+    from tui_eval.suites.errors import SuiteError
+    from tui_eval.suites.importers.formats import read
+    from tui_eval.suites.importers.writing import write
+
+    try:
+        return write(read(format_name, source), suite, source, replacing=replacing)
+    except SuiteError as error:
+        raise ImportFormError(str(error)) from None
+    except OSError as error:
+        raise ImportFormError(f"nothing was written: {error}") from None
+
+
+def told(written: "Written") -> Iterator[Para]:
+    """Say what came of an import: what is there, what is not, and how things were taken."""
+    yield Para(f"{many(written.cases, 'case')} in {written.dataset.name}")
+    lost = [str(one) for one in written.lost if not one.guess]
+    taken = [str(one) for one in written.lost if one.guess]
+    for title, lines in (
+        ("Not carried over, or not as it was:", lost),
+        ("How it was taken:", taken),
+        ("What check says of the suite:", written.troubles),
+    ):
+        if lines:
+            yield Para("")
+            yield Para(title, "strong")
+        for line in lines:
+            yield Para(line, label="•")
+    if not lost:
+        yield Para("")
+        yield Para("Everything was carried over.", "dim")
+
+
+def completed(typed: str) -> str | None:
+    """Give the path that was probably begun: a folder, or a file that may be imported."""
+    from tui_eval.suites.importers.formats import ENDINGS
+
+    head, slash, begun = typed.rpartition("/")
+    folder = Path(f"{head}{slash}" or ".").expanduser()
+    names = []
+    try:
+        for number, entry in enumerate(folder.iterdir()):
+            if number >= _MOST_NAMES:
+                break
+            if not entry.name.startswith(begun) or (entry.name[0] == "." and not begun):
+                continue
+            if entry.is_dir():
+                names.append(f"{entry.name}/")
+            elif entry.suffix.lower() in ENDINGS:
+                names.append(entry.name)
+    except (OSError, ValueError):
+        return None
+    return f"{head}{slash}{min(names)}" if names and typed else None
