@@ -101,7 +101,10 @@ def test_watching_needs_a_terminal(tui_eval: Command) -> None:
     [
         ["run"],
         ["run", "s.toml", "--concurrency", "0"],
+        ["run", "s.toml", "--concurrency", "10001"],
+        ["run", "s.toml", "--concurrency", "9" * 5000],
         ["run", "s.toml", "--epochs", "x"],
+        ["run", "s.toml", "--limit", "9" * 5000],
         ["run", "s.toml", "--json", "--events"],
         ["run", "s.toml", "--set", "run.epochs"],
         ["run", "s.toml", "--max-cost", "0"],

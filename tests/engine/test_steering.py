@@ -241,6 +241,8 @@ async def test_a_limit_is_changed_while_the_run_goes_on(bench: Bench) -> None:
         await until(lambda: server.in_flight <= 1)
         refused = await bench.asked(run, Verb.SET_LIMIT, endpoint=endpoint, to=0)
         assert refused.outcome == "closed"
+        refused = await bench.asked(run, Verb.SET_LIMIT, endpoint=endpoint, to=10**9)
+        assert refused.outcome == "closed"
         await bench.asked(run, Verb.SET_LIMIT, endpoint=endpoint, to=20)
     assert bench.counts(run).passed == 80
     limits = [row[0] for row in bench.sql("SELECT concurrency FROM limits ORDER BY id")]

@@ -113,7 +113,7 @@ def test_every_field_is_read(file: Path) -> None:
     [
         ("theme = 3\n", "config.toml, line 1: theme: must be a theme's name, not 3"),
         ('\nstore = ""\n', "config.toml, line 2: store: must be a file's path, not ''"),
-        ("concurrency = 0\n", "line 1: concurrency: must be a whole number of at least 1, or"),
+        ("concurrency = 0\n", "line 1: concurrency: must be a whole number from 1 to 10000, or"),
         ("concurrency = true\n", 'not True; write concurrency = 8 or concurrency = "auto"'),
         ("keymap = 3\n", "line 1: keymap: must be a table; write [keymap], then"),
         (

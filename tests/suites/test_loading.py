@@ -124,6 +124,11 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             'line 2: run.concurrency: must be a whole number ≥ 1 or "auto", not 0',
         ),
         (
+            "[run]\nconcurrency = 1000000000",
+            "line 2: run.concurrency: must be at most 10000, not 1000000000",
+        ),
+        ("[run]\nepochs = 1000000000", "line 2: run.epochs: must be at most 10000, not 1000000000"),
+        (
             "[run]\nconcurrency = -3",
             'line 2: run.concurrency: must be a whole number ≥ 1 or "auto", not -3',
         ),

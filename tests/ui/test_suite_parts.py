@@ -255,6 +255,8 @@ def test_fields_become_settings() -> None:
         (Form(("a",), True, limit="0"), "limit"),
         (Form(("a",), True, epochs="two"), "epochs"),
         (Form(("a",), True, concurrency="-1"), "at once .* or auto"),
+        (Form(("a",), True, concurrency="10,001"), "at once .* at most 10000; or auto"),
+        (Form(("a",), True, epochs="9" * 5000), "epochs must be at most"),
         (Form(("a",), True, sample="²"), "sample"),
         (Form(("a",), True, max_cost="free"), "max cost"),
         (Form(("a",), True, max_cost="nan"), "max cost"),

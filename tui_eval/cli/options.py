@@ -6,6 +6,8 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from tui_eval.model.bounds import MOST_CALLS
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -42,8 +44,10 @@ class _Concurrency(click.ParamType[int | Literal["auto"]]):
         """Read it; anything else is a mistake on the command line."""
         if value == "auto":
             return "auto"
-        if not (value.isascii() and value.isdecimal()) or int(value) < 1:
+        if not (value.isascii() and value.isdecimal() and value.strip("0")):
             self.fail(f"{value!r} is neither a whole number ≥ 1 nor auto", param, ctx)
+        if len(value) > 9 or int(value) > MOST_CALLS:
+            self.fail(f"{value[:20]} is more than {MOST_CALLS}", param, ctx)
         return int(value)
 
 
@@ -57,8 +61,10 @@ class _Whole(click.ParamType[int]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read it; anything else is a mistake on the command line."""
-        if not (value.isascii() and value.isdecimal()) or int(value) < 1:
+        if not (value.isascii() and value.isdecimal() and value.strip("0")):
             self.fail(f"{value!r} is no whole number ≥ 1", param, ctx)
+        if len(value) > 15:
+            self.fail(f"{value[:20]}… is too large", param, ctx)
         return int(value)
 
 

@@ -11,6 +11,7 @@ from tui_eval.engine.manning import Manning
 from tui_eval.engine.readiness import brought
 from tui_eval.engine.settings import Settings
 from tui_eval.engine.steering import Answer, Move, Moved
+from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import reader, record, requests, runs
@@ -228,6 +229,8 @@ class Desk:
         wanted = int(str(to)) if to is not None else now + int(str(by or 0))
         if wanted < 1:
             raise ValueError("at least 1 call at once; pause the run to have none")
+        if wanted > MOST_CALLS:
+            raise ValueError(f"at most {MOST_CALLS} calls at once")
         if self._crew.set_limit(endpoint, wanted, "set by a person"):
             await self._say(request, Answer(Outcome.ACCEPTED, f"{now} → {wanted}"))
         else:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.providers import presets
 from tui_eval.suites import toml_lines
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
@@ -190,9 +191,9 @@ class _Reader:
         value = self._data.get("concurrency")
         if value is None or value == "auto":
             return value
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CALLS:
             return value
-        message = f'must be a whole number of at least 1, or "auto", not {value!r}'
+        message = f'must be a whole number from 1 to {MOST_CALLS}, or "auto", not {value!r}'
         self._wrong(("concurrency",), message, 'write concurrency = 8 or concurrency = "auto"')
         return None
 

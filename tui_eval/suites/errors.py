@@ -93,6 +93,20 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return f"there are {', '.join(names)}" if names else None
 
 
+def missing(name: str, path: Path) -> tuple[str, str | None]:
+    """Say that there is no file to read at a path, with the hint for it.
+
+    Args:
+        name: The file as the suite names it.
+        path: The file; its folder may be looked into.
+    """
+    if path.is_dir():
+        return f'"{name}" is a folder', None
+    if path.exists():
+        return f'"{name}" is a device or a pipe; only files are read', None
+    return f'no such file "{name}"', meant_file(path)
+
+
 def meant_file(path: Path) -> str | None:
     """Give the hint for a file that is not there: the nearest name beside it; None: none is near.
 

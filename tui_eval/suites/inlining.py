@@ -7,7 +7,7 @@ from typing import Final, TypeGuard
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites import gold
-from tui_eval.suites.errors import Mistake, SuiteError, meant_file
+from tui_eval.suites.errors import Mistake, SuiteError, missing
 from tui_eval.suites.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
 from tui_eval.suites.judging import judge_names
 from tui_eval.suites.places import Places, tables
@@ -79,7 +79,7 @@ class _Inliner:
         if self._is_no_path(path, file) or not self._folder.allows(file):
             return None
         if not file.is_file():
-            self._wrong(path, f'no such file "{name}"', meant_file(file))
+            self._wrong(path, *missing(name, file))
             return None
         return file
 
@@ -223,7 +223,7 @@ class _Inliner:
             elif is_glob(full):
                 self._wrong(at, f'no file matches "{name}"')
             else:
-                self._wrong(at, f'no such file "{name}"', meant_file(full))
+                self._wrong(at, *missing(name, full))
         for file in files:
             if file.suffix.lower() not in DATA_SUFFIXES:
                 self._unknown_format(at, file)

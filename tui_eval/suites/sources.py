@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, cast
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites import toml_lines
-from tui_eval.suites.errors import Mistake, SuiteError, meant_file
+from tui_eval.suites.errors import Mistake, SuiteError, meant_file, missing
 from tui_eval.suites.files import Opener, open_regular, read_whole, trouble_with
 from tui_eval.suites.places import Place, Places
 from tui_eval.suites.toml_lines import Path
@@ -139,7 +139,7 @@ def _include(
         elif real not in done and folder.allows(target):
             done.add(real)
             if not real.is_file():
-                mistakes.append(places.mistake(at, f'no such file "{name}"', meant_file(real)))
+                mistakes.append(places.mistake(at, *missing(name, real)))
                 continue
             try:
                 other, others = _read_one(target, os.path.normpath(target), folder.open)

@@ -13,6 +13,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from tui_eval.model.bounds import MOST_EPOCHS
 from tui_eval.model.json import JsonObject
 
 
@@ -32,6 +33,8 @@ Text = Annotated[StrictStr, Field(min_length=1)]
 """A text that is not empty."""
 Whole = Annotated[StrictInt, Field(ge=1)]
 """A whole number of at least 1."""
+Times = Annotated[StrictInt, Field(ge=1, le=MOST_EPOCHS)]
+"""How often something is done."""
 Count = Annotated[StrictInt, Field(ge=0)]
 """A whole number of at least 0."""
 Share = Annotated[StrictFloat, Field(ge=0, le=1)]

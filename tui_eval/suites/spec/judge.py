@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from tui_eval.providers.presets import PRESETS
-from tui_eval.suites.spec.base import Amount, Count, Positive, Share, Spec, Text, Whole
+from tui_eval.suites.spec.base import Amount, Count, Positive, Share, Spec, Text, Times, Whole
 from tui_eval.suites.spec.connected import OWN_PARAMS, Connected
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.simulation import Latency, check_shares
@@ -35,7 +35,7 @@ class Judge(Spec):
     whatever the targets ask at the same place."""
     batch_size: Whole = 5
     """Outputs graded in one request; 1: one at a time."""
-    repeats: Whole = 1
+    repeats: Times = 1
     """How often the same output is graded; the spread is the judge's own."""
     audit: Share = 0.0
     """The share of batched outputs that is graded again alone, twice, to see what the batch

@@ -8,7 +8,9 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, StrictBool, StrictStr, WithJsonSchema
 from pydantic.functional_validators import AfterValidator
 
-from tui_eval.suites.spec.base import Amount, Count, Positive, Spec, Whole
+from tui_eval.model.bounds import MOST_CALLS
+from tui_eval.model.json import JsonObject
+from tui_eval.suites.spec.base import Amount, Count, Positive, Spec, Times, Whole
 
 _NAMED: Final = ("mean", "max", "majority")
 _WITH_K: Final = re.compile(r"(at_least_|pass@|pass\^)([1-9][0-9]{0,5})")
@@ -53,15 +55,20 @@ def _known_reduce(text: str) -> str:
 
 def _calls(value: object) -> object:
     """One validator, so that a mistake is told once and not once a type."""
-    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+    if value == "auto":
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        if value > MOST_CALLS:
+            raise ValueError(f"must be at most {MOST_CALLS}, not {value}")
         return value
     raise ValueError(f'must be a whole number ≥ 1 or "auto", not {json.dumps(value, default=str)}')
 
 
+_CALLS: Final[JsonObject] = {"type": "integer", "minimum": 1, "maximum": MOST_CALLS}
 Concurrency = Annotated[
     int | Literal["auto"],
     BeforeValidator(_calls),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]}),
+    WithJsonSchema({"anyOf": [_CALLS, {"const": "auto"}]}),
 ]
 """How many calls are in flight at once; `auto` finds out."""
 
@@ -72,7 +79,7 @@ class RunSettings(Spec):
     concurrency: Concurrency | None = None
     """Calls in flight at each endpoint: a whole number ≥ 1, or "auto", which starts low and grows
     until the endpoint refuses calls. Default: auto; for local presets a fixed few."""
-    epochs: Whole = 1
+    epochs: Times = 1
     """How often each case is asked, to see how much the target varies."""
     timeout: Positive = 300.0
     """Seconds for one attempt."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui_eval.engine.settings import Settings
+from tui_eval.model.bounds import MOST_CALLS, MOST_EPOCHS
 from tui_eval.store import reader
 from tui_eval.ui.prose import Para
 from tui_eval.ui.suites.book import Book
@@ -70,7 +71,7 @@ class Form:
             only=None if self.only == ONLY[0] else self.only,
             limit=_whole("limit", self.limit),
             sample=_whole("sample", self.sample),
-            epochs=_whole("epochs", self.epochs),
+            epochs=_whole("epochs", self.epochs, MOST_EPOCHS),
             concurrency=_calls(self.concurrency),
             max_cost_usd=_dollars("max cost", self.max_cost),
             max_tokens=_whole("max tokens", self.max_tokens),
@@ -83,12 +84,14 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _whole(field: str, text: str) -> int | None:
+def _whole(field: str, text: str, most: int = 10**15) -> int | None:
     plain = text.strip().replace(",", "").replace("_", "")
     if not plain:
         return None
-    if not (plain.isascii() and plain.isdecimal()) or int(plain) < 1:
+    if not (plain.isascii() and plain.isdecimal() and plain.strip("0")):
         raise FormError(f"{field} must be a whole number of at least 1, not “{text}”")
+    if len(plain) > 20 or int(plain) > most:
+        raise FormError(f"{field} must be at most {most}")
     return int(plain)
 
 
@@ -96,7 +99,7 @@ def _calls(text: str) -> int | Literal["auto"] | None:
     if text.strip().lower() == "auto":
         return "auto"
     try:
-        return _whole("at once", text)
+        return _whole("at once", text, MOST_CALLS)
     except FormError as error:
         raise FormError(f"{error}; or auto") from None
 
