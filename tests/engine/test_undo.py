@@ -13,10 +13,8 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.requests import Verb
 
-WRONG: JsonObject = {
-    "scorer_specs": [{"kind": "exact", "name": "exact", "expected": "never"}],
-    "judge_specs": [],
-}
+NEVER: JsonObject = {"kind": "exact", "name": "exact", "expected": "never"}
+WRONG: JsonObject = {"scorer_specs": [NEVER], "judge_specs": []}
 
 
 def specs(bench: Bench, run: int) -> str:
@@ -123,3 +121,31 @@ async def test_work_that_is_not_there_is_not_taken_back(
             await Engine(bench.path, run).run()
     assert bench.request(number).outcome == "closed"
     assert verdicts(bench, run) == ["pass"]
+
+
+async def test_a_scorer_that_is_new_is_withdrawn_too(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 2))
+        before = specs(bench, run)
+        both = [{**NEVER, "expected": "{{ q }}"}, {**NEVER, "name": "new"}]
+        request = await bench.again(
+            run, Verb.RESCORE, which="all", scorers=["new"], scorer_specs=both, judge_specs=[]
+        )
+        assert verdicts(bench, run) == ["fail", "fail"]
+        answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
+    assert (answer.outcome, answer.detail) == ("accepted", "2 trials")
+    assert verdicts(bench, run) == ["pass", "pass"]
+    assert specs(bench, run) == before
+
+
+async def test_what_had_no_grade_before_is_not_passed_by_withdrawing(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 1))
+        bench.write("DELETE FROM scores")
+        bench.write("UPDATE trials SET state = 'error', verdict = NULL, error_kind = 'template'")
+        request = await bench.again(run, Verb.RESCORE, which="all")
+        bench.write("UPDATE scores SET verdict = 'fail', value = 0.0")
+        bench.write("UPDATE trials SET verdict = 'fail'")
+        answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
+    assert (answer.outcome, answer.detail) == ("closed", "it had no grade before")
+    assert verdicts(bench, run) == ["fail"]

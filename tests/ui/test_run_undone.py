@@ -60,7 +60,7 @@ async def test_what_was_cancelled_goes_on_and_the_others_are_told_with_why(store
         await until_shown(pilot, "cancelled: 3 trials; 1 of 4 not:")
         assert sum("cancelled" in row for row in row_texts(screen)) == 3
         await pilot.press("U")
-        await until_shown(pilot, "undone: cancelling 3 trials", "○ done")
+        await until_shown(pilot, "○ done")
         await until(pilot, lambda: sum("pass" in row for row in row_texts(screen)) == 4)
 
 

@@ -50,6 +50,7 @@ _COMMANDS: dict[str, _Entry] = {
     "schema": _Entry("start", "Print the suite format as JSON Schema."),
     "trust": _Entry("trust", "See and say what suites are trusted with."),
     "doctor": _Entry("doctor", "Look at the store, keys, endpoints and the terminal."),
+    "tryout": _Entry("tryout", "Try edited scorers on a run's outputs.", hidden=True),
     "engine": _Entry("engine", "Work on a run in the background.", hidden=True),
 }
 _OPEN = _Entry("app", "")

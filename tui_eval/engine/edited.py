@@ -1,8 +1,8 @@
 """Scoring a run with the scorers and judges of an edited suite; everything else stays frozen."""
 
 import sqlite3
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tui_eval.engine.permission import permitted, refusal
@@ -15,6 +15,7 @@ from tui_eval.store.connection import open_readable
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.check import unknown_names
 from tui_eval.suites.errors import NeedsTrust, SuiteError
+from tui_eval.suites.judging import judges_of
 from tui_eval.suites.loading import look
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust import wishes
@@ -75,6 +76,43 @@ def edited(frozen: Suite, args: JsonObject) -> Suite:
         if isinstance(args.get(named), list):
             kept[field] = args[named]
     return Suite.model_validate(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What an edited suite scores otherwise."""
+
+    words: tuple[str, ...]
+    """Scorers and judges that are changed, new or gone, for a person."""
+    scorers: tuple[str, ...]
+    """The scorers that grade otherwise, or are gone: also those whose judge is changed."""
+
+
+def edits(frozen: Suite, changed: Suite) -> Edits:
+    """Say what a suite scores otherwise than a run does."""
+    before, now = frozen.model_dump(mode="json"), changed.model_dump(mode="json")
+    scorers = _differing(before["scorers"], now["scorers"])
+    judges = _differing(before["judges"], now["judges"])
+    names = [str(judge["name"]) for judge in now["judges"]]
+    asking = [
+        str(scorer["name"])
+        for scorer in now["scorers"]
+        if not judges.keys().isdisjoint(judges_of(scorer, names))
+    ]
+    words = [f"scorer {name} {how}" for name, how in scorers.items()]
+    words += [f"judge {name} {how}" for name, how in judges.items()]
+    return Edits(tuple(words), tuple(dict.fromkeys([*scorers, *asking])))
+
+
+def _differing(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> dict[str, str]:
+    """Give what differs by its name: `changed`, `new` or `gone`."""
+    were = {str(one["name"]): one for one in before}
+    are = {str(one["name"]): one for one in now}
+    return {
+        name: "gone" if name not in are else "new" if name not in were else "changed"
+        for name in dict.fromkeys([*were, *are])
+        if were.get(name) != are.get(name)
+    }
 
 
 def allowed(

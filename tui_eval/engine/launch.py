@@ -103,7 +103,7 @@ def spawn(store: Path, run_name: str) -> "subprocess.Popen[bytes]":
             stdout=out,
             stderr=out,
             start_new_session=True,
-            env={**os.environ, **engine_environment(), "PYTHONPATH": _import_path()},
+            env=own_environment(),
             close_fds=True,
         )
     threading.Thread(
@@ -142,6 +142,11 @@ def _close(tx: Tx, name: str, why: str) -> None:
         runs.move(tx, run.id, RunState.INTERRUPTED, reason=why, stopped_by="engine")
         runs.end(tx, run.id)
         lease.release(tx, run.id)
+
+
+def own_environment() -> dict[str, str]:
+    """Give the environment in which a process of our own is this very program."""
+    return {**os.environ, **engine_environment(), "PYTHONPATH": _import_path()}
 
 
 def _import_path() -> str:

@@ -281,7 +281,8 @@ def rescore(
         trial,
         TrialState.SCORING,
         _SETTLED,
-        "verdict = NULL, score = NULL, error_kind = NULL, error_message = NULL",
+        "verdict = NULL, score = NULL, error_kind = NULL, error_message = NULL, rescored_at = ?",
+        (tx.now,),
     )
     if moved:
         tx.db.execute(

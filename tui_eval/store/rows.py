@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.lease import Lease
 
@@ -156,6 +157,11 @@ class ScoreRow:
     superseded_at: float | None
     """None: it is not, or nobody knows when."""
     at: float
+
+    def as_score(self) -> Score:
+        """Give it as scorers give scores."""
+        grade = Grade(self.verdict, self.value, self.reason, self.raw)
+        return Score(self.scorer, grade, self.weight, self.required, self.source)
 
 
 @dataclass(frozen=True, slots=True)

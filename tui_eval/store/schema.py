@@ -345,11 +345,17 @@ def unmet_trials(db: sqlite3.Connection) -> None:
     )
 
 
+def trials_rescored(db: sqlite3.Connection) -> None:
+    """Make room for when a trial was last taken back to scoring; NULL: never, or nobody knows."""
+    db.execute("ALTER TABLE trials ADD COLUMN rescored_at REAL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
     scores_withdrawn,
     unmet_trials,
+    trials_rescored,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -7,7 +7,7 @@ is one fact inside a transaction, like those of `record`.
 import sqlite3
 from dataclasses import dataclass
 
-from tui_eval.model.score import Grade, Score, tally
+from tui_eval.model.score import tally
 from tui_eval.model.states import TrialState
 from tui_eval.store import reader, record
 from tui_eval.store.rows import ScoreRow
@@ -40,10 +40,11 @@ def cancelled_in(db: sqlite3.Connection, run: int, span: Span) -> list[int]:
 
 
 def rescored_in(db: sqlite3.Connection, run: int, span: Span) -> list[int]:
-    """Give the trials whose scores were superseded in a span, in dataset order."""
+    """Give the trials that were taken back to scoring in a span, in dataset order."""
     rows = db.execute(
-        "SELECT id FROM trials t WHERE run = ? AND EXISTS (SELECT 1 FROM scores s "
-        "WHERE s.trial = t.id AND s.superseded_at BETWEEN ? AND ?) ORDER BY place",
+        "SELECT id FROM trials t WHERE run = ?1 AND (rescored_at BETWEEN ?2 AND ?3 OR EXISTS ("
+        "SELECT 1 FROM scores s WHERE s.trial = t.id AND s.superseded_at BETWEEN ?2 AND ?3)) "
+        "ORDER BY place",
         (run, span.begin, span.end),
     )
     return [row[0] for row in rows]
@@ -73,7 +74,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
 
     Args:
         tx: The transaction.
-        trial: A trial whose scores were superseded.
+        trial: A trial that was taken back to scoring.
         span: When that was.
 
     Returns:
@@ -82,18 +83,24 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     row = reader.trial(tx.db, trial)
     if row is None or not row.state.settled:
         return NOT_YET
-    if _exists(tx, "superseded_at > ?", trial, span.end):
+    if _touched_since(tx, trial, span):
         return "was scored or asked again since"
+    scores = reader.scores(tx.db, trial)
     former = [
         score
-        for score in reader.scores(tx.db, trial)
+        for score in scores
         if score.superseded_at is not None
         and span.begin <= score.superseded_at <= span.end
         and score.output == row.output
     ]
-    if not former:
-        return "has another output since"
-    if not tx.move(trial, TrialState.SCORING, _SETTLED, "error_kind = NULL, error_message = NULL"):
+    if not former and not any(score.current and score.at < span.begin for score in scores):
+        return "had no grade before"
+    if not tx.move(
+        trial,
+        TrialState.SCORING,
+        _SETTLED,
+        "error_kind = NULL, error_message = NULL, rescored_at = NULL",
+    ):
         return NOT_YET
     tx.db.execute(
         "UPDATE scores SET withdrawn_at = ?, current = 0 WHERE trial = ? AND source <> 'human' "
@@ -103,7 +110,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     _let_count_again(tx, trial, former)
     _give_findings_back(tx, trial, span)
     counting = [score for score in reader.scores(tx.db, trial) if score.current]
-    record.settle(tx, trial, tally([_as_score(score) for score in counting]))
+    record.settle(tx, trial, tally([score.as_score() for score in counting]))
     return None
 
 
@@ -132,14 +139,10 @@ def _give_findings_back(tx: Tx, trial: int, span: Span) -> None:
     )
 
 
-def _exists(tx: Tx, condition: str, trial: int, value: float) -> bool:
-    found = tx.db.execute(
-        f"SELECT 1 FROM scores WHERE trial = ? AND {condition} LIMIT 1",
-        (trial, value),
+def _touched_since(tx: Tx, trial: int, span: Span) -> bool:
+    row = tx.db.execute(
+        "SELECT rescored_at > ?2 OR rescored_at IS NULL OR EXISTS (SELECT 1 FROM scores s "
+        "WHERE s.trial = t.id AND s.superseded_at > ?2) FROM trials t WHERE id = ?1",
+        (trial, span.end),
     ).fetchone()
-    return found is not None
-
-
-def _as_score(row: ScoreRow) -> Score:
-    grade = Grade(row.verdict, row.value, row.reason, row.raw)
-    return Score(row.scorer, grade, row.weight, row.required, row.source)
+    return bool(row[0])

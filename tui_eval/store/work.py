@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
-from tui_eval.model.score import Grade, Score
+from tui_eval.model.score import Score
 from tui_eval.model.states import TrialState
 from tui_eval.store import reader
 from tui_eval.store.text import unpack_text
@@ -66,13 +66,7 @@ def open_work(
 
 def _kept(db: sqlite3.Connection, trial: int) -> tuple[Score, ...]:
     return tuple(
-        Score(
-            row.scorer,
-            Grade(row.verdict, row.value, row.reason, row.raw),
-            row.weight,
-            row.required,
-            row.source,
-        )
+        row.as_score()
         for row in reader.scores(db, trial)
         if row.current and not row.superseded and row.withdrawn_at is None
     )

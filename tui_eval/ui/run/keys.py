@@ -40,6 +40,14 @@ _ELSEWHERE = (
     (_TRIALS, "a", "mark_all", "mark all shown", "Mark all trials that are listed"),
     (_RUN, "R", "retry_all", "retry all", "Retry everything errored or ungraded"),
     (_RUN, "S", "rescore_all", "rescore all", "Score everything again"),
+    (_RUN, "e", "edit", "edit suite", "Edit the run's suite in $VISUAL or $EDITOR"),
+    (
+        _RUN,
+        "D,d",
+        "would_change",
+        "what would change",
+        "What the suite's edited scorers would change",
+    ),
     (_RUN, "plus", "limit(1)", "more concurrency", "One call more at once at the trial's endpoint"),
     (
         _RUN,

@@ -41,17 +41,22 @@ class Scored:
     """What a request says of the suite's file as it is now; None: nothing else."""
     changed: tuple[str, ...] = ()
     """What the file has changed, for a person."""
+    affected: tuple[str, ...] = ()
+    """The scorers that grade otherwise with it, or are gone."""
+    edited_batches: dict[str, float] = field(default_factory=dict)
+    """Like `batches`, as the file says."""
     problem: str | None = None
     """Why the file cannot be used as it is now."""
 
-    def calls(self, scorers: Sequence[str], trials: int) -> int:
-        """Give about how many judge calls it takes to score so many trials again."""
-        return judge_calls(self.batches, scorers, trials)
+    def calls(self, chosen: "Rescoring") -> int:
+        """Give about how many judge calls a choice takes."""
+        known = self.edited_batches if "scorer_specs" in chosen.args else self.batches
+        return judge_calls(known, chosen.scorers, chosen.trials)
 
 
 def scored(db: sqlite3.Connection, store: Path, run_id: int) -> Scored:
     """Read how a run is scored, and what its suite's file would change; in a thread."""
-    from tui_eval.engine.edited import rescoring
+    from tui_eval.engine.edited import edited, edits, rescoring
     from tui_eval.store.errors import StoreError
     from tui_eval.suites.errors import SuiteError
     from tui_eval.suites.spec import Suite
@@ -66,12 +71,24 @@ def scored(db: sqlite3.Connection, store: Path, run_id: int) -> Scored:
         args = rescoring(store, run, Path(run.path))
     except (SuiteError, StoreError) as error:
         return Scored(names, known.batches, problem=str(error).splitlines()[0])
-    changed = _changes(frozen.model_dump(mode="json"), args)
-    return Scored(names, known.batches, args if changed else None, changed)
+    now = edited(frozen, args)
+    found = edits(frozen, now)
+    if not found.words:
+        return known
+    return Scored(names, known.batches, args, found.words, found.scorers, batches(now))
 
 
-def choices(found: Scored, total: Counts, marked: Sequence[int]) -> list[Choice[Rescoring]]:
-    """Give the lines of the menu."""
+def choices(
+    found: Scored, total: Counts, marked: Sequence[int], *, edited_first: bool = False
+) -> list[Choice[Rescoring]]:
+    """Give the lines of the menu.
+
+    Args:
+        found: How the run is scored.
+        total: Its trials.
+        marked: The ids of those that are marked.
+        edited_first: Whether the suite's file as it is now comes before all else.
+    """
     lines = [_choice("everything", total.done, {"which": "all"})]
     if total.ungraded:
         lines.append(_choice("what is ungraded", total.ungraded, {"which": "ungraded"}))
@@ -82,20 +99,22 @@ def choices(found: Scored, total: Counts, marked: Sequence[int]) -> list[Choice[
         ]
     if found.edited is not None:
         what = f"as the suite's file says now ({', '.join(found.changed)})"
-        lines.append(_choice(f"everything {what}", total.done, {"which": "all", **found.edited}))
+        # only what the file changes grades again: no judge is asked twice for the same
+        changed: JsonObject = {"scorers": [*found.affected], **found.edited}
+        some: list[Json] = [*marked]
+        args: JsonObject = {"which": "all", **changed}
+        as_edited = [_choice(f"everything {what}", total.done, args, *found.affected)]
         if marked:
-            some: list[Json] = [*marked]
-            args: JsonObject = {"trials": some, **found.edited}
-            lines.append(_choice(f"the marked {what}", len(marked), args))
+            args = {"trials": some, **changed}
+            as_edited.append(_choice(f"the marked {what}", len(marked), args, *found.affected))
+        lines = [*as_edited, *lines] if edited_first else [*lines, *as_edited]
     return lines
 
 
 def errand(found: Scored, chosen: Rescoring) -> Errand:
     """Give the errand of a choice, with the question that comes before it."""
-    calls = found.calls(chosen.scorers, chosen.trials)
+    calls = found.calls(chosen)
     cost = f"about {many(calls, 'judge call')}" if calls else "no judge is asked"
-    if "judge_specs" in chosen.args:
-        cost = "judges are asked as the file says"
     return Errand(
         Verb.RESCORE,
         chosen.args,
@@ -107,26 +126,3 @@ def errand(found: Scored, chosen: Rescoring) -> Errand:
 
 def _choice(words: str, trials: int, args: JsonObject, *scorers: str) -> Choice[Rescoring]:
     return Choice(words, Rescoring(words, trials, args, scorers), many(trials, "trial"))
-
-
-def _changes(frozen: JsonObject, edited: JsonObject) -> tuple[str, ...]:
-    """Name what differs: scorers and judges that are changed, new or gone."""
-    found: list[str] = []
-    for field_, key, noun in (
-        ("scorers", "scorer_specs", "scorer"),
-        ("judges", "judge_specs", "judge"),
-    ):
-        before, now = _by_name(frozen[field_]), _by_name(edited[key])
-        for name in dict.fromkeys([*before, *now]):
-            if name not in now:
-                found.append(f"{noun} {name} gone")
-            elif name not in before:
-                found.append(f"{noun} {name} new")
-            elif before[name] != now[name]:
-                found.append(f"{noun} {name} changed")
-    return tuple(found)
-
-
-def _by_name(specs: Json) -> dict[str, Json]:
-    listed = specs if isinstance(specs, list) else []
-    return {str(spec["name"]): spec for spec in listed if isinstance(spec, dict)}

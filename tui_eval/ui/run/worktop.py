@@ -34,6 +34,8 @@ class Worktop(Viewing):
         super().__init__(bench, run_id)
         self._clerk = clerk
         self._detail_wanted = asyncio.Event()
+        self.offers_changes = False
+        """Whether the screen offers what edited scorers would change, on the key of the diff."""
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
@@ -117,6 +119,12 @@ class Worktop(Viewing):
         if action == "undo":
             return self._clerk.why_not_undo
         return super().why_not(action)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave `d` to what edited scorers would change while that is offered above the list."""
+        if action == "diff" and self.offers_changes and not self.zoomed:
+            return False
+        return super().check_action(action, parameters)
 
     def key_words(self, binding: Binding) -> str:
         """Give the words of a key: what acts on trials says on how many, where it is not plain."""

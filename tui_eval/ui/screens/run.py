@@ -15,11 +15,13 @@ from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.bench import Bench
+from tui_eval.ui.editing import NoEditorError, edit
 from tui_eval.ui.run import errands, rescoring
 from tui_eval.ui.run.acts import why_not
 from tui_eval.ui.run.capping import capped, error_args, error_choices
 from tui_eval.ui.run.clerk import Clerk
 from tui_eval.ui.run.detail import Detail
+from tui_eval.ui.run.edited_line import EditedLine
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.run.feed import Feed, Figures, Gate, Snapshot
 from tui_eval.ui.run.head import RunHead
@@ -32,6 +34,7 @@ from tui_eval.ui.run.worktop import Worktop
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.cap import Cap
 from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.would_change import WouldChange
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.words import many
 
@@ -62,6 +65,7 @@ class RunScreen(BaseScreen):
         """None: the run has none, or nobody knows yet."""
         self.head = RunHead(bench.glyphs)
         self.clerk = Clerk(self, run_id, self.feed, self._show_what_can_be_done)
+        self.edited = EditedLine(bench)
         self.worktop = Worktop(bench, run_id, self.clerk)
         if place is not None:
             self.listing.go_to(place)
@@ -75,6 +79,7 @@ class RunScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         yield self.head
+        yield self.edited
         yield self.worktop
         yield KeyLine(self.worktop.key_words, IN_THE_KEY_LINE)
 
@@ -130,10 +135,12 @@ class RunScreen(BaseScreen):
     def _take(self, snapshot: Snapshot) -> None:
         """Show what is new; selection, scroll and focus stay where they are."""
         self.snapshot = snapshot
+        self.edited.begin(snapshot.run)
         self._see_pace()
         self.worktop.take(snapshot)
         for request in snapshot.answered:
             self.clerk.answered(request)
+            self.edited.answered(request)
         self._show_head()
         self._show_what_can_be_done()
         self._ask_at_cap()
@@ -205,6 +212,8 @@ class RunScreen(BaseScreen):
             total.failed > 0,
             total.done > 0,
             self.clerk.why_not_undo is None,
+            self.edited.said.flips > 0,
+            self.edited.file is None,
             self.listing.view.narrowed,
             self.listing.following,
         )
@@ -216,7 +225,14 @@ class RunScreen(BaseScreen):
         """Say why an action makes no sense now."""
         if action in ("back", "leave"):
             return None
+        if action in ("edit", "would_change"):
+            return self.edited.why_not(action)
         return why_not(action, self.worktop.standing)
+
+    @on(EditedLine.Changed)
+    def _offer_changes(self) -> None:
+        self.worktop.offers_changes = self.edited.said.flips > 0
+        self._show_what_can_be_done()
 
     @on(Listing.Changed)
     def _look_again(self) -> None:
@@ -239,13 +255,29 @@ class RunScreen(BaseScreen):
         if found.problem is not None:
             self.say(f"the suite's file cannot be used: {found.problem}", "warning")
         marked = await self.listing.chosen(alone=False) if self.listing.marks.count else []
-        lines = rescoring.choices(found, self._total, marked)
+        first = bool(self.edited.said.changed)
+        lines = rescoring.choices(found, self._total, marked, edited_first=first)
         chosen: Rescoring | None = lines[0].value
         if len(lines) > 1:
             menu = Menu("score again", lines, self.bench.glyphs)
             chosen = await self.app.push_screen_wait(menu)
         if chosen is not None:
             self.clerk.ask(rescoring.errand(found, chosen))
+
+    def action_edit(self) -> None:
+        """Edit the run's suite; what that changes is tried at once."""
+        if self.edited.file is None:
+            return
+        try:
+            edit(self.app, self.edited.file, self.edited.said.line)
+        except NoEditorError as error:
+            self.say(str(error), "warning")
+
+    def action_would_change(self) -> None:
+        """List the verdicts that the edited scorers would change."""
+        said, flips = self.edited.said, self.edited.flips
+        title = ", ".join(said.changed)
+        self.app.push_screen(WouldChange(self.bench, title, flips, said.flips, self.listing.go_to))
 
     def action_stop_run(self) -> None:
         """Stop the run."""

@@ -1,0 +1,86 @@
+"""Edited scorers are tried on stored outputs; nothing is recorded and nobody is asked."""
+
+from collections.abc import Iterator
+
+from tests.engine.harness import Bench, suite
+from tests.engine.judging.test_judging import judged
+from tests.servers.fake_judge import answers, by_number
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.edited import edited, edits
+from tui_eval.engine.tryout import Flip, Tried, tryout
+from tui_eval.model.json import JsonObject
+from tui_eval.model.states import Verdict
+from tui_eval.store import reader
+from tui_eval.store.connection import open_readable
+from tui_eval.store.requests import Verb
+from tui_eval.suites.spec import Suite
+
+EXACT: JsonObject = {"kind": "exact", "name": "exact", "expected": "{{ q }}"}
+
+
+def tried(bench: Bench, run: int, args: JsonObject) -> list[Flip | Tried]:
+    def found() -> Iterator[Flip | Tried]:
+        db = open_readable(bench.path)
+        try:
+            frozen = Suite.model_validate_json(reader.spec(db, run))
+            changed = edited(frozen, args)
+            yield from tryout(db, run, changed, edits(frozen, changed))
+        finally:
+            db.close()
+
+    return list(found())
+
+
+async def test_what_is_tried_is_what_a_rescore_then_gives(bench: Bench) -> None:
+    args: JsonObject = {
+        "scorer_specs": [{**EXACT, "expected": "{{ q | replace('1', 'x') }}"}],
+        "judge_specs": [],
+    }
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 12))
+        before = bench.sql("SELECT * FROM scores")
+        *flips, last = tried(bench, run, args)
+        assert bench.sql("SELECT * FROM scores") == before
+        asked = server.requests
+        await bench.again(run, Verb.RESCORE, which="all", **args)
+        assert server.requests == asked
+    assert last == Tried(outputs=12)
+    assert [flip.case_id for flip in flips if isinstance(flip, Flip)] == ["c1", "c10", "c11"]
+    assert all(flip.would is Verdict.FAIL for flip in flips if isinstance(flip, Flip))
+    failed = [trial.case_id for trial in bench.trials(run) if trial.verdict is Verdict.FAIL]
+    assert failed == ["c1", "c10", "c11"]
+
+
+async def test_new_and_gone_scorers_count_and_a_judge_is_left_to_be_asked(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 8))
+        now: JsonObject = Suite.model_validate_json(
+            str(bench.sql("SELECT spec FROM runs")[0][0])
+        ).model_dump(mode="json")
+        asked = server.requests
+        never: JsonObject = {**EXACT, "name": "never", "expected": "no"}
+        args: JsonObject = {
+            "scorer_specs": [*now["scorers"], never],  # type: ignore[misc]
+            "judge_specs": now["judges"],
+        }
+        passed = sum(trial.verdict is Verdict.PASS for trial in bench.trials(run))
+        *flips, last = tried(bench, run, args)
+        assert (len(flips), last) == (passed, Tried(outputs=8))
+        assert passed
+        args = {"scorer_specs": [EXACT], "judge_specs": []}
+        *_, last = tried(bench, run, args)
+        assert last == Tried(outputs=8)
+        judges = [{**now["judges"][0], "model": "another"}]  # type: ignore[index, dict-item]
+        args = {"scorer_specs": now["scorers"], "judge_specs": judges}  # type: ignore[dict-item]
+        assert tried(bench, run, args) == [Tried(outputs=8, judged=8)]
+        assert server.requests == asked
+
+
+async def test_what_cannot_be_rendered_is_counted_and_told(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 3))
+    args: JsonObject = {"scorer_specs": [{**EXACT, "expected": "{{ gone }}"}], "judge_specs": []}
+    (last,) = tried(bench, run, args)
+    assert isinstance(last, Tried)
+    assert (last.outputs, last.broken) == (3, 3)
+    assert "gone" in str(last.problem)

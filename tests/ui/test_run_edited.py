@@ -1,0 +1,110 @@
+"""The edit loop: a suite is edited while its run is open."""
+
+from pathlib import Path
+
+from tests.ui.playing import app_on, cursor_case, run_screen, shown_on, sql, until, until_shown
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.launch import create
+from tui_eval.engine.settings import Settings
+from tui_eval.suites.loading import load
+from tui_eval.ui.screens.ask import Ask
+from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.would_change import WouldChange
+
+SUITE = """name = "sums"
+[[cases]]
+id = "a"
+q = "1"
+[[cases]]
+id = "b"
+q = "2"
+[[cases]]
+id = "c"
+q = "3"
+[prompt]
+user = "{{ q }}"
+[[targets]]
+kind = "simulated"
+name = "one"
+answers = ["{{ q }}"]
+[[scorers]]
+kind = "exact"
+expected = "{{ q }}"
+"""
+EDITED = SUITE.replace('expected = "{{ q }}"', 'expected = "2"')
+
+
+async def edited_run(store: Path, file: Path) -> None:
+    """Run a suite that stands in a file."""
+    await Engine(store, written(store, file)).run()
+
+
+def written(store: Path, file: Path) -> int:
+    """Write the suite, and a run of it; give the run's id."""
+    file.write_text(SUITE)
+    return create(store, load(file), Settings(), path=str(file))
+
+
+async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
+    store: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite" / "sums.toml"
+    file.parent.mkdir()
+    await edited_run(store, file)
+    app = app_on(store, run="last")
+    async with shown_on(app, (120, 30)) as pilot:
+        screen = await run_screen(pilot)
+        assert screen.why_not("would_change") is not None
+        file.write_text(EDITED)
+        await until_shown(
+            pilot, "scorer exact changed: 3 outputs, 0 target calls, 2 verdicts would change  "
+        )
+        assert sql(store, "SELECT count(*) FROM scores") == [(3,)]
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, WouldChange))
+        await until_shown(pilot, "✓ pass", "✗ fail", "exact: ")
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: app.screen is screen and cursor_case(screen) == "c")
+        await pilot.press("S")
+        await until(pilot, lambda: isinstance(app.screen, Menu))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await until_shown(pilot, "No judge is asked; no target is asked")
+        await pilot.press("enter")
+        await until(pilot, lambda: sql(store, "SELECT count(*) FROM scores") == [(6,)])
+        await until(pilot, lambda: not screen.edited.said.worth_saying)
+        await until_shown(pilot, "✓ 1", "✗ 2")
+
+
+async def test_a_mistake_in_the_file_is_said_with_its_line_until_it_is_mended(
+    store: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite" / "sums.toml"
+    file.parent.mkdir()
+    await edited_run(store, file)
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        screen = await run_screen(pilot)
+        file.write_text(SUITE.replace('kind = "exact"', 'kind = "exactly"'))
+        await until_shown(pilot, "sums.toml:18: ", "e edits")
+        assert screen.edited.said.line == 18
+        file.write_text(SUITE.replace('expected = "{{ q }}"', 'expected = "{{ gone }}"'))
+        await until_shown(pilot, "sums.toml:19: ", "gone")
+        file.write_text(SUITE)
+        await until(pilot, lambda: not screen.edited.said.worth_saying)
+        assert "sums.toml" not in screen.edited.text
+
+
+async def test_an_edit_while_another_is_being_tried_counts_alone(
+    store: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite" / "sums.toml"
+    file.parent.mkdir()
+    await edited_run(store, file)
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        screen = await run_screen(pilot)
+        file.write_text(EDITED)
+        await until(pilot, lambda: any(one.group == "tryout" for one in pilot.app.workers))
+        file.write_text(SUITE.replace('expected = "{{ q }}"', 'expected = "3"'))
+        await until(pilot, lambda: [flip.case_id for flip in screen.edited.flips] == ["a", "b"])
+        await until(pilot, lambda: screen.edited.said.ended)
+        assert screen.edited.said.flips == 2

@@ -1,0 +1,97 @@
+"""What edited scorers would change in a run, one line a trial."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.run.edited import Flip
+from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.keyline import KeyLine
+from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.words import number
+
+_FIELDS = [
+    Field("case", 10, share=2, keep=4),
+    Field("target · prompt", 12, share=2, drop=2, keep=6),
+    Field("was", 10),
+    Field("would be", 10),
+    Field("why", 12, share=6, drop=1),
+]
+
+
+class WouldChange(BaseScreen):
+    """Lists the verdicts that would change; `enter` goes to the trial."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go", "go to it", id="would-change.go", tooltip="Show this trial"),
+    ]
+
+    def __init__(
+        self,
+        bench: Bench,
+        title: str,
+        flips: Sequence[Flip],
+        total: int,
+        go: Callable[[int], object],
+    ) -> None:
+        """Make the list.
+
+        Args:
+            bench: What screens share.
+            title: What was changed; may be foreign.
+            flips: The verdicts that would change, as far as they are listed.
+            total: How many there are.
+            go: Told the place of the trial a person wants to see.
+        """
+        super().__init__(bench)
+        self._title = title
+        self._total = total
+        self._go = go
+        self.table = _Table(flips, bench.glyphs)
+
+    def compose(self) -> ComposeResult:
+        """Lay the screen out."""
+        listed = len(self.table.flips)
+        of = f"the first {number(listed)} of " if listed < self._total else ""
+        right = [Piece(f"{of}{number(self._total)} would change ", "dim")]
+        yield Bar([Piece(f" {self._title}", "strong")], right, classes="title")
+        yield self.table
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Stand on the first line."""
+        self.set_focus(self.table)
+
+    def on_rows_opened(self) -> None:
+        """Go to what was clicked twice."""
+        self.action_go()
+
+    def action_go(self) -> None:
+        """Go to the trial under the cursor."""
+        place = self.table.flips[self.table.cursor].place
+        self.dismiss()
+        self._go(place)
+
+
+class _Table(Rows):
+    def __init__(self, flips: Sequence[Flip], glyphs: Glyphs) -> None:
+        super().__init__(_FIELDS, glyphs=glyphs)
+        self.flips = flips
+
+    def on_mount(self) -> None:
+        self.resize_to(len(self.flips))
+
+    def row(self, index: int) -> Row | None:
+        flip = self.flips[index]
+        tones: dict[str, Tone] = {"pass": "pass", "fail": "fail", "ungraded": "ungraded"}
+        verdicts = [
+            Cell(f"{self._glyphs.verdict(one)} {one}", tones[one]) for one in (flip.was, flip.would)
+        ]
+        return Row((Cell(flip.case_id), Cell(flip.column), *verdicts, Cell(flip.why, "dim")))
