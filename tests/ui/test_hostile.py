@@ -1,5 +1,6 @@
 """Whatever models, suites and errors say, no control character reaches the screen."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -7,7 +8,7 @@ from textual.pilot import Pilot
 from tests.support import hostile_outputs, output
 from tests.ui.playing import app_on, by_hand, run_screen, shown_on, until
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.output import Failure, Output
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.run.detail import Tab
 from tui_eval.ui.screens.ask import Ask
@@ -65,14 +66,20 @@ async def test_hostile_outputs_ids_reasons_and_errors_are_shown_literally(store:
         else Failure(text[:20], text[:300], partial=text[:300])
         for at, text in enumerate(texts)
     ]
-    by_hand(
-        store,
-        cases,
-        answers=answers,
-        reasons=[text[:300] for text in texts],
-        columns=(NASTY.replace("\ud800", ""),),
-        suite=NASTY.replace("\ud800", ""),
-    )
+    for change in ("", "changed"):
+        by_hand(
+            store,
+            cases,
+            answers=[
+                replace(answer, text=f"{answer.text}{change}")
+                if isinstance(answer, Output)
+                else answer
+                for answer in answers
+            ],
+            reasons=[text[:300] for text in texts],
+            columns=(NASTY.replace("\ud800", ""),),
+            suite=NASTY.replace("\ud800", ""),
+        )
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
@@ -80,6 +87,17 @@ async def test_hostile_outputs_ids_reasons_and_errors_are_shown_literally(store:
             screen.detail.open_tab(list(Tab)[at % len(Tab)])
             await go_to(pilot, screen, at)
             assert_clean(app)
+            screen.worktop.action_raw()
+            screen.worktop.action_unfold()
+            await pilot.pause()
+            assert_clean(app)
+        for key in ("y", "h", "d"):
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is not screen)
+            await pilot.pause(0.1)
+            assert_clean(app)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.screen, Narrow))
         assert_clean(app)

@@ -332,12 +332,12 @@ class TuiEvalApp(App[None]):
             self.screen.launch(path)
 
     @work
-    async def open_run(self, run_id: int, place: int | None = None) -> None:
-        """Show a run; at one of its trials, where a place is given."""
+    async def open_run(self, run_id: int) -> None:
+        """Show a run."""
         from tui_eval.ui.screens.run import RunScreen
 
         await self._show("runs")
-        await self.push_screen(RunScreen(self.bench, run_id, place))
+        await self.push_screen(RunScreen(self.bench, run_id))
 
     def on_runs_screen_chosen(self, event: "RunsScreen.Chosen") -> None:
         """Show the run that was chosen."""

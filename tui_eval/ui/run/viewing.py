@@ -49,8 +49,8 @@ class Viewing(Finder):
     @work
     async def action_history(self) -> None:
         """List what became of the case over the runs of its suite, and go to one of them."""
-        from tui_eval.ui.app import TuiEvalApp
         from tui_eval.ui.screens.history import History
+        from tui_eval.ui.screens.run import RunScreen  # late: this is a part of it
 
         found = await self._whole()
         if found is None:
@@ -65,8 +65,8 @@ class Viewing(Finder):
             return
         if chosen.run == self.run_id:
             self.listing.go_to(chosen.place)
-        elif isinstance(self.app, TuiEvalApp):
-            self.app.open_run(chosen.run, chosen.place)
+        else:  # on top of this one: going back leads here again
+            await self.app.push_screen(RunScreen(self.bench, chosen.run, chosen.place))
 
     @work
     async def action_diff(self) -> None:

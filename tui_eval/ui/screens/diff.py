@@ -73,12 +73,11 @@ class Diff(BaseScreen):
     @work
     async def _compare(self) -> None:
         self._found = await asyncio.to_thread(_found, self.compared.old, self.compared.new)
-        self._show()
-        self.refresh_bindings()
+        self._lay_out()
 
     def on_resize(self) -> None:
         """Lay out for the new width."""
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self._lay_out)
 
     def why_not(self, action: str) -> str | None:
         """Say why an action makes no sense now."""
@@ -88,15 +87,19 @@ class Diff(BaseScreen):
             return "nothing differs in what was compared"
         return None
 
-    def _show(self) -> None:
+    @work(exclusive=True, group="lay-out")
+    async def _lay_out(self) -> None:
         if self._found is None:
             return
         width = max(self.page.size.width - 1, 1)
-        paras, self._begins = diff_paras(self._found, width, self.bench.glyphs, whole=self._whole)
+        paras, self._begins = await asyncio.to_thread(
+            diff_paras, self._found, width, self.bench.glyphs, whole=self._whole
+        )
         if not self._begins:
             paras = [Para(self._no_difference(self._found), "strong"), Para(""), *paras]
         self.page.show(paras, keep_place=self._at > 0)
         self._show_title()
+        self.refresh_bindings()
 
     def _no_difference(self, found: Differences) -> str:
         if found.left_out:
@@ -131,7 +134,7 @@ class Diff(BaseScreen):
     def action_whole(self) -> None:
         """Show all equal lines, or only those around changes."""
         self._whole = not self._whole
-        self._show()
+        self._lay_out()
 
 
 def _found(old: str, new: str) -> Differences:
