@@ -25,7 +25,7 @@ _IN_THE_KEY_LINE = (
         "y",
         "copy",
         "copy",
-        "Copy output, prompt, reasons, diff, JSON, request as curl",
+        "Copy by the terminal (OSC 52; tmux: set-clipboard on)",
     ),
     (_TRIALS, "d", "diff", "diff", "What differs from what is expected, or came before"),
     (_TRIALS, "t", "note", "note", "Write a note on this trial or the marked ones"),
