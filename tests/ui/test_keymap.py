@@ -1,5 +1,6 @@
 """Keys of a person's own."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -146,3 +147,25 @@ def test_every_action_is_documented_with_its_keys() -> None:
     script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "keys.py"))
     shown = script["PAGE"].read_text().partition(script["HEAD"])[2]
     assert shown == script["table"](), "say `python docs/keys.py`"
+
+
+def test_sentences_name_keys_that_there_are() -> None:
+    named = re.compile(r"""\bkey\((['"])([a-z.-]+)\1, (['"])(.+?)\3\)""")
+    found = {
+        (match[2], match[4])
+        for file in (Path(__file__).parents[2] / "tui_eval" / "ui").rglob("*.py")
+        for match in named.finditer(file.read_text())
+        if file.name != "shown_keys.py"
+    }
+    assert len(found) > 8
+    assert not [(name, usual) for name, usual in found if usual not in actions()[name].keys]
+
+
+async def test_sentences_name_the_keys_that_were_chosen(file: Path, tmp_path: Path) -> None:
+    write(file, '[keymap]\nleave = "f9"\nsuites = "f8"\n')
+    app = app_on(tmp_path / "s.sqlite3")
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "f8 shows the suites; there enter launches one")
+        await pilot.press("escape")
+        await until_shown(pilot, "this is a first screen; f9 quits")

@@ -32,6 +32,7 @@ from tui_eval.ui.glyphs import ASCII, glyphs_for
 from tui_eval.ui.palette import Actions
 from tui_eval.ui.remembered import Remembered, state_file
 from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.shown_keys import put_in_force
 from tui_eval.ui.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.turns import Follower, Turns
 
@@ -182,6 +183,7 @@ class TuiEvalApp(App[None]):
     def _heed_configuration(self) -> None:
         """Take the person's keys; tell what is wrong in the configuration."""
         if self._configuration is None:
+            put_in_force({})
             return
         read, found = self._configuration, self._put_in_force(self._configuration)
         for mistake in found.mistakes[:_TOLD_AT_START]:
@@ -206,6 +208,12 @@ class TuiEvalApp(App[None]):
 
         found = self.preferences = preferences(read, self.bench.remembered.get("theme"))
         self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
+        put_in_force(
+            {
+                name: self.get_key_display(Binding(keys[0], "", ""))
+                for name, keys in found.keymap.items()
+            }
+        )
         return found
 
     @work

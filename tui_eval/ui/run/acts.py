@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.board import Counts
 from tui_eval.store.rows import RunRow, TrialRow
+from tui_eval.ui.shown_keys import key
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def why_not(action: str, now: Standing | None) -> str | None:  # noqa: C901 - on
         case "rescore_all":
             return None if total.done else "no trial has been scored yet"
         case "pause":
-            return None if run.live else "no engine works on this run; u resumes it"
+            resume = key("run.resume", "u")
+            return None if run.live else f"no engine works on this run; {resume} resumes it"
         case "limit":
             if not run.live:
                 return "no engine works on this run: it has no concurrency"
@@ -101,5 +103,5 @@ def _why_not_resumed(run: RunRow, unfinished: int) -> str | None:
     if run.live:
         return None if run.state is RunState.PAUSED else "the run is going on"
     if run.state is RunState.CANCELLED:
-        return "the run was cancelled; r retries a trial"
+        return f"the run was cancelled; {key('run.retry', 'r')} retries a trial"
     return None if unfinished or not run.staged else "everything is finished"

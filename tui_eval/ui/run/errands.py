@@ -8,6 +8,7 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow, TrialRow
 from tui_eval.ui.run.costs import Costs
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import many
 
 DOING = {
@@ -30,7 +31,7 @@ _DONE = {
     Verb.RESCORE: "being scored again",
     Verb.PAUSE: "paused: what is in flight ends, nothing new starts",
     Verb.CONTINUE: "going on",
-    Verb.STOP: "stopped; u resumes it",
+    Verb.STOP: "stopped; it can be resumed",
     Verb.CANCEL_RUN: "the run is cancelled",
     Verb.RESUME: "resumed",
     Verb.SET_LIMIT: "concurrency",
@@ -77,14 +78,14 @@ def about_trials(
                 args,
                 f"Cancel {count}?",
                 "cancel",
-                "What they have produced is kept; U takes them up again.",
+                f"What they have produced is kept; {key('run.undo', 'U')} takes them up again.",
             )
         case Verb.RETRY:
             whose = "its output and scores" if lost is not None else "their outputs and scores"
             more = f"{cost}{whose} are superseded, which cannot be undone."
             return Errand(verb, args, f"Retry {count}?", "retry", _sentence(more))
         case _:
-            more = f"{cost}no target is asked; U takes it back."
+            more = f"{cost}no target is asked; {key('run.undo', 'U')} takes it back."
             return Errand(verb, args, f"Score {count} again?", "score", _sentence(more))
 
 
@@ -137,7 +138,8 @@ def stop(open_trials: int) -> Errand:
         {},
         "Stop the run?",
         "stop",
-        f"{many(open_trials, 'trial')} stay open; u resumes it and asks for nothing twice.",
+        f"{many(open_trials, 'trial')} stay open; {key('run.resume', 'u')} resumes it and asks "
+        "for nothing twice.",
     )
 
 

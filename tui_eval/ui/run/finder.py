@@ -19,6 +19,7 @@ from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.screens.groups import GroupsScreen
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.narrow import Narrow
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import many
 
 
@@ -183,7 +184,8 @@ class Finder(Acting, Container):
         self._close_find(in_detail)
         if in_detail and event.value:
             hits = self.detail.page.hits
-            self.say(f"{many(hits, 'line')}; n goes to the next" if hits else "not in this text")
+            found = f"{many(hits, 'line')}; {key('run.next', 'n')} goes to the next"
+            self.say(found if hits else "not in this text")
             self.detail.page.next_hit(1)
 
     def _close_find(self, in_detail: bool) -> None:

@@ -18,6 +18,7 @@ from tui_eval.ui.run.money import Spending, so_far, spending, to_come
 from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.pace import Pace, sparkline
 from tui_eval.ui.run.trusting import amiss, judge_groups, judged_groups, measuring_words, trust_line
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rows import Field, lay_out
@@ -218,7 +219,8 @@ def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: i
         spark = "" if figures is None else sparkline(figures.history, glyphs.levels)
         groups.append([Piece(f"{per_second(total.settled / row.wall_s)} {spark}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":
-        groups.append([Piece(f"{row.reason or 'stopped'}; u resumes it   ", "ungraded")])
+        resume = key("run.resume", "u")
+        groups.append([Piece(f"{row.reason or 'stopped'}; {resume} resumes it   ", "ungraded")])
     elif row.state is RunState.CANCELLED:
         groups.append([Piece(f"{row.reason or 'cancelled'}   ", "ungraded")])
     again = f", {many(total.retries, 'retry', 'retries')}" if total.retries else ""

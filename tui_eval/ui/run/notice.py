@@ -8,6 +8,7 @@ from tui_eval.store.lease import BEAT_S
 from tui_eval.store.rows import REFUSES_ALL, RequestRow, RunRow
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run.feed import Snapshot
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import clock, dollars, many, money, number
 
 STARTING_S = 5.0
@@ -45,21 +46,26 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
         now: Unix seconds.
     """
     row = run.run
+    resume = key("run.resume", "u")
     if row.live:
         yield from _of_a_live_one(run, now)
     elif unstarted(run, now):
         waited = clock(now - row.created_at)
         yield Para(
-            f"No engine has begun this run for {waited}.{_log(run.log)} u starts one", "error"
+            f"No engine has begun this run for {waited}.{_log(run.log)} {resume} starts one",
+            "error",
         )
     elif abandoned(row):
-        yield Para(f"Its engine has gone without a word.{_log(run.log)} u resumes the run", "error")
+        yield Para(
+            f"Its engine has gone without a word.{_log(run.log)} {resume} resumes the run",
+            "error",
+        )
     elif awaits_cap(row):
-        yield Para(f"Paused at its cap: {_cap_words(run)}; u asks how to go on", "ungraded")
+        yield Para(f"Paused at its cap: {_cap_words(run)}; {resume} asks how to go on", "ungraded")
     elif row.state is RunState.PAUSED:
-        yield Para(f"Paused: {row.reason or 'no engine works on it'}; u resumes it", "error")
+        yield Para(f"Paused: {row.reason or 'no engine works on it'}; {resume} resumes it", "error")
     elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":
-        yield Para(f"Interrupted: {row.reason or 'nobody knows why'}; u resumes it", "error")
+        yield Para(f"Interrupted: {row.reason or 'nobody knows why'}; {resume} resumes it", "error")
     elif unheard := _unheard(run, now):
         waited = clock(now - unheard.asked_at)
         yield Para(
@@ -86,7 +92,10 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
             said = f"said {lasting} ago that {limit.reason}"
         yield Para(f"{name} {said}", "ungraded")
     if row.state is RunState.PAUSED:
-        yield Para("Paused by a person: what is in flight ends; p goes on", "ungraded")
+        yield Para(
+            f"Paused by a person: what is in flight ends; {key('run.pause', 'p')} goes on",
+            "ungraded",
+        )
 
 
 def _cap_words(run: Snapshot) -> str:

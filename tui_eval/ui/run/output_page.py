@@ -12,6 +12,7 @@ from tui_eval.ui.prose import Para, marked
 from tui_eval.ui.rendering.shown import Form, Shown
 from tui_eval.ui.run.beside import Beside, Expected
 from tui_eval.ui.run.verdicts import VERDICT_TONES, strip
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.words import clock, money, number, seconds
 
@@ -79,7 +80,8 @@ def _no_output(trial: TrialRow, now: float) -> str:
     return {
         TrialState.QUEUED: f"No output yet: the trial waits for its turn{since}.",
         TrialState.RUNNING: f"No output yet: the call is in flight{since}.",
-        TrialState.CANCELLED: "Cancelled before there was an output; r asks again.",
+        TrialState.CANCELLED: "Cancelled before there was an output; "
+        f"{key('run.retry', 'r')} asks again.",
     }.get(trial.state, "No output.")
 
 

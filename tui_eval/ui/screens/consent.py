@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from tui_eval.resources import styles_dir
 from tui_eval.ui.prose import Para, fold
 from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.suites import shelf
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.tones import Tone
@@ -109,6 +110,7 @@ async def consented(screen: BaseScreen, entry: Entry) -> Entry | None:
                 screen.say(f"{error}; trust it this once", "error")
         entry = await asyncio.to_thread(shelf.read, entry.path, entry.sample, allowed)
     if not entry.usable:
-        screen.say("it has mistakes: they stand in the preview; e opens the file")
+        edit = key("suites.edit", "e")
+        screen.say(f"it has mistakes: they stand in the preview; {edit} opens the file")
         return None
     return entry

@@ -35,6 +35,7 @@ from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.cap import Cap
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.would_change import WouldChange
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.words import many
 
@@ -318,7 +319,7 @@ class RunScreen(BaseScreen):
             after = await self.app.push_screen_wait(menu)
             args = None if after in (None, "leave") else error_args(found, after)
         if args is None:
-            self.say("the run stays paused; u asks again")
+            self.say(f"the run stays paused; {key('run.resume', 'u')} asks again")
         else:
             self.clerk.ask(Errand(Verb.RESUME, args))
 

@@ -21,6 +21,7 @@ from tui_eval.ui.bench import Bench
 from tui_eval.ui.runs.listing import MOST, Listed, listed
 from tui_eval.ui.runs.table import RunTable
 from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
@@ -31,7 +32,6 @@ _READ_S = 0.5
 _READ_SHARE = 10
 """A list that takes a second to read is read every ten."""
 _TICK_S = 1.0
-_NO_RUNS = "No runs yet.\n\n1 shows the suites; there enter launches one."
 _NOT_FOUND = "No run is called so, nor its suite, label or target. esc lists all."
 
 
@@ -145,7 +145,7 @@ class RunsScreen(BaseScreen):
         table = self.table
         sought = self._sought.casefold()
         runs = [one for one in self._all if not sought or one.has(sought)]
-        table.say_empty(_NOT_FOUND if self._all else _NO_RUNS)
+        table.say_empty(_NOT_FOUND if self._all else _no_runs())
         table.marked = frozenset(self._marked)
         table.leaving = frozenset(self._leaving)
         ids = [one.run.id for one in runs]
@@ -196,7 +196,8 @@ class RunsScreen(BaseScreen):
         if action == "delete":
             live = [one.run.name for one in self.chosen if one.run.live]
             if live:
-                return f"{', '.join(live[:3])} is live: stop it first (C in the run)"
+                stop = key("run.stop-run", "C")
+                return f"{', '.join(live[:3])} is live: stop it first ({stop} in the run)"
         return None
 
     # -- what widgets say
@@ -303,11 +304,16 @@ class RunsScreen(BaseScreen):
             self._marked.clear()
             self._list()
         else:
-            self.say("this is a first screen; q quits")
+            self.say(f"this is a first screen; {key('leave', 'q')} quits")
 
     async def action_leave(self) -> None:
         """Quit."""
         await self.app.run_action("app.quit")
+
+
+def _no_runs() -> str:
+    suites, launch = key("suites", "1"), key("suites.launch", "enter")
+    return f"No runs yet.\n\n{suites} shows the suites; there {launch} launches one."
 
 
 def _why_not_resumed(one: Listed) -> str | None:

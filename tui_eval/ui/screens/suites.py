@@ -18,6 +18,7 @@ from tui_eval.ui.bench import Bench
 from tui_eval.ui.editing import NoEditorError, edit
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.screens.base import BaseScreen
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.suites import shelf
 from tui_eval.ui.suites.book import Book, Expected
 from tui_eval.ui.suites.preview import Known, preview
@@ -37,8 +38,12 @@ _REST_S = 0.15
 """The cursor rests so long on a suite before its cases are read."""
 _NOTHING = (
     "No suite here.\n\n`tui-eval init` writes a first one, with comments; `tui-eval FOLDER` opens "
-    "those of another folder; i imports another tool's file. R looks again."
+    "those of another folder; {imports} imports another tool's file. {again} looks again."
 )
+
+
+def _nothing() -> str:
+    return _NOTHING.format(imports=key("suites.import", "i"), again=key("suites.read", "R"))
 
 
 class SuiteTable(Rows):
@@ -324,7 +329,7 @@ class SuitesScreen(BaseScreen):
         if self._sought:
             table.say_empty("No suite is called so. esc lists all.")
         elif not self._reading:
-            table.say_empty(_NOTHING)
+            table.say_empty(_nothing())
         bad = sum(bool(entry.mistakes) for entry in self._all)
         right = []
         if self._reading:
@@ -387,7 +392,10 @@ class SuitesScreen(BaseScreen):
         if entry is None:
             return "there is no suite here"
         if action == "launch" and entry.mistakes:
-            return "it has mistakes: they stand in the preview; e opens the first"
+            return (
+                "it has mistakes: they stand in the preview; "
+                f"{key('suites.edit', 'e')} opens the first"
+            )
         if action == "turn" and (self._known.leaf is None or self._known.leaf.case is None):
             return "there is no case to show"
         return None
@@ -509,7 +517,7 @@ class SuitesScreen(BaseScreen):
             self.find.value = ""
             self.set_focus(self.table)
         else:
-            self.say("this is a first screen; q quits")
+            self.say(f"this is a first screen; {key('leave', 'q')} quits")
 
     async def action_leave(self) -> None:
         """Quit."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.ui.prose import Para
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.suites.book import Expected, Leaf
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.suites.trend import Trend
@@ -73,7 +74,11 @@ def _trouble(entry: Entry) -> Iterator[Para]:
         for wish in entry.wishes:
             yield Para(f"wants to {wish}", indent=2)
         yield Para("")
-        yield Para("Look at it; enter asks whether you trust it. Without the app:", "dim")
+        yield Para(
+            f"Look at it; {key('suites.launch', 'enter')} asks whether you trust it. "
+            "Without the app:",
+            "dim",
+        )
         yield Para(f"tui-eval run {entry.path} --trust", indent=2)
         return
     yield from _mistakes(entry)
@@ -86,8 +91,8 @@ def _mistakes(entry: Entry) -> Iterator[Para]:
     at = f" at line {line}" if line is not None else ""
     which = "" if file.name == entry.path.name else f" {file.name}"
     yield Para(
-        f"{many(len(entry.mistakes), 'mistake')}; e opens{which or ' the file'}{at}, and it is "
-        "read again once it is saved",
+        f"{many(len(entry.mistakes), 'mistake')}; {key('suites.edit', 'e')} opens"
+        f"{which or ' the file'}{at}, and it is read again once it is saved",
         "error",
     )
     for told in entry.told:
