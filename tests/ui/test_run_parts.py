@@ -1,6 +1,7 @@
 """What the Run screen is made of, each part alone."""
 
 import asyncio
+import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.rates import rates
-from tui_eval.store import reader
+from tui_eval.store import finding, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, TrialRow
@@ -23,6 +24,7 @@ from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import UNICODE
 from tui_eval.ui.remembered import Remembered
 from tui_eval.ui.run import errands, filters, kept_view
+from tui_eval.ui.run import lookup as lookup_module
 from tui_eval.ui.run.acts import Standing, why_not
 from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.run.feed import Feed, Snapshot, count_figures, snapshot
@@ -166,6 +168,50 @@ async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
         await use(View())
         assert trials.count == 50
         assert await trials.next_unmet(7, back=False) == 40
+    finally:
+        await desk.close()
+
+
+async def test_a_search_is_shown_while_it_goes_on(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = plain_run(store, 50)
+    for name, value in (("_LOOK", 5), ("_STEP_S", 0.0)):
+        monkeypatch.setattr(finding, name, value)
+    monkeypatch.setattr(lookup_module, "_SHOWN_S", 0.0)
+    desk = Desk(store)
+    await desk.open()
+    try:
+        lookup = Lookup(desk, made.run)
+        seen = [listed async for listed in lookup.lists(View(text="answer 4"))]
+        assert seen[-1].going_on is None
+        assert list(seen[-1].places or ()) == [4, *range(40, 50)]
+        parts = [one for one in seen if one.going_on is not None]
+        assert parts
+        assert all(one.going_on and one.going_on.total == 50 for one in parts)
+        assert {len(one.places or ()) for one in parts} > {1}
+        again = [listed async for listed in lookup.lists(View(text="answer 4"))]
+        assert [one.going_on for one in again] == [None]
+    finally:
+        await desk.close()
+
+
+async def test_a_question_for_a_list_is_broken_off_with_whoever_asked(store: Path) -> None:
+    plain_run(store, 1)
+    desk = Desk(store)
+    await desk.open()
+
+    def never_ends(db: sqlite3.Connection) -> None:
+        db.execute(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        ).fetchone()
+
+    try:
+        asking = asyncio.create_task(desk.seek(never_ends))
+        await asyncio.sleep(0.1)
+        asking.cancel()
+        async with asyncio.timeout(5):
+            assert await desk.seek(lambda db: db.execute("SELECT 7").fetchone()) == (7,)
     finally:
         await desk.close()
 

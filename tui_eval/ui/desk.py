@@ -50,6 +50,7 @@ class Desk:
         self._quick = await _entered(readable(self.path))
         self._slow = await _entered(readable(self.path))
         self._slowest = await _entered(readable(self.path))
+        self._seeking = await _entered(readable(self.path))
         self._open.set()
         return said
 
@@ -120,11 +121,8 @@ class Desk:
     ) -> T:
         """Ask for a list; the question is broken off where whoever asks is cancelled."""
         await self._open.wait()
-        if self._seeking is None:
-            from tui_eval.store.connection import readable
-
-            self._seeking = await _entered(readable(self.path))
         seeking = self._seeking
+        assert seeking is not None, "the desk is closed"
         try:
             return await seeking.call(question, *args, **kwargs)
         except asyncio.CancelledError:

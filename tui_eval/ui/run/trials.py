@@ -117,10 +117,17 @@ class Trials:
         self._keep(rows, reasons)
         return bool(rows)
 
-    def take(self, changed: Sequence[TrialRow], reasons: dict[int, str]) -> list[int]:
-        """Take newer rows of trials; give the indices of those that are listed and were read."""
+    def take(self, changed: Sequence[TrialRow], reasons: dict[int, str]) -> list[int] | None:
+        """Take newer rows of trials.
+
+        Returns:
+            The indices of those that are listed and were read; None: nobody knows, as where a
+            trial stands in a list that is sorted takes long to find out.
+        """
         known = [trial for trial in changed if trial.place in self._rows]
         self._keep(known, reasons)
+        if known and not self._ascending:
+            return None
         found = (self.index_of(trial.place) for trial in known)
         return [index for index in found if index is not None]
 
