@@ -10,6 +10,7 @@ from tui_eval.model.output import Failure
 from tui_eval.store import finding, record, runs
 from tui_eval.store.connection import open_writable
 from tui_eval.store.finding import Finding, Library, among
+from tui_eval.store.gathered import Gathered, Mark
 from tui_eval.store.place import find_file
 from tui_eval.store.runs import NewTrial
 
@@ -173,3 +174,14 @@ def test_a_store_that_was_put_back_is_searched_as_it_is(
 
 def test_hits_keep_the_order_of_a_list() -> None:
     assert list(among([4, 9, 1, 2], bytearray([0, 1, 0, 0, 1]))) == [4, 1]
+
+
+def test_two_that_gather_at_once_never_go_back(tmp_path: Path) -> None:
+    one, other = (Gathered(tmp_path / "find" / "run.sqlite3", 1.0) for _ in range(2))
+    since = one.mark()
+    other.add([(0, b"new")], since, Mark(5, 1))
+    one.add([(0, b"old")], since, Mark(3, 1))
+    assert one.mark() == Mark(5, 1)
+    assert one.matches(b"new", 0, 9) == (1, [0])
+    one.close()
+    other.close()
