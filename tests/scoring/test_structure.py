@@ -5,7 +5,7 @@ from tests.scoring.making import refused, scored
 from tests.scoring.test_jsontext import VALUES
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import Verdict
-from tui_eval.scoring import patterns
+from tui_eval.scoring import patterns, structure
 from tui_eval.scoring.structure import difference
 
 PERSON: JsonObject = {
@@ -145,3 +145,15 @@ def test_a_reference_to_elsewhere_is_never_fetched() -> None:
     grade = scored(asked, "{}")
     assert grade.verdict is Verdict.UNGRADED
     assert "127.0.0.1:9" in grade.reason
+
+
+def test_a_schema_whose_alternatives_multiply_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(structure, "LIMIT_S", 0.1)
+    twice: list[Json] = [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}, "minItems": 1}]
+    schema: JsonObject = {"anyOf": twice, "type": "array"}
+    grade = scored({"kind": "json_schema", "schema": schema}, "[" * 40 + "1" + "]" * 40)
+    assert grade.verdict is Verdict.UNGRADED
+    assert "the schema took longer than 0.1 s" in grade.reason
+    assert scored({"kind": "json_schema", "schema": schema}, "[[[]]]").verdict is Verdict.PASS

@@ -62,6 +62,8 @@ def test_a_row_without_an_id_is_called_by_its_digest(tmp_path: Path) -> None:
         ({"id": "b", "tags": 3}, "", "tags: must be a text or a list of texts"),
         ({"id": "b", "t": [[1]]}, 'tags = "t"', "t: a tag must be a text or a number"),
         ({"id": "b", "weight": 0}, "", "weight: must be a number above 0, not 0"),
+        ({"id": "b", "weight": 1e308}, "", "weight: must be from 1e-09 to 1e+09, not 1e+308"),
+        ({"id": "b", "weight": 1e-308}, "", "weight: must be from 1e-09 to 1e+09, not 1e-308"),
         ({"id": "b", "weight": "heavy"}, "", 'weight: must be a number above 0, not "heavy"'),
         ({"id": "b", "timeout": True}, "", "timeout: must be a number above 0, not true"),
         (

@@ -127,6 +127,10 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             "[run]\nconcurrency = 1000000000",
             "line 2: run.concurrency: must be at most 10000, not 1000000000",
         ),
+        (
+            "[dataset]\nlimit = 99999999999999999999",
+            "line 2: dataset.limit: must be at most 1e+15, not 99999999999999999999",
+        ),
         ("[run]\nepochs = 1000000000", "line 2: run.epochs: must be at most 10000, not 1000000000"),
         (
             "[run]\nconcurrency = -3",

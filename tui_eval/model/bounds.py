@@ -9,3 +9,10 @@ MOST_CALLS: Final = 10_000
 """Calls in flight at one endpoint."""
 MOST_EPOCHS: Final = 10_000
 """How often a case is asked, and how often a judge grades the same output."""
+MOST_OF_ALL: Final = 10**15
+"""Any other number of things."""
+LEAST_WEIGHT: Final = 1e-9
+MOST_WEIGHT: Final = 1e9
+"""Between these, sums of weights and of their squares stay numbers."""
+MOST_PRICE: Final = 1e6
+"""US dollars for a million tokens."""

@@ -5,6 +5,9 @@ import string
 import unicodedata
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_MOST_MARKS = 30
+_HALF_WIDTH = "\uff9e\uff9f"  # letters that become marks
+_RUNS = re.compile(rf"(?:[^\w\x00-\x7f]|[{_HALF_WIDTH}]){{{_MOST_MARKS + 1},}}")
 _ASCII_PUNCTUATION = {ord(mark): None for mark in string.punctuation}
 
 
@@ -26,8 +29,8 @@ def normalized(text: str) -> str:
 def _folded(text: str) -> str:
     # twice, as folding case can undo the normal form (Unicode 3.13, toNFKC_Casefold)
     for _ in range(2):
-        text = unicodedata.normalize("NFKC", text).casefold()
-    return unicodedata.normalize("NFKC", text)
+        text = nfkc(text).casefold()
+    return nfkc(text)
 
 
 def _without_punctuation(text: str) -> str:
@@ -36,4 +39,25 @@ def _without_punctuation(text: str) -> str:
         for mark in set(text)
         if mark in string.punctuation or unicodedata.category(mark).startswith("P")
     }
-    return unicodedata.normalize("NFKC", text.translate(dropped))
+    return nfkc(text.translate(dropped))
+
+
+def nfkc(text: str) -> str:
+    """Bring a text to NFKC, in time proportional to its length.
+
+    Marks that follow each other are sorted, which takes time with the square of their number: of
+    a run longer than any language has, the rest is left out. (Unicode's Stream-Safe Text Format,
+    UAX #15, draws the line there too.)
+    """
+    return unicodedata.normalize("NFKC", _RUNS.sub(_cut, text))
+
+
+def _cut(run: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in run.group():
+        is_mark = unicodedata.category(character)[0] == "M" or character in _HALF_WIDTH
+        marks = marks + 1 if is_mark else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)

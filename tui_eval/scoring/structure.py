@@ -1,10 +1,12 @@
 """Scorers of structured text: `json` and `json_schema`."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.score import Grade
@@ -14,6 +16,9 @@ from tui_eval.scoring.wording import plain, quoted
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
+LIMIT_S = 2.0
+"""Seconds one schema may take on one value: alternatives that nest multiply."""
+_ends_at: ContextVar[float] = ContextVar("_ends_at", default=float("inf"))
 _ERRORS_READ = 20
 """Of a value that breaks its schema in many places, the errors the reason is chosen from."""
 
@@ -44,7 +49,7 @@ def json_schema(settings: JsonObject, text: str) -> Grade:
         broken = _first_error(settings["schema"], value)
     except RecursionError:
         return Grade.ungraded("the JSON is nested too deeply to be validated")
-    except (patterns.TooSlowError, _UnresolvedError) as error:
+    except (patterns.TooSlowError, _TooSlowError, _UnresolvedError) as error:
         return Grade.ungraded(str(error))
     return Grade.of(broken is None, broken or "the schema allows it")
 
@@ -112,6 +117,13 @@ class _UnresolvedError(Exception):
     """A schema refers to what is not in it; references are never fetched."""
 
 
+class _TooSlowError(Exception):
+    """A schema that takes longer than its limit on a value."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the schema took longer than {LIMIT_S:g} s")
+
+
 class _Validator(Protocol):
     """What is used of jsonschema's validators."""
 
@@ -122,10 +134,16 @@ class _Validator(Protocol):
     ) -> Iterator["ValidationError"]: ...
 
 
+_Keyword: TypeAlias = Callable[
+    [_Validator, Any, Json, JsonObject], "Iterator[ValidationError] | None"  # of any keyword
+]
+
+
 def _first_error(schema: Json, value: Json) -> str | None:
     from jsonschema.exceptions import best_match
     from referencing.exceptions import Unresolvable
 
+    ends_at = _ends_at.set(time.monotonic() + LIMIT_S)
     errors = islice(_validator(canonical(schema)).iter_errors(value), _ERRORS_READ)
     try:
         error = best_match(errors)
@@ -133,6 +151,8 @@ def _first_error(schema: Json, value: Json) -> str | None:
         raise _UnresolvedError(
             f"the schema refers to {quoted(unresolved.ref)}, which is no part of it"
         ) from unresolved
+    finally:
+        _ends_at.reset(ends_at)
     if error is None:
         return None
     return f"at {plain(str(error.json_path))}: {plain(str(error.message), 120)}"
@@ -146,16 +166,29 @@ def _validator(schema_text: bytes) -> "_Validator":
 
     schema = json.loads(schema_text)
     extend: Callable[..., Callable[..., _Validator]] = validators.extend
-    bounded = extend(
-        validators.validator_for(schema, default=Draft202012Validator),
-        {
-            "pattern": _pattern,
-            "patternProperties": _pattern_properties,
-            "uniqueItems": _unique_items,
-        },
-    )
+    draft = validators.validator_for(schema, default=Draft202012Validator)
+    keywords = {
+        **draft.VALIDATORS,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "uniqueItems": _unique_items,
+    }
+    bounded = extend(draft, {name: _timed(keyword) for name, keyword in keywords.items()})
     # an empty registry: a reference never makes a request
     return bounded(schema, registry=Registry())
+
+
+def _timed(keyword: _Keyword) -> _Keyword:
+    """Give a keyword's check that ends once the schema has taken too long."""
+
+    def check(
+        validator: _Validator, value: Json, instance: Json, schema: JsonObject
+    ) -> Iterator["ValidationError"] | None:
+        if time.monotonic() > _ends_at.get():
+            raise _TooSlowError
+        return keyword(validator, value, instance, schema)
+
+    return check
 
 
 def _invalid(message: str) -> "ValidationError":

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
+from tui_eval.model.bounds import LEAST_WEIGHT, MOST_WEIGHT
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject, digest, dotted
 from tui_eval.suites import drawing, judging
@@ -204,7 +205,7 @@ class _Reader:
             tags=self._tags(fields),
             scorers=scorers,
             skip=self._skip(fields) if "skip" in fields else (),
-            weight=_number(fields, "weight") or 1.0,
+            weight=_weight(fields),
             timeout=_number(fields, "timeout"),
             recorded=said,
         )
@@ -339,6 +340,16 @@ def _texts(fields: JsonObject, column: str) -> list[str]:
     if not all(isinstance(item, str) for item in items):
         raise _BadRowError((column, "must be a text or a list of texts", None))
     return [str(item) for item in items]
+
+
+def _weight(fields: JsonObject) -> float:
+    weight = _number(fields, "weight")
+    if weight is None:
+        return 1.0
+    if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+        said = f"must be from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}, not {weight:g}"
+        raise _BadRowError(("weight", said, None))
+    return weight
 
 
 def _number(fields: JsonObject, column: str) -> float | None:

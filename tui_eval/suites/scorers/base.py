@@ -13,6 +13,7 @@ from pydantic import (
     field_validator,
 )
 
+from tui_eval.model.bounds import MOST_WEIGHT
 from tui_eval.model.json import Json
 from tui_eval.suites import jsonpath
 
@@ -58,7 +59,7 @@ class Scorer(BaseModel):
         description="How the scorer is called in results. Default: its kind. "
         "Two scorers of one name are a mistake.",
     )
-    weight: Annotated[Number, Field(gt=0, allow_inf_nan=False)] = Field(
+    weight: Annotated[Number, Field(gt=0, le=MOST_WEIGHT, allow_inf_nan=False)] = Field(
         default=1.0, description="Its share in the trial's score, above 0."
     )
     threshold: Annotated[Number, Field(ge=0, le=1)] | None = Field(

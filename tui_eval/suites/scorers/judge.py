@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from tui_eval.model.bounds import MOST_WEIGHT
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.scorers.base import Number, Scorer, is_template
 
@@ -118,6 +119,8 @@ def _criterion(number: int, item: JsonValue) -> JsonObject:
     weight = item.get("weight", 1)
     if not isinstance(weight, int | float) or not is_number(weight) or weight <= 0:
         raise ValueError(f"{what} needs a weight above 0")
+    if weight > MOST_WEIGHT:
+        raise ValueError(f"{what} needs a weight of at most {MOST_WEIGHT:g}")
     return {"name": item["name"], "text": item["text"], "weight": weight}
 
 

@@ -13,7 +13,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from tui_eval.model.bounds import MOST_EPOCHS
+from tui_eval.model.bounds import MOST_EPOCHS, MOST_OF_ALL
 from tui_eval.model.json import JsonObject
 
 
@@ -31,11 +31,11 @@ class Spec(BaseModel):
 
 Text = Annotated[StrictStr, Field(min_length=1)]
 """A text that is not empty."""
-Whole = Annotated[StrictInt, Field(ge=1)]
+Whole = Annotated[StrictInt, Field(ge=1, le=MOST_OF_ALL)]
 """A whole number of at least 1."""
 Times = Annotated[StrictInt, Field(ge=1, le=MOST_EPOCHS)]
 """How often something is done."""
-Count = Annotated[StrictInt, Field(ge=0)]
+Count = Annotated[StrictInt, Field(ge=0, le=MOST_OF_ALL)]
 """A whole number of at least 0."""
 Share = Annotated[StrictFloat, Field(ge=0, le=1)]
 """A number between 0 and 1."""

@@ -2,9 +2,10 @@
 
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import Field, JsonValue, StrictInt, StrictStr, field_validator
+from pydantic import Field, JsonValue, StrictFloat, StrictInt, StrictStr, field_validator
 
-from tui_eval.suites.spec.base import Amount, Spec, Text
+from tui_eval.model.bounds import MOST_PRICE
+from tui_eval.suites.spec.base import Spec, Text
 
 Api: TypeAlias = Literal["chat", "responses"]
 
@@ -17,14 +18,17 @@ OWN_PARAMS: Final = {
 """Parameters that no suite can set, and why."""
 
 
+Price = Annotated[StrictFloat, Field(ge=0, le=MOST_PRICE)]
+
+
 class Prices(Spec):
     """What tokens cost, in US dollars for a million of them."""
 
-    input: Amount
+    input: Price
     """A million tokens read."""
-    output: Amount
+    output: Price
     """A million tokens produced, reasoning included."""
-    cached_input: Amount | None = None
+    cached_input: Price | None = None
     """A million tokens the endpoint took from its own cache. Default: as `input`."""
 
 
