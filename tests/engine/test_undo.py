@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from tests.engine.harness import Bench, suite, until
+from tests.engine.judging.test_judging import judged
 from tests.engine.test_steering import hangs
+from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
@@ -148,4 +150,35 @@ async def test_what_had_no_grade_before_is_not_passed_by_withdrawing(bench: Benc
         bench.write("UPDATE trials SET verdict = 'fail'")
         answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
     assert (answer.outcome, answer.detail) == ("closed", "it had no grade before")
+    assert verdicts(bench, run) == ["fail"]
+
+
+async def test_what_judges_said_before_counts_again_and_nobody_is_asked(bench: Bench) -> None:
+    counting = "SELECT id, trial FROM findings WHERE superseded = 0 ORDER BY id"
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 6))
+        before, graded = bench.sql(counting), verdicts(bench, run)
+        request = await bench.again(run, Verb.RESCORE, which="all")
+        asked = server.requests
+        assert bench.sql(counting) != before
+        answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
+        assert (answer.outcome, answer.detail) == ("accepted", "6 trials")
+        assert bench.sql(counting) == before
+        assert verdicts(bench, run) == graded
+        assert server.requests == asked
+
+
+async def test_a_grade_by_hand_stays_whatever_is_withdrawn(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 1))
+        trial = bench.trial(run, "c0").id
+        bench.write("UPDATE scores SET current = 0")
+        bench.write(
+            "INSERT INTO scores (trial, output, scorer, verdict, value, reason, source, weight, "
+            "required, at) SELECT trial, output, scorer, 'fail', 0.0, 'no', 'human', 1, 1, at "
+            "FROM scores"
+        )
+        request = await bench.again(run, Verb.RESCORE, trials=[trial])
+        bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
+    assert bench.sql("SELECT source FROM scores WHERE current = 1") == [("human",)]
     assert verdicts(bench, run) == ["fail"]

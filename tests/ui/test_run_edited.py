@@ -1,5 +1,6 @@
 """The edit loop: a suite is edited while its run is open."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.ui.playing import app_on, cursor_case, run_screen, shown_on, sql, until, until_shown
@@ -7,6 +8,8 @@ from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.suites.loading import load
+from tui_eval.ui.run.edited import Edited
+from tui_eval.ui.run.edited_line import wordings
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.would_change import WouldChange
@@ -108,3 +111,17 @@ async def test_an_edit_while_another_is_being_tried_counts_alone(
         await until(pilot, lambda: [flip.case_id for flip in screen.edited.flips] == ["a", "b"])
         await until(pilot, lambda: screen.edited.said.ended)
         assert screen.edited.said.flips == 2
+
+
+def test_where_there_is_little_room_what_would_change_stays() -> None:
+    said = Edited(("scorer exact changed",), outputs=893, flips=12, ended=True)
+    assert list(wordings(said)) == [
+        "scorer exact changed: 893 outputs, 0 target calls, 12 verdicts would change",
+        "scorer exact changed: 12 verdicts would change",
+        "12 verdicts would change",
+    ]
+    half = replace(said, judged=5, broken=2, problem="cannot be scored: x", ended=False)
+    assert next(iter(wordings(half))) == (
+        "scorer exact changed: 893 outputs, 0 target calls, 5 outputs for judges, "
+        "12 verdicts would change so far; 2 outputs cannot be scored: x"
+    )

@@ -104,18 +104,25 @@ class EditedLine(Bar):
         right = [*_APPLIES, *(_SHOWS if said.flips else ())] if said.changed else [*_EDITS]
         room = self.size.width - sum(width_of(piece.text) for piece in right) - 1
         glyphs = self._bench.glyphs
-        words = fit("; ".join(_words(said)), max(room, 0), ellipsis=glyphs.cut).rstrip()
+        said_so = list(wordings(said))
+        words = next((one for one in said_so if width_of(one) <= room), said_so[-1])
+        words = fit(words, max(room, 0), ellipsis=glyphs.cut).rstrip()
         tone: Tone = "ungraded" if said.problem is not None else "strong"
         self.show([Piece(f" {words}", tone)], right)
 
 
-def _words(said: Edited) -> Iterator[str]:
-    if said.changed:
-        cost = "0 target calls"
-        if said.judged:
-            cost += f", {many(said.judged, 'output')} for judges"
-        flips = many(said.flips, "verdict would change", "verdicts would change")
-        still = "" if said.ended else " so far"
-        yield f"{', '.join(said.changed)}: {many(said.outputs, 'output')}, {cost}, {flips}{still}"
-    if said.problem is not None:
-        yield f"{many(said.broken, 'output')} {said.problem}" if said.broken else said.problem
+def wordings(said: Edited) -> Iterator[str]:
+    """Say what is known, at length first, then shorter: what helps most stays."""
+    if not said.changed:
+        yield said.problem or ""
+        return
+    changed, still = ", ".join(said.changed), "" if said.ended else " so far"
+    flips = f"{many(said.flips, 'verdict would change', 'verdicts would change')}{still}"
+    outputs = many(said.outputs, "output")
+    judged = f"{many(said.judged, 'output')} for judges" if said.judged else ""
+    broken = f"{many(said.broken, 'output')} {said.problem}" if said.problem is not None else ""
+    figures = ", ".join(filter(None, (outputs, "0 target calls", judged, flips)))
+    yield "; ".join(filter(None, (f"{changed}: {figures}", broken)))
+    figures = ", ".join(filter(None, (judged, flips)))
+    yield "; ".join(filter(None, (f"{changed}: {figures}", broken)))
+    yield "; ".join(filter(None, (figures, broken)))

@@ -120,7 +120,7 @@ def errand(found: Scored, chosen: Rescoring) -> Errand:
         chosen.args,
         f"Score {chosen.words} again: {many(chosen.trials, 'trial')}?",
         "score",
-        f"{cost[0].upper()}{cost[1:]}; no target is asked, what was graded stays in the history.",
+        f"{cost[0].upper()}{cost[1:]}; no target is asked; U takes it back.",
     )
 
 

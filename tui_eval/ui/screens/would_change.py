@@ -17,9 +17,9 @@ from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import number
 
-_FIELDS = [
-    Field("case", 10, share=2, keep=4),
-    Field("target · prompt", 12, share=2, drop=2, keep=6),
+_CASE = Field("case", 10, share=2, keep=4)
+_COLUMN = Field("target · prompt", 12, share=2, drop=2, keep=6)
+_OTHERS = [
     Field("was", 10),
     Field("would be", 10),
     Field("why", 12, share=6, drop=1),
@@ -82,7 +82,9 @@ class WouldChange(BaseScreen):
 
 class _Table(Rows):
     def __init__(self, flips: Sequence[Flip], glyphs: Glyphs) -> None:
-        super().__init__(_FIELDS, glyphs=glyphs)
+        self._several = len({flip.column for flip in flips}) > 1
+        fields = [_CASE, _COLUMN, *_OTHERS] if self._several else [_CASE, *_OTHERS]
+        super().__init__(fields, glyphs=glyphs)
         self.flips = flips
 
     def on_mount(self) -> None:
@@ -94,4 +96,5 @@ class _Table(Rows):
         verdicts = [
             Cell(f"{self._glyphs.verdict(one)} {one}", tones[one]) for one in (flip.was, flip.would)
         ]
-        return Row((Cell(flip.case_id), Cell(flip.column), *verdicts, Cell(flip.why, "dim")))
+        where = [Cell(flip.case_id), *([Cell(flip.column)] if self._several else [])]
+        return Row((*where, *verdicts, Cell(flip.why, "dim")))
