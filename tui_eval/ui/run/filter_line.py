@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tui_eval.store.board import Counts
 from tui_eval.store.views import UNMET, Kind, Part, View, Which
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.feed import Figures, Snapshot
@@ -12,8 +13,8 @@ from tui_eval.ui.widgets.toned import Piece, fit, width_of
 from tui_eval.ui.words import number
 
 _FILTER = "filter"
-_LONGEST = 32
-"""Cells of one condition."""
+_LONGEST = (32, 20, 12)
+"""Cells of one condition, where there is room and where there is less."""
 _UNDIVIDED = ((), (Part(Kind.STANDS, Which.FAILED),), (UNMET,))
 """Parts of lists whose failures are all there are: of others it would say what is not in them."""
 
@@ -32,10 +33,14 @@ def filter_words(
         room: Cells there are; what matters least is left out.
     """
     rule = Piece(f"{glyphs.rule} ", "dim")
-    first = _narrowed(listed, rule) if view.narrowed else _all(run, rule, glyphs)
+    if view.narrowed:
+        first: list[Sequence[Piece]] = [[rule, Piece(f"{listed} ", "strong", _FILTER), rule]]
+    else:
+        first = [[rule, Piece(f"all {number(run.total.total)} ", "plain", _FILTER), rule]]
+        first += [[piece] for piece in _standings(run.total, glyphs)]
     conditions = [*map(part_words, view.parts), *([f"“{view.text}”"] if view.text else [])]
-    left = room - sum(width_of(piece.text) for piece in first)
-    groups = [first, _conditions(conditions, glyphs, left)]
+    left = room - sum(width_of(piece.text) for group in first for piece in group)
+    groups = [*first, _conditions(conditions, glyphs, left)]
     if order := order_words(view):
         groups.append([rule, Piece(f"{order} ", "accent", "sort")])
     elif figures is not None and not view.text and view.parts in _UNDIVIDED:
@@ -47,23 +52,23 @@ def filter_words(
 
 def _conditions(words: Sequence[str], glyphs: Glyphs, room: int) -> Sequence[Piece]:
     """Give as many conditions as there is room for, and how many there are beside."""
-    pieces = [
-        Piece(f"{_short(one, glyphs)} {glyphs.away} ", "accent", f"drop_filter({at})")
-        for at, one in enumerate(words)
-    ]
-    for shown in range(len(pieces), -1, -1):
-        more = [Piece(f"+{len(pieces) - shown} ", "accent", _FILTER)] if shown < len(pieces) else []
-        if sum(width_of(piece.text) for piece in (*pieces[:shown], *more)) <= room:
-            return [*pieces[:shown], *more]
+    pieces: list[Piece] = []
+    for longest in _LONGEST:
+        pieces = [
+            Piece(f"{_short(one, longest, glyphs)} {glyphs.away} ", "accent", f"drop_filter({at})")
+            for at, one in enumerate(words)
+        ]
+        if sum(width_of(piece.text) for piece in pieces) <= room:
+            return pieces
+    for shown in range(len(pieces) - 1, -1, -1):
+        more = Piece(f"+{len(pieces) - shown} ", "accent", _FILTER)
+        if sum(width_of(piece.text) for piece in (*pieces[:shown], more)) <= room:
+            return [*pieces[:shown], more]
     return []
 
 
-def _narrowed(listed: str, rule: Piece) -> Sequence[Piece]:
-    return [rule, Piece(f"{listed} ", "strong", _FILTER), rule]
-
-
-def _all(run: Snapshot, rule: Piece, glyphs: Glyphs) -> Sequence[Piece]:
-    total = run.total
+def _standings(total: Counts, glyphs: Glyphs) -> list[Piece]:
+    """Give how all trials divide; a click lists some of them."""
     counts: list[tuple[str, int, Tone, Which]] = [
         (glyphs.passed, total.passed, "pass", Which.PASSED),
         (glyphs.failed, total.failed, "fail", Which.FAILED),
@@ -72,16 +77,11 @@ def _all(run: Snapshot, rule: Piece, glyphs: Glyphs) -> Sequence[Piece]:
         (glyphs.cancelled, total.cancelled, "dim", Which.CANCELLED),
     ]
     return [
-        rule,
-        Piece(f"all {number(total.total)} ", "plain", _FILTER),
-        rule,
-        *(
-            Piece(f"{shape} {number(n)} ", tone, f"list_only('{which.name}')")
-            for shape, n, tone, which in counts
-            if n or which in (Which.PASSED, Which.FAILED)
-        ),
+        Piece(f"{shape} {number(n)} ", tone, f"list_only('{which.name}')")
+        for shape, n, tone, which in counts
+        if n or which in (Which.PASSED, Which.FAILED)
     ]
 
 
-def _short(words: str, glyphs: Glyphs) -> str:
-    return fit(words, min(width_of(words), _LONGEST), ellipsis=glyphs.cut)
+def _short(words: str, longest: int, glyphs: Glyphs) -> str:
+    return fit(words, min(width_of(words), longest), ellipsis=glyphs.cut)

@@ -30,6 +30,8 @@ from tui_eval.ui.widgets.toned import Piece, width_of
 from tui_eval.ui.words import number
 
 _RELIST_S = 0.5
+_WIDE = 90
+"""Cells from which on there is room for how many trials have been searched."""
 _RELIST_SHARE = 10
 """A list that takes a second to find is found again every ten."""
 
@@ -160,8 +162,11 @@ class Listing(Vertical):
         search = self._listed.going_on
         if search is None:
             return f"{number(self.trials.count)} of {number(total)}"
-        searched = f"searched {number(search.searched)} of {number(search.total)}"
-        return f"{number(self.trials.count)} so far, {searched}"
+        if self.size.width < _WIDE:
+            searched = f"{search.searched * 100 // max(search.total, 1)}%"
+        else:
+            searched = f"{number(search.searched)} of {number(search.total)}"
+        return f"{number(self.trials.count)} so far, searched {searched}"
 
     def tick(self) -> None:
         """Let the clocks of open trials run on."""

@@ -153,14 +153,15 @@ class GroupsScreen(ModalScreen[Part | None]):
         rows.show_over(found.grouped)
         at = next((at for at, (part, _) in enumerate(self.groups) if part == chosen), 0)
         rows.place(len(self.groups), at)
-        over = f"of {number(self._count)} listed"
-        if going_on:
-            over = f"of the first {number(found.looked)} {over}"
-        n, groups = number(found.grouped), len(found.counts)
-        in_groups = f", in {number(groups)} groups" if groups > 1 else ""
+        groups = len(found.counts)
+        said = f"of {number(found.looked)} {'so far' if going_on else 'listed'} {verb}"
+        if groups > 1:
+            said += f", in {number(groups)} groups"
         if groups > len(self.groups):
-            in_groups += f", the largest {len(self.groups)} of them here"
-        self._over.show([Piece(f" {n} ", "strong"), Piece(f"{over} {verb}{in_groups}", "dim")])
+            said += f", the largest {len(self.groups)} here"
+        if going_on:
+            said += f"; {number(self._count)} listed"
+        self._over.show([Piece(f" {number(found.grouped)} ", "strong"), Piece(said, "dim")])
 
 
 def _tab(grouping: Grouping, chosen: bool) -> Piece:
