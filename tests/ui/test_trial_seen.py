@@ -69,6 +69,14 @@ async def test_expected_and_history_stand_in_the_first_line(store: Path) -> None
         await until_shown(pilot, "yes   expected yes   exact ✓   ✓✗✓")
 
 
+async def test_what_is_expected_may_name_the_prompt(store: Path) -> None:
+    suite = made_up(1, scorers=[{"kind": "includes", "expected": "{{ prompt }}"}])
+    by_hand(store, CASES, answers=[output("no")] * 3, spec=suite.model_dump_json(by_alias=True))
+    async with shown_on(app_on(store, run="last")) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "expected with What is ?")
+
+
 async def test_h_opens_an_earlier_run_at_the_same_case(store: Path) -> None:
     first = by_hand(store, CASES, answers=[output("earlier")] * 3)
     last = by_hand(store, CASES, answers=[output("later")] * 3)

@@ -133,10 +133,11 @@ class Marking:
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         messages = self._renderer.messages(column, case)
-        return Subject(case, _last_user_text(messages), tuple(messages), output)
+        return Subject(case, last_user_text(messages), tuple(messages), output)
 
 
-def _last_user_text(messages: Sequence[JsonObject]) -> str | None:
+def last_user_text(messages: Sequence[JsonObject]) -> str | None:
+    """Give what scorers see as the prompt: the last thing a user says; None: nobody does."""
     for message in reversed(messages):
         content = message.get("content")
         if message.get("role") == "user" and isinstance(content, str):

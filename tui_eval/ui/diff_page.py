@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from tui_eval.ui.differences import Differences, Pair
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Mark, Para, lay_out
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.words import many
 
@@ -32,7 +33,9 @@ def diff_paras(
     begins: list[int] = []
     for start, stretch in _shown(found.pairs, whole=whole):
         if isinstance(stretch, int):
-            equal = f"{glyphs.cut} {many(stretch, 'equal line')}; x shows them"
+            equal = (
+                f"{glyphs.cut} {many(stretch, 'equal line')}; {key('diff.whole', 'x')} shows them"
+            )
             paras.append(Para(equal, "dim"))
             continue
         if stretch[0].changed and (start == 0 or not found.pairs[start - 1].changed):

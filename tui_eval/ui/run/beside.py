@@ -9,7 +9,7 @@ from tui_eval.model.json import Json
 from tui_eval.store import history
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.history import Past
-from tui_eval.ui.run.requests import NothingToCopyError, frozen_suite
+from tui_eval.ui.run.requests import NothingToCopyError, frozen_suite, messages
 
 _HOW = {
     "includes": "with",
@@ -54,6 +54,7 @@ def beside(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Beside:
 
 
 def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence[Expected]:
+    from tui_eval.engine.marking import last_user_text
     from tui_eval.model.output import Failure
     from tui_eval.scoring.check import Subject
     from tui_eval.scoring.scorers import Scorers
@@ -61,7 +62,10 @@ def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequenc
 
     try:
         suite = frozen_suite(db, run_id)
-        checks = Scorers(suite.scorers).checks(Subject(found.case, output=found.output))
+        asked = messages(db, run_id, found)
+        said = () if isinstance(asked, str) else tuple(asked)
+        subject = Subject(found.case, last_user_text(said), said, found.output)
+        checks = Scorers(suite.scorers).checks(subject)
     except (NothingToCopyError, TemplateError):
         return []  # the Messages tab and the trial's error say what is wrong with the suite
     if isinstance(checks, Failure):

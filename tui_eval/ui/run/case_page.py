@@ -9,6 +9,7 @@ from tui_eval.ui.prose import Para, marked
 from tui_eval.ui.rendering.json_text import json_para
 from tui_eval.ui.run.beside import Beside
 from tui_eval.ui.run.verdicts import strip
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import clock, many
 
 
@@ -57,6 +58,9 @@ def _history(beside: Beside, epoch: int, glyphs: Glyphs) -> Para:
         return Para("no full run of this suite has it yet", "dim", label="history")
     return marked(
         *strip(beside, epoch, glyphs),
-        (f"  the newest last, of {many(runs, 'full run')}; h lists them", "dim"),
+        (
+            f"  the newest last, of {many(runs, 'full run')}; {key('run.history', 'h')} lists them",
+            "dim",
+        ),
         label="history",
     )

@@ -26,6 +26,7 @@ from tui_eval.ui.run.messages_page import messages_page
 from tui_eval.ui.run.output_page import Looks, output_page
 from tui_eval.ui.run.scores_page import scores_page
 from tui_eval.ui.run.standing import standing_words
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
@@ -247,9 +248,8 @@ class Detail(Vertical):
 
     def _show_page(self, *, keep_place: bool) -> None:
         most = _ALL if self._folds.all_open else LONGEST
-        self.page.show(
-            list(self._paras()), keep_place=keep_place, most=most, more="; x shows all of it"
-        )
+        more = f"; {key('run.unfold', 'x')} shows all of it"
+        self.page.show(list(self._paras()), keep_place=keep_place, most=most, more=more)
 
     def _paras(self) -> Iterable[Para]:
         found, glyphs, now = self._found, self._glyphs, time.time()

@@ -9,6 +9,7 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para, marked
 from tui_eval.ui.rendering.json_text import is_json, json_para
 from tui_eval.ui.run.folds import LONG, Folds, folded
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import many
 
 _INDENT = 2
@@ -66,7 +67,7 @@ def _counts(messages: Sequence[JsonObject]) -> str:
         parts.append(many(calls, "tool call"))
     if long:
         parts.append(f"{long} folded by length")
-    return f"{', '.join(parts)}; x unfolds all, or folds"
+    return f"{', '.join(parts)}; {key('run.unfold', 'x')} unfolds all, or folds"
 
 
 def _calls(message: JsonObject) -> Sequence[Json]:
