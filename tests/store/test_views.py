@@ -169,10 +169,22 @@ def test_the_next_failure_goes_round(db: sqlite3.Connection, made: Staged) -> No
 
 def test_the_next_failure_of_a_list_is_in_its_order(db: sqlite3.Connection, made: Staged) -> None:
     listed = [QUEUED, ERROR, PASSED, FAILED]
-    assert views.next_in(db, made.run, [UNMET], listed, 0) == ERROR
-    assert views.next_in(db, made.run, [UNMET], listed, 1) == FAILED
-    assert views.next_in(db, made.run, [UNMET], listed, 1, back=True) == FAILED
-    assert views.next_in(db, made.run, [UNMET], [PASSED, QUEUED], 1) is None
+    assert views.next_unmet_in(db, made.run, listed, 0) == ERROR
+    assert views.next_unmet_in(db, made.run, listed, 1) == FAILED
+    assert views.next_unmet_in(db, made.run, listed, 1, back=True) == FAILED
+    assert views.next_unmet_in(db, made.run, listed, 3, back=True) == ERROR
+    assert views.next_unmet_in(db, made.run, [PASSED, QUEUED], 1) is None
+
+
+def test_the_next_failure_of_a_list_is_found_however_far_it_is(
+    db: sqlite3.Connection, made: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_FEW", 1)
+    monkeypatch.setattr(views, "_MANY", 2)
+    listed = [PASSED, QUEUED, RUNNING, CANCELLED, ERROR, FAILED]
+    assert views.next_unmet_in(db, made.run, listed, 0) == ERROR
+    assert views.next_unmet_in(db, made.run, listed, 4, back=True) == FAILED
+    assert views.next_unmet_in(db, made.run, listed[:5], 4) == ERROR
 
 
 def test_failures_are_looked_up_in_an_index(db: sqlite3.Connection, made: Staged) -> None:

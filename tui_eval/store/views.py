@@ -126,6 +126,8 @@ class View:
         return replace(self, parts=tuple(one for one in self.parts if one != part))
 
 
+_FEW, _MANY = 200, 50_000
+"""Trials of a list that are looked at together: few first, as what one looks for is often near."""
 UNMET = Part(Kind.STANDS, Which.UNMET)
 
 _UNMET = "(t.verdict IN ('fail', 'ungraded') OR t.state = 'error')"  # as the index has it
@@ -231,23 +233,27 @@ def next_place(
     return None
 
 
-def next_in(
-    db: sqlite3.Connection,
-    run: int,
-    parts: Sequence[Part],
-    listed: Places,
-    at: int,
-    *,
-    back: bool = False,
+def next_unmet_in(
+    db: sqlite3.Connection, run: int, listed: Places, at: int, *, back: bool = False
 ) -> int | None:
-    """Give the nearest place of a list that these parts let through, after an index (or before).
+    """Give the nearest place of a list whose trial did not pass, after an index (or before it).
 
     Goes round at the end. None: there is none in the list.
     """
-    wanted = set(places(db, run, View(parts=tuple(parts))))
-    step = -1 if back else 1
-    around = (listed[(at + step * away) % len(listed)] for away in range(1, len(listed) + 1))
-    return next((place for place in around if place in wanted), None)
+    step, away, many = -1 if back else 1, 1, _FEW
+    while away <= len(listed):
+        beyond = min(away + many, len(listed) + 1)
+        near = [listed[(at + step * far) % len(listed)] for far in range(away, beyond)]
+        rows = db.execute(
+            "SELECT t.place FROM trials t JOIN json_each(?2) j ON j.value = t.place "
+            f"WHERE t.run = ?1 AND {_UNMET}",
+            (run, json.dumps(near)),
+        )
+        unmet = {row[0] for row in rows}
+        if unmet:
+            return next(place for place in near if place in unmet)
+        away, many = beyond, min(4 * many, _MANY)
+    return None
 
 
 def newest_settled(db: sqlite3.Connection, run: int) -> int | None:

@@ -109,6 +109,11 @@ class Listing(Vertical):
         """The trial under the cursor; None: there is none, or it is still being read."""
         return self.trials.row_at(self.table.cursor)
 
+    @property
+    def searching(self) -> bool:
+        """Whether more trials may come into the list: not all have been looked at."""
+        return self._listed is None or self._listed.going_on is not None
+
     # -- what is listed
 
     def take(self, snapshot: Snapshot) -> None:
@@ -262,8 +267,7 @@ class Listing(Vertical):
         place = await self.trials.next_unmet(here, back=step < 0)
         index = None if place is None else self.trials.index_of(place)
         if index is not None:
-            self.following = False
-            self.table.cursor = index
+            self.table.move(index)
         return index is not None
 
     # -- marks

@@ -155,16 +155,17 @@ class Trials:
 
         In a list of trials that stand in some way it is the next of them.
         """
-        parts = self.view.parts
-        if not self.view.has(Kind.STANDS):
-            parts = (*parts, UNMET)
-        if self._ascending and not self.view.text:
-            return await self._desk.ponder(views.next_place, self._run_id, parts, place, back=back)
         if self._places is None:
+            return await self._desk.ponder(
+                views.next_place, self._run_id, [UNMET], place, back=back
+            )
+        if not self._places:
             return None
         at = self.nearest(place, 0)
+        if self.view.has(Kind.STANDS):
+            return self._places[(at + (-1 if back else 1)) % len(self._places)]
         return await self._desk.ponder(
-            views.next_in, self._run_id, parts, self._places, at, back=back
+            views.next_unmet_in, self._run_id, self._places, at, back=back
         )
 
 

@@ -81,6 +81,7 @@ class GroupsScreen(ModalScreen[Part | None]):
         self._listed = listing.trials.places
         self._total = listing.trials.total
         self._count = listing.trials.count
+        self._searching = listing.searching
         self._tabs = Bar(id="tabs")
         self._over = Bar(id="over")
         self._rows = GroupRows(self, bench.glyphs)
@@ -161,7 +162,10 @@ class GroupsScreen(ModalScreen[Part | None]):
             said += f", the largest {len(self.groups)} here"
         if going_on:
             said += f"; {number(self._count)} listed"
-        self._over.show([Piece(f" {number(found.grouped)} ", "strong"), Piece(said, "dim")])
+        pieces = [Piece(f" {number(found.grouped)} ", "strong"), Piece(said, "dim")]
+        if self._searching:
+            pieces.append(Piece("; the search was not over", "ungraded"))
+        self._over.show(pieces)
 
 
 def _tab(grouping: Grouping, chosen: bool) -> Piece:
