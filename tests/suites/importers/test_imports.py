@@ -159,7 +159,7 @@ def test_what_promptfoo_has_and_a_suite_has_not_is_listed_with_its_line(tmp_path
         "line 7, prompts[2]: a prompt made by a program is not carried over: no code is run",
         "line 8, prompts[3]: ../outside.txt lies outside the file's folder and was not read",
         "line 10, providers[0]: config.unheard is not carried over",
-        "line 16, providers[2]: provider python:mine.py cannot be asked from here",
+        "line 17, providers[3]: provider python:mine.py cannot be asked from here",
         "tests[0].assert[2]: assert javascript was left out: no code is run",
         'line 3, env: the field "env" is not carried over',
         'the field "extensions" is not carried over',

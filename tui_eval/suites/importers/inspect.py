@@ -51,7 +51,9 @@ class _Whole:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        found = read_json(path)
+        found = read_json(
+            path, "`inspect log convert --to eval` makes an archive of it, of any size"
+        )
         if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
             refuse(str(path), "is no log of Inspect: it has no `eval`")
         self._log = found

@@ -41,8 +41,13 @@ def refuse(file: str, message: str, *, line: int | None = None, field: str = "",
     raise SuiteError([Mistake(file, line, field, message, hint)])
 
 
-def read_bytes(path: Path, most: int = _MOST_TEXT) -> bytes:
+def read_bytes(path: Path, most: int = _MOST_TEXT, hint: str | None = None) -> bytes:
     """Read a file whole.
+
+    Args:
+        path: The file.
+        most: Bytes it may have.
+        hint: What to do where it has more.
 
     Raises:
         SuiteError: it cannot be read, or is larger than `most` bytes.
@@ -54,7 +59,7 @@ def read_bytes(path: Path, most: int = _MOST_TEXT) -> bytes:
         reason = (error.strerror or str(error)).lower()
         refuse(str(path), f"cannot be read: {reason}", hint=meant_file(path))
     if len(raw) > most:
-        refuse(str(path), f"is larger than {most // 1_000_000} MB")
+        refuse(str(path), f"is larger than {most // 1_000_000} MB", hint=hint)
     return raw
 
 
@@ -94,13 +99,17 @@ def parse_json(raw: bytes | str, name: str) -> Json:
     return value
 
 
-def read_json(path: Path) -> Json:
+def read_json(path: Path, hint: str | None = None) -> Json:
     """Read a JSON document.
+
+    Args:
+        path: The file.
+        hint: What to do where it is too large.
 
     Raises:
         SuiteError: it cannot be read, is larger than 256 MB, or is none.
     """
-    return parse_json(read_bytes(path, _MOST_JSON), str(path))
+    return parse_json(read_bytes(path, _MOST_JSON, hint), str(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Writes what was imported: a suite and its dataset, both whole and checked, or neither."""
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.importers.shape import Imported, Lost
 from tui_eval.suites.loading import look
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LISTED: Final = 60
 """Things not carried over that the suite itself lists."""
 
@@ -105,7 +107,7 @@ def _write_cases(file: Path, cases: Iterable[JsonObject]) -> int:
 def _has_surrogate(value: Json) -> bool:
     """Say whether a text in it has half a character, which UTF-8 cannot hold."""
     if isinstance(value, str):
-        return any("\ud800" <= character <= "\udfff" for character in value)
+        return _SURROGATE.search(value) is not None
     if isinstance(value, list):
         return any(map(_has_surrogate, value))
     if isinstance(value, dict):
@@ -115,6 +117,8 @@ def _has_surrogate(value: Json) -> bool:
 
 def _text(imported: Imported, file: Path, source: Path) -> str:
     suite = imported.suite()
+    if _has_surrogate(suite):
+        imported.losses.note("half a character (a lone surrogate) stands as � in the suite")
     dataset = suite.get("dataset", {})
     assert isinstance(dataset, dict)
     name = dataset_of(file).name
@@ -125,7 +129,8 @@ def _text(imported: Imported, file: Path, source: Path) -> str:
         if isinstance(target, dict) and target.get("kind") == "replay":
             target["path"] = name  # what was recorded stands in the cases
     head = "\n".join(f"# {line}" if line else "#" for line in _head(imported, source))
-    return f"{head}\n\n{tomli_w.dumps(_in_order(suite), multiline_strings=_plain_lines(suite))}"
+    body = tomli_w.dumps(_in_order(suite), multiline_strings=_plain_lines(suite))
+    return _SURROGATE.sub("�", f"{head}\n\n{body}")
 
 
 def _head(imported: Imported, source: Path) -> Iterator[str]:

@@ -208,7 +208,7 @@ class Asserts:
     ) -> JsonObject | None:
         parts = [_as_text(one) for one in value] if isinstance(value, list) else [_as_text(value)]
         translated = self._texts.nested(list[Json](parts), place, f"what {kind} asks")
-        if not isinstance(translated, list) or not all(translated):
+        if not translated or not isinstance(translated, list) or not all(translated):
             self._losses.note(f"assert {kind} asks nothing that is text: it was left out", place)
             return None
         if given.get("rubricPrompt"):

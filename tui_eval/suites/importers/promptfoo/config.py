@@ -66,8 +66,8 @@ class _Made:
             raise _nothing(path, self.losses)
         self._prompts = [_around(prompt, options) for prompt in prompts]
         names = [str(prompt["name"]) for prompt in self._prompts]
-        given = config.get("providers") or config.get("targets") or []
-        self._targets = self._providers.targets(document, given, names)
+        field = "providers" if config.get("providers") else "targets"
+        self._targets = self._providers.targets(document, config.get(field) or [], field, names)
         common = self._asserts.scorers(self._written_out(self._default.get("assert")),
                                        document.place("defaultTest", "assert"))  # fmt: skip
         self._scorers = [one for one in common if not _has_null(one)]

@@ -1,5 +1,6 @@
 """Providers of a promptfoo configuration, as targets and judges."""
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ _PARAMS: Final = frozenset((
     "max_output_tokens",
 ))  # fmt: skip
 _SECRET: Final = ("apikey", "token", "secret", "password", "authorization", "credential")
+_USER: Final = re.compile(r"//[^/@]*@")
 _NOT_CHAT: Final = frozenset((
     "completion", "embedding", "embeddings", "assistant", "realtime", "moderation", "image",
     "audio", "transcription", "video", "speech", "agents", "codex", "codex-sdk",
@@ -31,18 +33,21 @@ class Providers:
         self._nearby = nearby
         self._losses = losses
 
-    def targets(self, document: Document, given: Json, prompts: list[str]) -> list[JsonObject]:
+    def targets(
+        self, document: Document, given: Json, field: str, prompts: list[str]
+    ) -> list[JsonObject]:
         """Give the targets of a configuration.
 
         Args:
             document: The configuration.
-            given: Its `providers` or `targets`.
+            given: What it has of them.
+            field: Under which name: `providers` or `targets`.
             prompts: Names of the prompts there are.
         """
         found: list[JsonObject] = []
         entries = given if isinstance(given, list) else [given]
         for n, entry in enumerate(entries):
-            where = document.place("providers", n)
+            where = document.place(field, n)
             for provider in self._written_out(entry, where):
                 target = self._target(provider, where, prompts)
                 if target is not None:
@@ -124,7 +129,7 @@ class Providers:
         return found
 
     def _left_out(self, told: str, where: str, why: str = "") -> None:
-        shown = told.split("?")[0][:60]
+        shown = _USER.sub("//…@", told.split("?")[0])[:60]
         self._losses.note(
             f"provider {shown} cannot be asked from here{why}: it was left out", where
         )
@@ -161,7 +166,7 @@ class Providers:
         extra = config.pop("passthrough", None)
         params: JsonObject = dict(extra) if isinstance(extra, dict) else {}
         for name, value in config.items():
-            if _may_be_a_key(name):
+            if _may_be_a_key(name, value):
                 self._losses.note(
                     f"a key may stand in {name}: it is not copied; keys are read from the "
                     "environment",
@@ -172,7 +177,9 @@ class Providers:
             else:
                 self._losses.note(f"config.{name} is not carried over", where)
         unfit = [
-            name for name, value in params.items() if _unportable(value) or _may_be_a_key(name)
+            name
+            for name, value in params.items()
+            if _unportable(value) or _may_be_a_key(name, value)
         ]
         for name in unfit:
             del params[name]
@@ -183,9 +190,15 @@ class Providers:
             found["params"] = params
 
 
-def _may_be_a_key(name: str) -> bool:
+def _may_be_a_key(name: str, value: Json = None) -> bool:
+    """Say whether a setting, or one within it, is called as keys are, or looks like one."""
     plain = name.lower().replace("_", "").replace("-", "")
-    return name not in _PARAMS and any(word in plain for word in _SECRET)
+    secret = any(word in plain for word in _SECRET) and not plain.endswith("tokens")
+    if secret and name not in _PARAMS:
+        return True
+    if isinstance(value, dict):
+        return any(_may_be_a_key(inner, one) for inner, one in value.items())
+    return isinstance(value, str) and value.startswith(("sk-", "Bearer "))
 
 
 def _unportable(value: Json) -> bool:
