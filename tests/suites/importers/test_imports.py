@@ -176,6 +176,17 @@ def test_no_key_of_a_configuration_is_copied(tmp_path: Path) -> None:
     assert "a key may stand in apiKey: it is not copied" in told(written)
 
 
+def test_a_null_that_toml_cannot_hold_stands_in_the_cases(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "prompts: [hi]\n"
+        "defaultTest: {assert: [{type: is-json, value: {enum: [null, 1]}}, {type: is-json}]}\n"
+    )
+    suite, cases, _ = brought_in("promptfoo", config, tmp_path)
+    assert [one["kind"] for one in suite["scorers"]] == ["json"]
+    assert cases[0]["scorers"][0]["schema"] == {"enum": [None, 1]}
+
+
 def test_results_of_promptfoo_are_replayed(tmp_path: Path) -> None:
     suite, cases, written = brought_in("promptfoo", DATA / "promptfoo-results.json", tmp_path)
     assert [(one["name"], one["kind"]) for one in suite["targets"]] == [
