@@ -199,6 +199,17 @@ def test_failures_are_looked_up_in_an_index(db: sqlite3.Connection, made: Staged
         assert not any("TEMP B-TREE" in step for step in plan), plan
 
 
+def test_trials_of_a_list_are_looked_up_by_place(db: sqlite3.Connection, made: Staged) -> None:
+    asked: list[str] = []
+    db.set_trace_callback(asked.append)
+    views.next_unmet_in(db, made.run, [FAILED], 0)
+    views.ids_at(db, made.run, [FAILED, ERROR])
+    db.set_trace_callback(None)
+    for statement in asked:
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
+        assert plan[-1].endswith("INDEX trials_place (run=? AND place=?)"), plan
+
+
 def test_the_newest_settled_trial(db: sqlite3.Connection, made: Staged) -> None:
     assert views.newest_settled(db, made.run) == CANCELLED
     assert views.newest_settled(db, made.run + 1) is None
