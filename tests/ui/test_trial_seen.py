@@ -1,11 +1,12 @@
 """One trial from all sides, by keys: laid out or raw, its history, what is copied of it."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support import output
+from tests.support import output, reading
 from tests.ui.playing import (
     app_on,
     by_hand,
@@ -17,7 +18,9 @@ from tests.ui.playing import (
     until_shown,
 )
 from tui_eval.model.case import Case
+from tui_eval.store import browse
 from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.run.others import others, text_of
 from tui_eval.ui.screens.history import History
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.run import RunScreen
@@ -127,3 +130,28 @@ async def test_what_is_copied_does_nothing_where_it_is_pasted(store: Path) -> No
         assert json.loads(whole)["output"] == nasty
         for found in (diff, whole):
             assert not {"\x1b", "\x9b", "\x07"} & set(found)
+
+
+def test_an_output_is_compared_with_baseline_last_full_run_and_earlier_attempts(
+    store: Path,
+) -> None:
+    runs = [by_hand(store, CASES, answers=[output(f"run {n}")] * 3) for n in range(4)]
+    trial = runs[3].trials[1]
+    db = sqlite3.connect(store)
+    db.execute("INSERT INTO baselines VALUES ('by-hand', ?, 0)", (runs[0].run,))
+    db.execute("UPDATE runs SET partial = 1 WHERE id = ?", (runs[2].run,))
+    db.execute("UPDATE attempts SET number = 2 WHERE trial = ?", (trial,))
+    db.execute(
+        "INSERT INTO attempts (trial, number, state, sent_at, partial) VALUES (?, 1, 'failed', 0, "
+        "'half')",
+        (trial,),
+    )
+    db.commit()
+    db.close()
+    with reading(store) as db:
+        found = browse.whole(db, runs[3].run, trial)
+        assert found is not None
+        there = others(db, runs[3].run, found)
+        said = [text_of(db, other) for other in there]
+    assert [other.name.split()[0] for other in there] == ["baseline", "last", "attempt"]
+    assert said == ["run 0", "run 1", "half"]

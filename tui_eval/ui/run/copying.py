@@ -11,6 +11,7 @@ from tui_eval.ui.run import requests
 from tui_eval.ui.run.others import others, spoken, text_of
 from tui_eval.ui.run.requests import NothingToCopyError
 from tui_eval.ui.screens.menu import Choice
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import many, number
 
 __all__ = ["Copy", "NothingToCopyError", "copied", "copied_words", "copy_choices"]
@@ -38,7 +39,8 @@ def copy_choices(found: WholeTrial) -> list[Choice[Copy]]:
     if _reasons(found):
         choices.append(Choice(str(Copy.REASON), Copy.REASON, "what its scorers or its error say"))
     if found.output is not None:
-        choices.append(Choice(str(Copy.DIFF), Copy.DIFF, "as d shows it first"))
+        first = f"as {key('run.diff', 'd')} shows it first"
+        choices.append(Choice(str(Copy.DIFF), Copy.DIFF, first))
     choices.append(Choice(str(Copy.ID), Copy.ID))
     choices.append(Choice(str(Copy.JSON), Copy.JSON, "as exports have it"))
     choices.append(Choice(str(Copy.CURL), Copy.CURL, "without the key"))

@@ -48,7 +48,7 @@ def _before(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterator[
     pasts = history.history(db, run_id, found.trial)
     same = [past for past in pasts if past.epoch == found.trial.epoch and past.output is not None]
     pinned = [past for past in same if baseline is not None and past.run == baseline[0]]
-    earlier = [past for past in same if past.run < run_id and not past.partial]
+    earlier = [past for past in same if past.run < run_id]
     for kind, past in [
         *(("baseline", past) for past in pinned if past.run != run_id),
         *(("last full run", past) for past in earlier[:1] if past not in pinned),
