@@ -1,5 +1,6 @@
 """Importing from the Suites screen: the form, the list of what is lost, the suite selected."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,14 @@ async def test_what_is_wrong_with_a_file_stands_under_the_form(store: Path, tmp_
         await until_shown(pilot, "line 2: is not JSON")
         assert "Import another tool's file" in text(app)
     assert [path.name for path in tmp_path.glob("*.toml")] == []  # noqa: ASYNC240 - it is over
+
+
+def test_an_import_nobody_waits_for_writes_nothing(tmp_path: Path) -> None:
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(importing.ImportFormError, match="it was stopped"):
+        importing.bring_in(DATA / "legs.csv", "csv", tmp_path / "s.toml", stopped, replacing=False)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_path_that_was_begun_is_completed(

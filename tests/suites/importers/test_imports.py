@@ -278,6 +278,20 @@ def test_a_log_of_inspect(kind: str, tmp_path: Path) -> None:
     assert "scorer home_made: there is none like it here" in told(written)
 
 
+@pytest.mark.parametrize(("target", "kind"), [("4", "numeric"), ("four", "includes")])
+def test_numbers_are_compared_where_every_target_is_one(
+    target: str, kind: str, tmp_path: Path
+) -> None:
+    log = json.loads((DATA / "inspect.json").read_text())
+    log["eval"]["scorers"] = [{"name": "match", "options": {"numeric": True}}]
+    log["samples"] = [{**one, "target": ["4", target]} for one in log["samples"]]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log))
+    suite, _, written = brought_in("inspect", file, tmp_path)
+    assert suite["scorers"][0]["kind"] == kind
+    assert ("not every target is a number" in told(written)) == (kind == "includes")
+
+
 def test_an_archive_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

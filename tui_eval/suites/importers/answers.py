@@ -17,6 +17,11 @@ _SOLUTION: Final = re.compile(r"####\s*[-$\d]")
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+def _is_number(text: str) -> bool:
+    """Say whether a text is a number, or a solution that ends with one."""
+    return bool(_NUMBER.fullmatch(text) or _SOLUTION.search(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Right:
     """How templates reach the right answer of a case."""
@@ -48,19 +53,16 @@ class Answers:
         if value is None or value in ("", []):
             return
         self.given += 1
-        texts = value if isinstance(value, list) else [value]
-        self.lists += isinstance(value, list)
-        for one in texts:
-            said = one if isinstance(one, str) else str(one)
-            self.longest = max(self.longest, len(said))
-            self.several_lines |= "\n" in said.strip()
-        if not isinstance(value, list | bool):
-            said = str(value).strip()
-            is_number = isinstance(value, int | float) or _NUMBER.fullmatch(said)
-            self.numbers += bool(is_number or _SOLUTION.search(said))
-            self.letters += len(said) == 1 and said.upper() in _LETTERS
-            if said.isdecimal() and len(said) < 4:
-                self.indexes.add(int(said))
+        several = isinstance(value, list)
+        self.lists += several
+        texts = [str(one).strip() for one in (value if isinstance(value, list) else [value])]
+        self.longest = max(self.longest, *map(len, texts))
+        self.several_lines |= any("\n" in text for text in texts)
+        self.numbers += not isinstance(value, bool) and all(map(_is_number, texts))
+        if not several:
+            self.letters += len(texts[0]) == 1 and texts[0].upper() in _LETTERS
+            if texts[0].isdecimal() and len(texts[0]) < 4:
+                self.indexes.add(int(texts[0]))
 
     @property
     def kind(self) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.importers.answers import Answers
 from tui_eval.suites.importers.chat import Conversations, as_messages, text_of
-from tui_eval.suites.importers.inspect_scorers import scorers_of
+from tui_eval.suites.importers.inspect_scorers import Data, scorers_of
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.reading import parse_json, read_json, refuse
 from tui_eval.suites.importers.recorded import Tracks
@@ -266,7 +266,8 @@ class _Made:
             "prompt": self._conversations.prompt(),
             "targets": self._tracks.targets(),
         }
-        found = scorers_of(self._eval, self._scored, self._with_choices, self._judges, self._losses)
+        data = Data(self._with_choices, self._answers.numbers == self._answers.given)
+        found = scorers_of(self._eval, self._scored, data, self._judges, self._losses)
         missing = self._answers.rows - self._answers.given
         if missing:
             self._losses.note(f"{missing:,} of {self._answers.rows:,} cases have no target: they "

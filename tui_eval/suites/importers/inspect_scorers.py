@@ -1,6 +1,7 @@
 """Scorers of Inspect, as far as there are such here."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
@@ -28,15 +29,25 @@ _RUBRICS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What decides, of the samples, how they are graded."""
+
+    choices: bool
+    """Whether they have options."""
+    numbers: bool
+    """Whether every target is a number."""
+
+
 def scorers_of(
-    told: JsonObject, scored: Iterable[str], choices: bool, judges: Judges, losses: Losses
+    told: JsonObject, scored: Iterable[str], data: Data, judges: Judges, losses: Losses
 ) -> list[JsonObject]:
     """Give the scorers of a task; those that cannot be carried over are told.
 
     Args:
         told: What the log says of its evaluation.
         scored: Names of the scores its samples have, for logs that name no scorers.
-        choices: Whether samples have options.
+        data: What its samples are like.
         judges: Takes the models that grade.
         losses: Where what is missing or different is noted.
     """
@@ -50,7 +61,7 @@ def scorers_of(
         listed = [(name, {}) for name in scored]
     found: list[JsonObject] = []
     for name, options in listed:
-        scorer = _scorer(name.rsplit("/", 1)[-1], options, choices, judges, losses)
+        scorer = _scorer(name.rsplit("/", 1)[-1], options, data, judges, losses)
         if scorer is not None:
             names = [str(other["name"]) for other in found]
             found.append({"name": unique(name.rsplit("/", 1)[-1], names, "scorer"), **scorer})
@@ -63,16 +74,18 @@ def scorers_of(
 
 
 def _scorer(
-    name: str, options: JsonObject, choices: bool, judges: Judges, losses: Losses
+    name: str, options: JsonObject, data: Data, judges: Judges, losses: Losses
 ) -> JsonObject | None:
     folded: JsonObject = {
         "expected": _TARGET,
         "ignore_case": options.get("ignore_case") is not False,
     }
     match name:
-        case "match" if options.get("numeric") is True:
+        case "match" if options.get("numeric") is True and data.numbers:
             return {"kind": "numeric", "expected": _TARGET}
         case "match":
+            if options.get("numeric") is True:
+                losses.note("scorer match: not every target is a number, so texts are compared")
             place = str(options.get("location") or "end")
             if place == "end":
                 losses.note("scorer match: it looks whether the target ends the output; here it "
@@ -87,7 +100,7 @@ def _scorer(
             return {"kind": "f1", "expected": _TARGET}
         case "choice":
             scorer: JsonObject = {"kind": "choice", "expected": _TARGET}
-            return {**scorer, "choices": "{{ choices }}"} if choices else scorer
+            return {**scorer, "choices": "{{ choices }}"} if data.choices else scorer
         case "answer":
             pattern = _ANSWERS.get(str(options.get("pattern")), _ANSWERS["line"])
             return {"kind": "exact", "of": f"regex:{pattern}", **folded}

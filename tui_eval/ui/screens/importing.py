@@ -1,6 +1,7 @@
 """Import: which file, as what, and where to; then what could not be carried over."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -66,6 +67,8 @@ class Importing(ModalScreen["Written | None"]):
         self._proposed = ""
         """What stands in the last field as long as nobody wrote there."""
         self._busy = False
+        self._stopped = threading.Event()
+        """Set where nobody waits for the suite any more."""
         self.file = Input(
             placeholder="promptfooconfig.yaml, log.eval, questions.jsonl …",
             id="file",
@@ -182,8 +185,17 @@ class Importing(ModalScreen["Written | None"]):
                 return None
         self._say("importing…", wrong=False)
         return await asyncio.to_thread(
-            importing.bring_in, source.path, self.format.word, suite, replacing=bool(there)
+            importing.bring_in,
+            source.path,
+            self.format.word,
+            suite,
+            self._stopped,
+            replacing=bool(there),
         )
+
+    def on_unmount(self) -> None:
+        """Give up what is still being imported."""
+        self._stopped.set()
 
     def action_close(self) -> None:
         """Import nothing."""

@@ -3,6 +3,7 @@
 All of it reads files: it runs in threads. Importers are loaded when a file is there to be read.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from tui_eval.ui.prose import Para
 from tui_eval.ui.words import many
 
 if TYPE_CHECKING:
+    from tui_eval.model.json import JsonObject
     from tui_eval.suites.importers.writing import Written
 
 _MOST_NAMES = 2_000
@@ -94,8 +96,17 @@ def in_the_way(source: Path, suite: Path) -> list[Path]:
     return writing.in_the_way(suite)
 
 
-def bring_in(source: Path, format_name: str, suite: Path, *, replacing: bool) -> "Written":
+def bring_in(
+    source: Path, format_name: str, suite: Path, stopped: threading.Event, *, replacing: bool
+) -> "Written":
     """Import a file.
+
+    Args:
+        source: The file.
+        format_name: What it is.
+        suite: Where the suite goes.
+        stopped: Set where nobody waits for it any more.
+        replacing: Whether files that are there may be replaced.
 
     Raises:
         ImportFormError: it cannot be imported, or not be written; nothing was.
@@ -105,11 +116,20 @@ def bring_in(source: Path, format_name: str, suite: Path, *, replacing: bool) ->
     from tui_eval.suites.importers.writing import write
 
     try:
-        return write(read(format_name, source), suite, source, replacing=replacing)
+        found = read(format_name, source)
+        found.cases = _until(stopped, found.cases)
+        return write(found, suite, source, replacing=replacing)
     except SuiteError as error:
         raise ImportFormError(str(error)) from None
     except OSError as error:
         raise ImportFormError(f"nothing was written: {error}") from None
+
+
+def _until(stopped: threading.Event, cases: "Iterator[JsonObject]") -> "Iterator[JsonObject]":
+    for case in cases:
+        if stopped.is_set():
+            raise ImportFormError("nothing was written: it was stopped")
+        yield case
 
 
 def told(written: "Written") -> Iterator[Para]:
