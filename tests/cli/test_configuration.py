@@ -72,11 +72,11 @@ def test_a_run_takes_the_usual_concurrency_where_its_suite_says_none(
 
 
 def test_the_doctor_tells_what_is_in_force_and_every_mistake(file: Path, tui_eval: Command) -> None:
-    file.write_text('theme = "light"\n[keymap]\nrun.retry = "x"\nrun.cancle = "c"\n')
+    file.write_text('theme = "light"\n[keymap]\nrun.retry = "f5"\nrun.cancle = "c"\n')
     found = json.loads(tui_eval("doctor", "--json").out)["configuration"]
     assert found["file"] == str(file)
     assert found["theme"] == f"light ({file})"
     assert found["concurrency"] == "auto (default)"
-    assert found["keymap"] == "run.retry = x"
+    assert found["keymap"] == "run.retry = f5"
     (mistake,) = found["mistakes"]
     assert "line 4: keymap.run.cancle: no action has this id" in mistake

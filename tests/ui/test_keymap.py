@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.playing import app_on, lines, plain_run, run_screen, shown_on, until_shown
 from tui_eval.suites import configuration
+from tui_eval.suites.config_writing import change
 from tui_eval.ui.keymap import actions, checked, key_named
 from tui_eval.ui.preferences import preferences
 from tui_eval.ui.widgets.keyline import KeyLine
@@ -169,3 +170,13 @@ async def test_sentences_name_the_keys_that_were_chosen(file: Path, tmp_path: Pa
         await until_shown(pilot, "f8 shows the suites; there enter launches one")
         await pilot.press("escape")
         await until_shown(pilot, "this is a first screen; f9 quits")
+
+
+def test_what_the_page_and_the_first_file_show_can_be_used(file: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    assert told(file, page.split("```ini\n")[1].split("```")[0]) == []
+    file.unlink()
+    change(file, ("theme",), "light")
+    lines = file.read_text().splitlines()
+    said = [line.removeprefix("# ") if " = " in line else line for line in lines]
+    assert told(file, "\n".join(said)) == []

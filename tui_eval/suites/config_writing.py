@@ -37,7 +37,7 @@ _FIRST: Final = """\
 
 [keymap]
 # Keys of the app by the id of what they do: one key, or a list. The settings screen lists all ids.
-# "run.retry" = "x"
+# "run.retry" = "f5"
 """
 
 

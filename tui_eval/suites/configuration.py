@@ -8,7 +8,7 @@
     MY_KEY = ["api.example.org", ".internal.example"]
 
     [keymap]
-    "run.retry" = "x"
+    "run.retry" = "f5"
 
 A mistake in one field takes nothing from the others: who needs a field says so with `require`.
 """
@@ -225,7 +225,7 @@ class _Reader:
     def _keymap(self) -> dict[str, tuple[str, ...]]:
         table = self._data.get("keymap", {})
         if not isinstance(table, dict):
-            hint = """write [keymap], then "run.retry" = "x\""""
+            hint = """write [keymap], then "run.retry" = "f5\""""
             self._wrong(("keymap",), "must be a table", hint)
             return {}
         return dict(self._pressed(("keymap",), table))
