@@ -120,8 +120,10 @@ def test_where_there_is_little_room_what_would_change_stays() -> None:
         "scorer exact changed: 12 verdicts would change",
         "12 verdicts would change",
     ]
-    half = replace(said, judged=5, broken=2, problem="cannot be scored: x", ended=False)
+    half = replace(
+        said, judged=5, judge_calls=2, broken=2, problem="cannot be scored: x", ended=False
+    )
     assert next(iter(wordings(half))) == (
-        "scorer exact changed: 893 outputs, 0 target calls, 5 outputs for judges, "
+        "scorer exact changed: 893 outputs, 0 target calls, about 2 judge calls, "
         "12 verdicts would change so far; 2 outputs cannot be scored: x"
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @store_option
 def tryout(name: str, suite: Path, store: Path | None) -> int:
     """Say what a run's verdicts would be with the scorers of an edited suite."""
+    from tui_eval.engine.batches import batches
     from tui_eval.engine.edited import edited, edits, rescoring
     from tui_eval.engine.tryout import Flip
     from tui_eval.engine.tryout import tryout as tried
@@ -45,7 +46,8 @@ def tryout(name: str, suite: Path, store: Path | None) -> int:
         frozen = Suite.model_validate_json(reader.spec(db, run.id))
         changed = edited(frozen, args)
         found = edits(frozen, changed)
-        _say({"changed": list(found.words), "scorers": list(found.scorers)})
+        per_trial = {n: calls for n, calls in batches(changed).items() if n in found.scorers}
+        _say({"changed": list(found.words), "judge_calls_per_trial": per_trial})
         if found.words:
             for one in tried(db, run.id, changed, found):
                 _say({"flip" if isinstance(one, Flip) else "tried": asdict(one)})

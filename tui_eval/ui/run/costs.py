@@ -4,16 +4,12 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
-from typing import TYPE_CHECKING
 
+from tui_eval.engine.batches import batches, judge_calls
 from tui_eval.model.json import JsonObject
 from tui_eval.store import reader
 from tui_eval.store.requests import Verb
 from tui_eval.ui.words import many, money
-
-if TYPE_CHECKING:
-    from tui_eval.suites.spec import Suite
 
 # The suite's format is imported where it is used: it is slow to load.
 
@@ -75,32 +71,6 @@ def costs(db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject) -> Cos
     if verb is Verb.RESCORE:
         return Costs(len(trials), judge_calls=calls, judge_usd=judge_usd)
     return Costs(len(trials), len(trials), _of_targets(db, run, trials), calls, judge_usd)
-
-
-def batches(suite: "Suite") -> dict[str, float]:
-    """Give the judge calls for each trial, by the names of the scorers that ask a judge."""
-    sizes = {judge.name: judge for judge in suite.judges}
-    return {
-        scorer.name: sum(
-            sizes[name].repeats / sizes[name].batch_size
-            for name in ([scorer.judge] if isinstance(scorer.judge, str) else scorer.judge or [])
-            if name in sizes
-        )
-        for scorer in suite.scorers
-        if scorer.kind == "judge"
-    }
-
-
-def judge_calls(known: dict[str, float], scorers: object, trials: int) -> int:
-    """Give about how many judge calls it takes to score so many trials.
-
-    Args:
-        known: Calls for each trial, see `batches`.
-        scorers: The names of those that grade; none: all.
-        trials: How many trials.
-    """
-    named = [str(name) for name in scorers] if isinstance(scorers, list | tuple) else []
-    return sum(ceil(trials * known[name]) for name in named or known if name in known)
 
 
 def _of_targets(db: sqlite3.Connection, run: int, trials: Sequence[int]) -> float | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tui_eval.engine.batches import judge_calls
 from tui_eval.model.states import Verdict
 from tui_eval.ui.suites.shelf import last_change
 
@@ -46,6 +47,8 @@ class Edited:
     """Tried so far."""
     judged: int = 0
     """Of them, those whose verdict hangs on judges that are to be asked."""
+    judge_calls: int = 0
+    """About so many calls to judges it takes to grade those."""
     broken: int = 0
     """Of them, those that the scorers cannot be made for."""
     flips: int = 0
@@ -66,6 +69,8 @@ class Tryout:
             *(sys.executable, "-P", "-m", "tui_eval", "tryout", run_name),
             *(str(file.absolute()), "--store", str(store)),
         )
+        self._per_trial: dict[str, float] = {}
+        """Judge calls for each trial, by scorer: those that the file changes."""
         self.flips: list[Flip] = []
         """Verdicts that would change, in dataset order; no more than `MOST_FLIPS`."""
 
@@ -108,6 +113,7 @@ class Tryout:
             wants = "; ".join(said["wants"])
             return Edited(problem=f"not trusted yet, S says more: it wants to {wants}", ended=True)
         if "changed" in said:
+            self._per_trial = said["judge_calls_per_trial"]
             return replace(found, changed=tuple(said["changed"]))
         if "flip" in said:
             flip = said["flip"]
@@ -122,6 +128,7 @@ class Tryout:
                 found,
                 outputs=counts["outputs"],
                 judged=counts["judged"],
+                judge_calls=judge_calls(self._per_trial, None, counts["judged"]),
                 broken=counts["broken"],
                 problem=problem,
             )

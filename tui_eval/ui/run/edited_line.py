@@ -119,7 +119,7 @@ def wordings(said: Edited) -> Iterator[str]:
     changed, still = ", ".join(said.changed), "" if said.ended else " so far"
     flips = f"{many(said.flips, 'verdict would change', 'verdicts would change')}{still}"
     outputs = many(said.outputs, "output")
-    judged = f"{many(said.judged, 'output')} for judges" if said.judged else ""
+    judged = f"about {many(said.judge_calls, 'judge call')}" if said.judge_calls else ""
     broken = f"{many(said.broken, 'output')} {said.problem}" if said.problem is not None else ""
     figures = ", ".join(filter(None, (outputs, "0 target calls", judged, flips)))
     yield "; ".join(filter(None, (f"{changed}: {figures}", broken)))

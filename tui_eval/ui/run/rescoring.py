@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tui_eval.engine.batches import batches, judge_calls
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store import reader
 from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
-from tui_eval.ui.run.costs import batches, judge_calls
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.screens.menu import Choice
 from tui_eval.ui.words import many
