@@ -103,7 +103,7 @@ async def test_what_is_typed_is_checked_before_it_is_written(file: Path) -> None
         await settings(pilot)
         await choose(pilot, "concurrency")
         await pilot.press("enter", "0", "enter")
-        await until_shown(pilot, "must be a whole number of at least 1")
+        await until_shown(pilot, "must be a whole number from 1")
         await pilot.press("backspace", "8", "enter")
         await until(pilot, file.exists)
         assert said(file)["concurrency"] == 8
