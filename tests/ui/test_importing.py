@@ -110,5 +110,11 @@ def test_a_suite_is_proposed_where_the_person_works(
     config = tmp_path / "rivers" / "promptfooconfig.yaml"
     assert importing.proposed(config, [tmp_path]) == tmp_path / "rivers.toml"
     assert importing.proposed(Path("a/log.eval"), []) == Path("log.toml")
+    for name, proposed in (
+        ("samples_gsm8k_cot_2025-01-01T10-00-00.000000.jsonl", "gsm8k_cot.toml"),
+        ("2026-01-02T20-11-00-00-00_capitals_Z2fhX2Xndd7iVjBnMZBsWP.eval", "capitals.toml"),
+        ("samples_mine.jsonl", "samples_mine.toml"),
+    ):
+        assert importing.proposed(Path(name), []) == Path(proposed)
     monkeypatch.chdir(tmp_path)
     assert importing.proposed(config, [tmp_path]) == Path("rivers.toml")

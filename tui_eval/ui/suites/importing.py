@@ -3,6 +3,7 @@
 All of it reads files: it runs in threads. Importers are loaded when a file is there to be read.
 """
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from tui_eval.model.json import JsonObject
     from tui_eval.suites.importers.writing import Written
 
+_DATED = re.compile(
+    r"samples_(.+)_\d{4}-\d\d-\d\dT[^_]*|\d{4}-\d\d-\d\dT[^_]*_(.+)_[A-Za-z0-9]{22}"
+)
+"""Names that tools give their files: a task with the time of its run."""
 _MOST_NAMES = 2_000
 """Names of a folder that are looked at to complete a path."""
 
@@ -63,7 +68,8 @@ def proposed(source: Path, paths: Sequence[Path]) -> Path:
         paths: Suites and folders the person named; empty: here.
     """
     folder = next((path for path in paths if path.is_dir()), Path())
-    stem = source.stem
+    dated = _DATED.fullmatch(source.stem)
+    stem = source.stem if dated is None else dated[1] or dated[2]
     if stem == "promptfooconfig":  # all of them are called so: their folders tell them apart
         stem = source.absolute().parent.name or stem
     file = folder / f"{stem}.toml"
