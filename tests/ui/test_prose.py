@@ -13,15 +13,26 @@ FORBIDDEN = {chr(code) for code in [*range(32), *range(0x7F, 0xA0)]}
 def test_no_line_is_wider_than_the_page_or_holds_a_control(
     text: str, width: int, indent: int, label: str
 ) -> None:
-    for line, _ in fold([Para(text, indent=indent, label=label)], width):
-        assert cell_len(line) <= width
-        assert not FORBIDDEN & set(line)
+    for hangs in (False, True):
+        for line, _ in fold([Para(text, indent=indent, label=label, hangs=hangs)], width):
+            assert cell_len(line) <= width
+            assert not FORBIDDEN & set(line)
 
 
 @given(st.text(st.sampled_from("ab 日é"), max_size=80), st.integers(8, 20))
 def test_folding_loses_nothing_but_spaces(text: str, width: int) -> None:
-    folded = "".join(line for line, _ in fold([Para(text)], width))
-    assert folded.replace(" ", "") == text.replace(" ", "")
+    for hangs in (False, True):
+        folded = "".join(line for line, _ in fold([Para(text, hangs=hangs)], width))
+        assert folded.replace(" ", "") == text.replace(" ", "")
+
+
+def test_what_is_folded_of_code_stands_further_in() -> None:
+    lines = [line for line, _ in fold([Para("  one two three", hangs=True)], 10)]
+    assert lines == ["  one two", "    three"]
+    wide = "   " + "一" * 5
+    assert [line for line, _ in fold([Para(wide, hangs=True)], 8)] == ["一" * 4, "    一"]
+    lines = [line for line, _ in fold([Para("  一一 two three", hangs=True)], 10)]
+    assert lines == ["  一一 two", "    three"]
 
 
 def test_folds_at_spaces() -> None:

@@ -14,6 +14,7 @@ from tui_eval.ui.tones import Tone
 LONGEST = 200_000
 """Characters of a page that are shown; a line says how many there are where that is not all."""
 _TAB = 4
+_HANG = 2
 _LEAST_WIDTH = 8
 _WORDS = re.compile(r" +|[^ ]+")
 
@@ -60,6 +61,8 @@ class Para:
     """Stretches with another tone, in order; only of a text that is `drawn` already."""
     action: str | None = None
     """What a click on it does; only ever an action of our own."""
+    hangs: bool = False
+    """Whether what is folded of a line stands further in than the line does, as in code."""
 
 
 def marked(
@@ -133,14 +136,22 @@ def lay_out(
         marks = para.marks if safe == shown else ()
         start = 0
         for line in safe.split("\n"):
-            for begin, end in _folds(line, width - cell_len(first)):
-                within = _between(marks, start + begin, start + end, len(first))
-                yield Line(first + line[begin:end], para.tone, within, at)
-                first = rest
+            there = width - cell_len(first)
+            further = _further(line, there) if para.hangs else 0
+            before = first
+            for begin, end in _folds(line, there, there - further):
+                within = _between(marks, start + begin, start + end, len(before))
+                yield Line(before + line[begin:end], para.tone, within, at)
+                first, before = rest, rest + " " * further
             start += len(line) + 1
         if len(shown) < len(para.text):
             words = f"{rest}… cut here: {len(para.text):,} characters in all{more}"
             yield Line(words, "dim", para=at)
+
+
+def _further(line: str, width: int) -> int:
+    """Give how far in what is folded of a line stands: a step more than the line itself."""
+    return min(len(line) - len(line.lstrip(" ")) + _HANG, width // 2)
 
 
 def _between(marks: tuple[Mark, ...], start: int, end: int, lead: int) -> tuple[Mark, ...]:
@@ -158,10 +169,16 @@ def _between(marks: tuple[Mark, ...], start: int, end: int, lead: int) -> tuple[
     return tuple(found)
 
 
-def _folds(line: str, width: int) -> Iterator[tuple[int, int]]:
-    """Fold a line at spaces where there are any; gives where each part of it begins and ends."""
+def _folds(line: str, width: int, later: int) -> Iterator[tuple[int, int]]:
+    """Fold a line at spaces where there are any; gives where each part of it begins and ends.
+
+    Args:
+        line: The line.
+        width: Cells for its first part.
+        later: Cells for every further one.
+    """
     if not line.isascii():
-        yield from _wide_folds(line, width)
+        yield from _wide_folds(line, width, later)
         return
     start = 0
     while len(line) - start > width:
@@ -173,10 +190,11 @@ def _folds(line: str, width: int) -> Iterator[tuple[int, int]]:
         else:
             yield start, end
             start = end + 1
+        width = later
     yield start, len(line)
 
 
-def _wide_folds(line: str, width: int) -> Iterator[tuple[int, int]]:
+def _wide_folds(line: str, width: int, later: int) -> Iterator[tuple[int, int]]:
     """Fold a line whose characters are not all one cell wide."""
     start = at = cells = 0
     for word in _WORDS.findall(line):
@@ -188,13 +206,18 @@ def _wide_folds(line: str, width: int) -> Iterator[tuple[int, int]]:
         row = line[start:before].rstrip(" ")
         if row:
             yield start, start + len(row)
+            width = later
         start, cells = before, 0
         if word[0] == " ":  # a space at a fold is the fold
             start = at
             continue
-        *whole, last = chop_cells(word, width) or [""]
-        for part in whole:
-            yield start, start + len(part)
-            start += len(part)
-        cells = cell_len(last)
+        if size > width:
+            first, *_ = chop_cells(word, width)
+            yield start, start + len(first)
+            start, width = start + len(first), later
+            *whole, word = chop_cells(word[len(first) :], width) or [""]
+            for part in whole:
+                yield start, start + len(part)
+                start += len(part)
+        cells = cell_len(word)
     yield start, len(line)

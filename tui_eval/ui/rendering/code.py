@@ -60,7 +60,7 @@ def code_para(text: str, language: str, *, indent: int = 0) -> Para:
         or len(shown) > _MOST
         or any(len(line) > _LONGEST_LINE for line in shown.split("\n"))
     ):
-        return Para(shown, indent=indent)
+        return Para(shown, indent=indent, hangs=True)
     marks: list[Mark] = []
     for at, token, value in _lexer(name).get_tokens_unprocessed(shown):
         tone = _tone(token)
@@ -70,7 +70,7 @@ def code_para(text: str, language: str, *, indent: int = 0) -> Para:
             marks[-1] = Mark(marks[-1].start, at + len(value), tone)
         else:
             marks.append(Mark(at, at + len(value), tone))
-    return Para(shown, indent=indent, marks=tuple(marks))
+    return Para(shown, indent=indent, marks=tuple(marks), hangs=True)
 
 
 @cache

@@ -43,7 +43,7 @@ def json_para(text: str, *, indent: int = 0) -> Para:
             marks.append(Mark(at, at + len(word), tone))
         parts.append(word)
         at += len(word)
-    return Para("".join(parts), indent=indent, marks=tuple(marks))
+    return Para("".join(parts), indent=indent, marks=tuple(marks), hangs=True)
 
 
 def _laid_out(words: Sequence[str]) -> Iterator[tuple[str, Tone]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -155,7 +156,7 @@ class _Blocks:
         depth = max(len(self._numbers) - 1, 0)
         inside = _STEP if self._numbers and not label else 0
         indent = self._indent + depth * _STEP + inside + para.indent
-        return Para(para.text, para.tone, indent, label, para.marks)
+        return replace(para, indent=indent, label=label)
 
     def _table(self, tokens: "Sequence[Token]") -> Iterator[Para]:
         rows: list[list[str]] = []

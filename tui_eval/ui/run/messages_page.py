@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store.browse import WholeTrial
@@ -125,14 +126,7 @@ def _call(call: Json, folds: Folds, number: int, room: int, glyphs: Glyphs) -> I
     if folds.is_open(number):
         title = f"calls {name or 'a tool'}"
     for para in folded(folds, number, glyphs, title, inside, len(whole)):
-        yield Para(
-            para.text,
-            para.tone,
-            max(para.indent, _INDENT) if para.action is None else _INDENT,
-            para.label,
-            para.marks,
-            para.action,
-        )
+        yield replace(para, indent=_INDENT if para.action is not None else para.indent)
 
 
 def _laid_out(text: str, indent: int) -> Para:
