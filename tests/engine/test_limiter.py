@@ -1,5 +1,6 @@
 """Ceilings that find themselves, and endpoints that are left alone."""
 
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +11,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.engine.harness import Bench, suite
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
-from tui_eval.engine.limiter import COOL_DOWN_S, FIRST, MOST, PROBE_S, LimitChange, Limiter
+from tui_eval.engine.limiter import (
+    COOL_DOWN_S,
+    FIRST,
+    GONE_AFTER,
+    MOST,
+    PROBE_S,
+    LimitChange,
+    Limiter,
+)
 from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.model.states import RunState
 
@@ -347,3 +356,39 @@ async def test_a_budget_of_tokens_waits_for_the_first_call_to_know_what_one_take
     first, second = (call.at for call in server.calls[:2])
     assert second - first >= 0.05
     assert server.in_flight_max > 1
+
+
+@pytest.mark.parametrize("gone", [Reply("no_reply"), refuse(503)])
+async def test_an_endpoint_that_goes_away_costs_no_retry_and_is_asked_gently(
+    bench: Bench, gone: Reply
+) -> None:
+    begun: list[float] = []
+
+    def script(call: Call) -> Reply | None:
+        if call.n == 30:
+            begun.append(call.at)
+        return gone if begun and call.at < begun[0] + 3.0 else None
+
+    async with FakeModel(script=script, latency=0.01) as server:
+        run = await bench.run(suite(server.base_url, 80, run={"concurrency": 20, "retries": 1}))
+    assert bench.counts(run).passed == 80
+    assert bench.row(run).state is RunState.DONE
+    lost = server.requests - 80
+    assert lost <= 20 + GONE_AFTER + 2 * 3
+
+
+async def test_the_last_trials_that_are_always_refused_end_together(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_eval.engine.limiter.LAST_ONES_S", 2.0)
+
+    def script(call: Call) -> Reply | None:
+        return refuse(429, "rate_limit_exceeded") if int(call.prompt[1:]) >= 10 else None
+
+    async with FakeModel(script=script) as server:
+        given = suite(server.base_url, 16, run={"concurrency": 6, "retries": 2})
+        started = time.monotonic()
+        run = await bench.run(given)
+        took = time.monotonic() - started
+    assert (bench.counts(run).passed, bench.counts(run).error) == (10, 6)
+    assert took < 8.0

@@ -32,7 +32,7 @@ class Hand:
     failures: int = 0
     """Attempts that failed since it was taken."""
     refused_after: int | None = None
-    """How many calls to its endpoint had succeeded when it was first refused for going too fast."""
+    """How many calls to its endpoint had succeeded when it was last refused, or its call broke."""
     waited_s: float | None = None
     """Seconds it was told to wait before the next attempt; None: it was not."""
     caller: "asyncio.Task[None] | None" = None

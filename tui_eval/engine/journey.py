@@ -14,7 +14,7 @@ from typing import Protocol
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.news import WAITS
-from tui_eval.engine.limiter import Slot
+from tui_eval.engine.limiter import BROKEN, Slot
 from tui_eval.engine.marking import Ask, Marks
 from tui_eval.engine.purse import Purse
 from tui_eval.model.case import Case, Column
@@ -24,6 +24,11 @@ from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
+
+OUTAGE_S = 60.0
+"""Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
+ABOUT_ALL = BROKEN | {"rate_limit"}
+"""Failures that may be about everybody, while the endpoint is left alone."""
 
 
 class Asked(Protocol):
@@ -193,9 +198,10 @@ class Journey:
     ) -> Step:
         """Decide whether a failed attempt is followed by another, and when."""
         trial = hand.work.trial
-        if failure.kind == "rate_limit" and paused_s is not None:
+        if failure.kind in ABOUT_ALL and paused_s is not None:
             # the endpoint refuses everybody: waiting that out uses up no retry
-            if paused_s > self._patience_s:
+            gone_s = OUTAGE_S if failure.kind in BROKEN else self._patience_s
+            if paused_s > min(self._patience_s, gone_s):
                 failure = replace(failure, retryable=False, fatal=True)
             tries = f"the endpoint has refused everything for {paused_s:.0f} s"
         else:
@@ -241,15 +247,14 @@ class Journey:
 
 
 def _is_own_trouble(hand: Hand, reply: Output | Failure, slot: Slot) -> bool:
-    """Whether a refusal (429) is about this trial and not about everybody."""
-    if not isinstance(reply, Failure) or reply.kind != "rate_limit":
+    """Whether a refusal (429) or a broken call is about this trial and not about everybody."""
+    if not isinstance(reply, Failure) or reply.kind not in ABOUT_ALL:
         return False
-    if hand.refused_after is None:
-        hand.refused_after = slot.successes
+    before, hand.refused_after = hand.refused_after, slot.successes
     if slot.only_refused_left():
         slot.lift()
         return True
-    return slot.successes > hand.refused_after
+    return before is not None and slot.successes > before
 
 
 def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | None:

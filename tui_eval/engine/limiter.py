@@ -19,6 +19,10 @@ MOST = 1000
 """Where `auto` ends."""
 COOL_DOWN_S = 1.0
 """Seconds in which several refusals cut the limit once."""
+GONE_AFTER = 10
+"""Calls that nobody answers, one after the other, by which an endpoint is gone."""
+BROKEN = frozenset({"connection", "server_error"})
+"""What calls to an endpoint that is gone come back with."""
 LAST_ONES_S = 10.0
 """Seconds in which the last trials of a run are waited for as if everybody were refused."""
 PROBE_S = 0.5
@@ -84,8 +88,9 @@ class Limiter:
 
     Either way, an endpoint that refuses a call when nothing has succeeded since its last refusal
     is paused: one probe at a time from then on, until a call succeeds; after that the calls in
-    flight grow again from what they are, so that no herd follows. So is one whose headers say that
-    nothing remains of a limit, until it is back.
+    flight grow again from what they are, so that no herd follows. So is one that has answered and
+    then breaks call after call, and one whose headers say that nothing remains of a limit, until
+    it is back.
     """
 
     def __init__(
@@ -119,6 +124,10 @@ class Limiter:
         self._was_bound = False
         self._cut_at = float("-inf")
         self._succeeded_since = True
+        self._broken = 0
+        """Calls that broke since the endpoint last said anything."""
+        self._lifted = False
+        """Whether, since the last success, a pause was ended by those that are left."""
         self._probe_at = 0.0
         self._empty_until = float("-inf")
         """When an endpoint that says that nothing remains will have something again."""
@@ -197,7 +206,7 @@ class Limiter:
         if self.paused_since is not None:
             self.paused_since = None
             self._ramp = self.concurrency
-            self._succeeded_since = True
+            self._lifted = True
             self.tell(f"{ANSWERED_OTHERS}: what it still refuses fails by itself")
 
     def heard(self, reply: Output | Failure, now: float, *, own: bool = False) -> None:
@@ -216,6 +225,10 @@ class Limiter:
             self._succeeded(now)
         elif reply.kind == "rate_limit":
             self._refused(reply, now, own)
+        elif reply.kind in BROKEN and not reply.fatal:
+            self._broke(reply, now, own)
+        elif reply.kind != "timeout":
+            self._broken = 0  # it is there, whatever it says
 
     def _learn_tokens(self, reply: Output, now: float) -> None:
         """Spend what a call took beyond the guess, and guess better."""
@@ -228,6 +241,8 @@ class Limiter:
     def _succeeded(self, now: float) -> None:
         self.successes += 1
         self._succeeded_since = True
+        self._broken = 0
+        self._lifted = False
         if self.paused_since is not None and now < self._empty_until:
             self.paused_since = now  # it refuses nobody: it waits for its limit
         elif self.paused_since is not None:
@@ -250,7 +265,7 @@ class Limiter:
             return
         if self.paused_since is not None:
             self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
-        elif not self._succeeded_since:
+        elif not self._succeeded_since and not self._lifted:
             self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
         self._succeeded_since = False
         self._successes = 0
@@ -258,6 +273,17 @@ class Limiter:
         if self.auto and now - self._cut_at >= max(COOL_DOWN_S, asked):
             self._cut_at = now
             self._move(max(1, self.concurrency // 2), "rate limited (429)")
+
+    def _broke(self, failure: Failure, now: float, own: bool) -> None:
+        """Leave an endpoint that answered before alone once it breaks call after call."""
+        if own or not self.successes:
+            return
+        self._broken += 1
+        asked = failure.retry_after_s or 0.0
+        if self.paused_since is not None:
+            self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
+        elif self._broken >= GONE_AFTER and not self._lifted:
+            self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
 
     def _ran_out(self, of: Exhausted, now: float) -> None:
         """Leave the endpoint alone until it has something again of what it has run out of."""

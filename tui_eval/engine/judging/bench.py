@@ -14,7 +14,7 @@ from tui_eval.engine.bugs import bug
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.judging.repair import again, halves
-from tui_eval.engine.limiter import Limiter
+from tui_eval.engine.limiter import BROKEN, Limiter
 from tui_eval.engine.purse import Purse
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -283,7 +283,7 @@ class Bench:
                     seconds = time.monotonic() - started
                     self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
                     raise
-                slot.heard(got)
+                slot.heard(got, own=isinstance(got, Failure) and got.kind in BROKEN)
                 paused_s = slot.paused_s
             seconds = time.monotonic() - started
             if isinstance(got, Output):
