@@ -118,3 +118,9 @@ def test_a_cut_line_ends_in_an_ellipsis() -> None:
     assert visible_line("abcdef", 4) == "abc…"
     assert visible_line("abcd", 4) == "abcd"
     assert visible_line("a", 0) == ""
+
+
+@pytest.mark.parametrize("mark", ["\u0e49", "\u0e47", "\u05bc", "\u064b", "\u0301", "\ua67c"])
+def test_marks_of_any_script_do_not_stack_without_end(mark: str) -> None:
+    assert visible("x" + mark * 500) == "x" + mark * 4 + "…"
+    assert visible("x" + mark * 3) == "x" + mark * 3

@@ -24,11 +24,14 @@ _STYLED = re.compile(  # the blocks whose characters such a selector is defined 
     "[#*0-9\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001faff]"
 )
-# Marks stacked on one character reach into the rows above and below it.
-_STACK = re.compile(
-    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4})"
-    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+# Marks stacked on one character reach into the rows above and below it: those of any script do.
+_STACKED = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u06d6-\u06dc\u06df-\u06e4"
+    "\u0730-\u074a\u07eb-\u07f3\u0816-\u0819\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc"
+    "\u0ec8-\u0ece\u0f71-\u0f7e\u0f80-\u0f84\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f"
+    "\u3099\u309a\ua66f-\ua672\ua674-\ua67d\ufe20-\ufe2f"
 )
+_STACK = re.compile(f"([{_STACKED}]{{4}})[{_STACKED}]+")
 
 
 def visible(text: str) -> str:
