@@ -9,11 +9,13 @@ from tests.engine.judging.test_judging import judged
 from tests.engine.test_steering import hangs
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
+from tui_eval.engine import former
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.requests import Verb
+from tui_eval.store.writer import once
 
 NEVER: JsonObject = {"kind": "exact", "name": "exact", "expected": "never"}
 WRONG: JsonObject = {"scorer_specs": [NEVER], "judge_specs": []}
@@ -95,6 +97,58 @@ async def test_a_rescore_is_withdrawn_with_the_scorers_it_brought(bench: Bench, 
     assert server.requests == 4
     later = ask(bench.path, run, Verb.WITHDRAW, {"request": request.id})
     assert bench.request(later).outcome == "closed"
+
+
+async def test_what_waited_for_its_turn_takes_back_nothing_but_its_own(bench: Bench) -> None:
+    async with (
+        FakeModel(script=hangs("q0", "q1")) as server,
+        bench.working(suite(server.base_url, 2)) as (run, _),
+    ):
+        await until(lambda: bench.row(run).staged and server.requests == 2)
+        ids = [trial.id for trial in bench.trials(run)]
+        both = [ask(bench.path, run, Verb.CANCEL, {"trials": [trial]}) for trial in ids]
+        await until(lambda: bench.request(both[1]).outcome is not None)
+    async with FakeModel(port=server.port) as server:
+        answer = await bench.again(run, Verb.UNCANCEL, request=both[1])
+    assert (answer.outcome, answer.detail) == ("accepted", "1 trial")
+    assert server.counts == {"q1": 1}
+
+
+async def test_each_rescore_is_withdrawn_in_turn(bench: Bench) -> None:
+    specs_, requests = [], []
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 2))
+        for wrong in ({**NEVER, "expected": text} for text in ("never", "ever", "no")):
+            specs_.append(specs(bench, run))
+            done = await bench.again(
+                run, Verb.RESCORE, which="all", scorer_specs=[wrong], judge_specs=[]
+            )
+            requests.append(done.id)
+    for request, before in zip(reversed(requests), reversed(specs_), strict=True):
+        answers_ = [ask(bench.path, run, Verb.WITHDRAW, {"request": request}) for _ in range(2)]
+        assert [bench.request(one).detail for one in answers_] == [
+            "2 trials",
+            "there are no such trials",
+        ]
+        assert specs(bench, run) == before
+    assert verdicts(bench, run) == ["pass", "pass"]
+
+
+async def test_a_rescore_goes_on_whose_engine_died_before_it_was_answered(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 2))
+        before = specs(bench, run)
+        request = ask(bench.path, run, Verb.RESCORE, {"which": "all", **WRONG})
+        once(bench.path, lambda tx: former.keep(tx, run, request))  # and then it died
+        for _ in range(2):  # once more, when the trials have their new scores
+            bench.write("UPDATE requests SET outcome = NULL, answered_at = NULL")
+            await Engine(bench.path, run).run()
+            assert bench.request(request).outcome == "accepted"
+            assert verdicts(bench, run) == ["fail", "fail"]
+    answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request}))
+    assert (answer.outcome, answer.detail) == ("accepted", "2 trials")
+    assert verdicts(bench, run) == ["pass", "pass"]
+    assert specs(bench, run) == before
 
 
 async def test_what_was_scored_or_asked_again_since_is_left_as_it_is(bench: Bench) -> None:

@@ -12,9 +12,12 @@ from tui_eval.suites.spec import Suite
 
 
 def keep(tx: Tx, run: int, request: int) -> None:
-    """Keep how a run is scored now, before a request changes it."""
+    """Keep how a run is scored now, before a request changes it.
+
+    A request whose engine died before it was answered is done again: what was kept first stays.
+    """
     tx.db.execute(
-        "INSERT INTO former_specs (request, run, spec, settings) "
+        "INSERT OR IGNORE INTO former_specs (request, run, spec, settings) "
         "SELECT ?, id, spec, settings FROM runs WHERE id = ?",
         (request, run),
     )

@@ -5,6 +5,7 @@ use these functions, so a request means the same whoever answers it.
 """
 
 import json
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -167,17 +168,21 @@ class Done:
     span: undo.Span
 
 
+_DONE = (
+    "SELECT r.id, r.verb, r.asked_at, r.answered_at, (SELECT max(b.answered_at) FROM requests b "
+    "WHERE b.run = r.run AND b.id < r.id AND b.outcome = 'accepted' "
+    "AND b.answered_at < r.answered_at) FROM requests r WHERE r.run = ? "
+    "AND r.outcome = 'accepted' "
+)
+
+
 def taken_back(db: sqlite3.Connection, run: int, args: JsonObject) -> Done:
     """Find the request whose work another one is to take back.
 
     Raises:
         ValueError: the run has no such request, or it has done nothing.
     """
-    row = db.execute(
-        "SELECT id, verb, asked_at, answered_at FROM requests "
-        "WHERE run = ? AND id = ? AND outcome = 'accepted'",
-        (run, args.get("request")),
-    ).fetchone()
+    row = db.execute(_DONE + "AND r.id = ?", (run, args.get("request"))).fetchone()
     if row is None:
         raise ValueError("there is no such request that has done anything")
     return _done(row)
@@ -186,18 +191,20 @@ def taken_back(db: sqlite3.Connection, run: int, args: JsonObject) -> Done:
 def last_done(db: sqlite3.Connection, run: int) -> Done | None:
     """Find the last request whose work can be taken back, and has not been; None: there is none."""
     row = db.execute(
-        "SELECT id, verb, asked_at, answered_at FROM requests r WHERE run = ? "
-        "AND outcome = 'accepted' AND verb IN ('cancel', 'cancel-run', 'rescore') "
+        _DONE + "AND r.verb IN ('cancel', 'cancel-run', 'rescore') "  # noqa: S608
         "AND NOT EXISTS (SELECT 1 FROM requests u WHERE u.run = r.run AND u.outcome = 'accepted' "
         "AND u.verb IN ('uncancel', 'withdraw') AND json_extract(u.args, '$.request') = r.id) "
-        "ORDER BY id DESC LIMIT 1",
+        "ORDER BY r.id DESC LIMIT 1",
         (run,),
     ).fetchone()
     return None if row is None else _done(row)
 
 
 def _done(row: Sequence[Any]) -> Done:
-    return Done(row[0], Verb(row[1]), undo.Span(row[2], row[3]))
+    number, verb, asked_at, answered_at, before = row
+    # while it waited for its turn, the requests before it were dealt with: what they did is theirs
+    begin = asked_at if before is None else max(asked_at, math.nextafter(before, math.inf))
+    return Done(number, Verb(verb), undo.Span(begin, answered_at))
 
 
 def _touched(db: sqlite3.Connection, run: int, args: JsonObject) -> list[int]:

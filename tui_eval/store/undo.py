@@ -86,13 +86,16 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     if _touched_since(tx, trial, span):
         return "was scored or asked again since"
     scores = reader.scores(tx.db, trial)
-    former = [
+    replaced = [
         score
         for score in scores
         if score.superseded_at is not None
         and span.begin <= score.superseded_at <= span.end
         and score.output == row.output
     ]
+    # a rescore whose engine died is done again, also of what it has made in the first place
+    first = min((score.superseded_at or 0.0 for score in replaced), default=span.end)
+    former = [score for score in replaced if score.at < first]
     if not former and not any(score.current and score.at < span.begin for score in scores):
         return "had no grade before"
     if not tx.move(
@@ -108,7 +111,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
         (tx.now, trial, span.begin),
     )
     _let_count_again(tx, trial, former)
-    _give_findings_back(tx, trial, span)
+    _give_findings_back(tx, trial, span, first)
     counting = [score for score in reader.scores(tx.db, trial) if score.current]
     record.settle(tx, trial, tally([score.as_score() for score in counting]))
     return None
@@ -125,8 +128,8 @@ def _let_count_again(tx: Tx, trial: int, former: list[ScoreRow]) -> None:
         )
 
 
-def _give_findings_back(tx: Tx, trial: int, span: Span) -> None:
-    """Let what judges said before be what the scores are made of again."""
+def _give_findings_back(tx: Tx, trial: int, span: Span, first: float) -> None:
+    """Let what judges said before `first` be what the scores are made of again."""
     tx.db.execute(
         "UPDATE findings SET superseded = 1, superseded_at = ? "
         "WHERE trial = ? AND superseded = 0 AND at >= ?",
@@ -134,14 +137,14 @@ def _give_findings_back(tx: Tx, trial: int, span: Span) -> None:
     )
     tx.db.execute(
         "UPDATE findings SET superseded = 0, superseded_at = NULL "
-        "WHERE trial = ? AND superseded_at BETWEEN ? AND ?",
-        (trial, span.begin, span.end),
+        "WHERE trial = ? AND superseded_at BETWEEN ? AND ? AND at < ?",
+        (trial, span.begin, span.end, first),
     )
 
 
 def _touched_since(tx: Tx, trial: int, span: Span) -> bool:
     row = tx.db.execute(
-        "SELECT rescored_at > ?2 OR rescored_at IS NULL OR EXISTS (SELECT 1 FROM scores s "
+        "SELECT ifnull(rescored_at > ?2, 0) OR EXISTS (SELECT 1 FROM scores s "
         "WHERE s.trial = t.id AND s.superseded_at > ?2) FROM trials t WHERE id = ?1",
         (trial, span.end),
     ).fetchone()
