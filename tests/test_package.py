@@ -103,8 +103,9 @@ def test_an_installed_sample_is_found_checked_and_run(environment: Path, tmp_pat
 
     command = environment / "bin" / "tui-eval"
     suite = samples / "capitals.toml"
-    assert "193" in run(command, "check", suite, cwd=tmp_path)
-    ran = run(command, "run", suite, "--json", "--store", tmp_path / "store.sqlite3", cwd=tmp_path)
+    store = ("--store", tmp_path / "store.sqlite3")
+    assert "193" in run(command, "check", suite, *store, cwd=tmp_path)
+    ran = run(command, "run", suite, "--json", *store, cwd=tmp_path)
     document = json.loads(ran)
     assert document["counts"]["done"] == 193
     assert document["counts"]["ungraded"] == 0

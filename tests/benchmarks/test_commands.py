@@ -100,7 +100,7 @@ def test_start(measured: Measured) -> None:
 
 
 def test_store(measured: Measured) -> None:
-    (rows,) = measured(store.main, "--trials", "500", "--rounds", "1").values()
+    rows, _ = measured(store.main, "--trials", "500", "--rounds", "1").values()
     assert "last page" in column(rows, "question")
     assert [row["ratio"] for row in rows if row["question"].startswith("floor")] == [1.0]
 

@@ -1,5 +1,6 @@
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Place
+from tui_eval.store import schema
 
 Command = Callable[..., Done]
 
@@ -21,6 +23,34 @@ def test_runs_are_listed_newest_first(place: Place, tui_eval: Command) -> None:
     assert oldest.endswith("the first")
     assert "100.0%" in oldest
     assert len(tui_eval("runs", "--limit", "1").out.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("runs",),
+        ("show", "last"),
+        ("check", "s.toml"),
+        ("export", "last", "--format", "csv"),
+        ("delete", "last", "--yes"),
+    ],
+)
+def test_a_store_that_an_older_version_wrote_is_brought_up_to_date_by_whoever_reads_it(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    tui_eval("run", place.suite())
+
+    def more(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE more (a)")
+
+    was = len(schema.MIGRATIONS)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, more))
+    done = tui_eval(*command)
+    assert done.code == 0
+    assert f"brought up to date for this tui-eval; what it was is kept as {place.store.name}" in (
+        done.err
+    )
+    assert place.store.with_name(f"{place.store.name}.schema-{was}").exists()
 
 
 def test_a_run_has_one_pass_rate_wherever_it_is_shown(place: Place, tui_eval: Command) -> None:

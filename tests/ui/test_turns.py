@@ -83,7 +83,7 @@ async def test_keys_wait_for_a_screen_that_is_still_being_made(store: Path) -> N
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
-        burst(app, "fjj\r")
+        burst(app, "fj\r")
         await until(pilot, lambda: screen.listing.trials.count == 2)
         burst(app, "q")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))

@@ -243,13 +243,13 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
         NeedsTrust: some of it lies outside its folder, and that is not trusted.
         SuiteError: it has mistakes.
     """
+    from tui_eval.cli.runs import readable
     from tui_eval.engine import launch
     from tui_eval.engine.account import account
     from tui_eval.engine.settings import Settings
     from tui_eval.providers.errors import UnavailableError
     from tui_eval.reports.forecast import forecast
     from tui_eval.reports.judge_forecast import judge_forecast
-    from tui_eval.store.connection import open_readable
     from tui_eval.suites.check import survey
     from tui_eval.suites.errors import NeedsTrust
     from tui_eval.suites.loading import look
@@ -261,7 +261,7 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
     wishes = [ask.words for ask in known.refused]
     seen = survey(suite)
     not_ready = launch.problems(suite, Settings())
-    db = open_readable(store) if store.exists() else None
+    db = readable(store) if store.exists() else None
     try:
         counted = account(db, suite, Settings())
         share = counted.calls / counted.trials if counted.trials else 0.0

@@ -59,10 +59,10 @@ def _look_at(file: Path, names: Sequence[str]) -> "tuple[list[RunRow], Extent]":
         UnknownRunError: one of them is not there.
         Refused: one of them is live.
     """
+    from tui_eval.cli.runs import readable
     from tui_eval.store import deletion, reader
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(file)
+    db = readable(file)
     try:
         runs = {run.id: run for run in (reader.run_named(db, name) for name in names)}
         refused = [why for run in runs.values() if (why := deletion.refusal(run)) is not None]

@@ -31,13 +31,12 @@ def export(name: str, format_name: str, output: Path | None, store: Path | None)
     In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, and control
     characters are made visible.
     """
-    from tui_eval.cli.runs import found
+    from tui_eval.cli.runs import found, readable
     from tui_eval.reports.export import FORMATS, to_file
-    from tui_eval.store.connection import open_readable
 
     file = store_file(store)
     run = found(file, name)
-    db = open_readable(file)
+    db = readable(file)
     try:
         pieces = FORMATS[format_name](db, run)
         if output is not None:

@@ -81,11 +81,11 @@ def requests(suite: "Suite", store: "Path", case: str | None) -> list["JudgeRequ
         SuiteError: the data has mistakes.
     """
     from tui_eval.cli.errors import Refused
+    from tui_eval.cli.runs import readable
     from tui_eval.providers.errors import UnavailableError
     from tui_eval.reports.judge_forecast import judge_requests
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store) if store.exists() else None
+    db = readable(store) if store.exists() else None
     try:
         found = list(judge_requests(db, suite, case))
     except UnavailableError as error:

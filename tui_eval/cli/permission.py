@@ -22,10 +22,10 @@ def need_targets(store: Path, run: "RunRow", verb: str) -> None:
     """
     if run.live:
         return  # its engine has them
+    from tui_eval.cli.runs import readable
     from tui_eval.engine.readiness import unready
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         missing = unready(db, run.id, [verb])
     finally:
@@ -48,14 +48,14 @@ def need_permission(store: Path, run: "RunRow", trust: bool) -> None:
     """
     if run.live:
         return  # its engine has looked already
+    from tui_eval.cli.runs import readable
     from tui_eval.engine.permission import permitted, refusal
     from tui_eval.engine.settings import Settings
     from tui_eval.store import reader, runs
-    from tui_eval.store.connection import open_readable
     from tui_eval.store.writer import once
     from tui_eval.suites.spec import Suite
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         suite = Suite.model_validate_json(reader.spec(db, run.id))
     finally:

@@ -135,14 +135,14 @@ def _only(store: Path, suite: "Suite", which: str | None) -> frozenset[str] | No
     Raises:
         Refused: there are none.
     """
+    from tui_eval.cli.runs import readable
     from tui_eval.engine.plan import latest
-    from tui_eval.store.connection import open_readable
 
     if which is None:
         return None
     found: frozenset[str] = frozenset()
     if store.exists():
-        db = open_readable(store)
+        db = readable(store)
         try:
             found = latest(db, suite.name, None, which)
         finally:
@@ -203,9 +203,9 @@ def _refuse_unready(suite: "Suite", settings: "Settings") -> None:
 
 def _warn_of_company(store: Path, suite: "Suite", settings: "Settings") -> None:
     """Warn where another live run asks the same endpoint: their limits do not know each other."""
+    from tui_eval.cli.runs import readable
     from tui_eval.engine.session import Session
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
 
     if not store.exists():
         return
@@ -214,7 +214,7 @@ def _warn_of_company(store: Path, suite: "Suite", settings: "Settings") -> None:
         for column in Session(suite, settings).column_rows()
         if column.kind == "model"
     }
-    db = open_readable(store)
+    db = readable(store)
     try:
         for row in reader.runs(db, limit=50):
             if not row.state.settled and row.live:
@@ -237,12 +237,12 @@ def _leave_running(store: Path, run_id: int) -> int:
     """Start an engine of its own for a run; print the run's name once all its trials are there."""
     import time
 
+    from tui_eval.cli.runs import readable
     from tui_eval.engine import launch
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
     from tui_eval.store.errors import UnknownRunError
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         name = reader.run(db, run_id).name
         log = launch.log_file(store, name)
@@ -265,11 +265,11 @@ def _leave_running(store: Path, run_id: int) -> int:
 
 def _watch(store: Path, run_id: int) -> int:
     from tui_eval.cli.app import open_on
+    from tui_eval.cli.runs import readable
     from tui_eval.engine import launch
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         name = reader.run(db, run_id).name
     finally:

@@ -1,4 +1,4 @@
-"""Finding the run a command is about."""
+"""The store a command reads, and the run it is about."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from tui_eval.cli import streams
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from tui_eval.store.rows import RunRow
 
 
@@ -16,17 +18,32 @@ def found(store: Path, name: str) -> "RunRow":
         StoreError: there is no store, or no such run.
     """
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         return reader.run_named(db, name)
     finally:
         db.close()
 
 
+def readable(store: Path) -> "sqlite3.Connection":
+    """Open the store for reading; an older one is brought up to date first, and that is told.
+
+    Raises:
+        StoreError: there is no store, it is damaged or newer, or older and may only be read.
+    """
+    from tui_eval.store.connection import open_readable
+    from tui_eval.store.errors import StoreOlderError
+
+    try:
+        return open_readable(store)
+    except StoreOlderError:
+        bring_up_to_date(store)
+        return open_readable(store)
+
+
 def bring_up_to_date(store: Path) -> None:
-    """Migrate the store of a command that will write to it, before anything is read.
+    """Migrate a store that an older version wrote, before anything is read.
 
     Raises:
         StoreError: it cannot be written, or is damaged or newer; it has not been touched then.

@@ -26,13 +26,13 @@ _NONE = "there are no runs yet; `tui-eval run SUITE` makes one"
 @store_option
 def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
     """List runs, the newest first."""
+    from tui_eval.cli.runs import readable
     from tui_eval.reports import jsontext
     from tui_eval.reports.document import of_results
     from tui_eval.reports.listing import listing
     from tui_eval.reports.results import results
     from tui_eval.reports.tables import Ink
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
 
     file = store_file(store)
     if not file.exists():
@@ -41,7 +41,7 @@ def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
         else:
             streams.tell(_NONE)
         return
-    db = open_readable(file)
+    db = readable(file)
     try:
         rows = reader.runs(db, limit=limit or -1)
         if as_json:
@@ -69,12 +69,12 @@ def show(
 
     With --json it is the run's document; --case and --failed add the trials they name to it.
     """
+    from tui_eval.cli.runs import readable
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
 
     if cases and failed:
         raise click.UsageError("--case and --failed exclude each other")
-    db = open_readable(store_file(store))
+    db = readable(store_file(store))
     try:
         run = reader.run_named(db, name)
         refuse_unknown_cases(db, run, cases)

@@ -200,10 +200,10 @@ def _last_done(store: Path, run: "RunRow") -> "Done":
     Raises:
         Refused: there is none.
     """
+    from tui_eval.cli.runs import readable
     from tui_eval.engine.steering import last_done
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         found = last_done(db, run.id)
     finally:
@@ -247,9 +247,9 @@ def _narrowed(
     """Narrow a request to cases, refusing those the run does not have."""
     if not cases:
         return args
-    from tui_eval.store.connection import open_readable
+    from tui_eval.cli.runs import readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         refuse_unknown_cases(db, run, cases)
     finally:
@@ -264,10 +264,10 @@ def _need_scorers(store: Path, run: "RunRow", wanted: tuple[str, ...], specs: "J
     """
     import json
 
+    from tui_eval.cli.runs import readable
     from tui_eval.store import figures, reader
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         scored = figures.scorer_names(db, run.id)
         if specs is None:
@@ -312,10 +312,10 @@ def _ask(store: Path, run: "RunRow", verb: "Verb", args: "JsonObject", wait: boo
 
 
 def _request(store: Path, request: int) -> "RequestRow":
+    from tui_eval.cli.runs import readable
     from tui_eval.store import reader
-    from tui_eval.store.connection import open_readable
 
-    db = open_readable(store)
+    db = readable(store)
     try:
         row = reader.request(db, request)
     finally:

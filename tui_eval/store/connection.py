@@ -20,6 +20,7 @@ from tui_eval.store.errors import (
     StoreError,
     StoreFullError,
     StoreNewerError,
+    StoreOlderError,
 )
 
 log = logging.getLogger(__name__)
@@ -112,14 +113,15 @@ def open_readable(path: Path) -> sqlite3.Connection:
     """Open the store read-only, in autocommit so that no reader holds the WAL.
 
     Raises:
-        StoreError: there is no store at `path`, or it is damaged, newer or older.
+        StoreOlderError: an older version wrote it; it has not been touched.
+        StoreError: there is no store at `path`, or it is damaged or newer.
     """
     if _missing(path):
         raise StoreError(f"{path}: there is no store here yet; `tui-eval run SUITE` makes one")
     db = _readable(path)
     if (known := schema.version(db)) < len(schema.MIGRATIONS):
         db.close()
-        raise StoreError(
+        raise StoreOlderError(
             f"{path}: written by an older tui-eval (schema {known}, this one reads "
             f"{len(schema.MIGRATIONS)}); `tui-eval run`, or any other command that writes to it, "
             f"brings it up to date"

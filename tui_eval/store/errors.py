@@ -11,6 +11,10 @@ class StoreNewerError(StoreError):
     """A newer version of the program wrote the store; it is left untouched."""
 
 
+class StoreOlderError(StoreError):
+    """An older version wrote the store; who only reads cannot bring it up to date."""
+
+
 class StoreDamagedError(StoreError):
     """The file is no store, or parts of it cannot be read; it is left untouched."""
 
