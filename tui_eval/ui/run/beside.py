@@ -30,6 +30,11 @@ class Expected:
     texts: tuple[str, ...]
     """Any of them."""
 
+    @property
+    def literal(self) -> bool:
+        """Whether its texts are what an output may say: no pattern, no finish reason."""
+        return self.how not in (_HOW["regex"], _HOW["finish"])
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:

@@ -35,7 +35,7 @@ def others(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> list[Other
 
 def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterator[Other]:
     given = beside(db, run_id, found).expected
-    texts = dict.fromkeys(text for one in given if not one.how for text in one.texts)
+    texts = dict.fromkeys(text for one in given if one.literal for text in one.texts)
     for text in list(texts)[:_EXPECTED]:
         name = "expected" if len(texts) == 1 else f"expected {text[:30]}"
         yield Other(name, f"{len(text):,} characters", text=text)
