@@ -7,6 +7,7 @@ import pytest
 from tests.engine.harness import Bench, suite, until
 from tests.servers.fake_model import Call, FakeModel, Reply, Script, always, refuse
 from tests.support import writing
+from tui_eval.engine import desk, steering
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState, TrialState, Verdict
@@ -431,3 +432,28 @@ async def test_trials_that_alone_are_refused_fail_by_their_own_retries(bench: Be
     counts = bench.counts(run)
     assert (counts.passed, counts.error) == (54, 6)
     assert bench.row(run).state is RunState.DONE
+
+
+@pytest.mark.parametrize("verb", [Verb.RETRY, Verb.RESCORE])
+async def test_a_request_whose_engine_died_goes_on_where_it_was(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, verb: Verb
+) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 3))
+        ids = [trial.id for trial in bench.trials(run)]
+        request = ask(bench.path, run, verb, {"trials": ids})
+        with monkeypatch.context() as patch:
+            patch.setattr(desk, "_PORTION", 2)
+            patch.setattr(steering, "answer_for", lambda *_: 1 / 0)
+            with pytest.raises(ExceptionGroup):
+                await Engine(bench.path, run).run()
+        bench.write("UPDATE runs SET lease_pid = NULL, lease_beat = 0.0")
+        # what it had moved has been settled again by then: neither is it asked a second time
+        bench.write("UPDATE trials SET state = 'done', verdict = 'pass' WHERE id = ?", ids[0])
+        await Engine(bench.path, run).run()
+    answer = bench.request(request)
+    assert (answer.outcome, answer.detail) == ("accepted", "3 trials")
+    assert bench.counts(run).passed == 3
+    assert server.counts["q0"] == 1
+    assert server.counts["q2"] == (2 if verb is Verb.RETRY else 1)
+    assert not bench.sql("SELECT * FROM meta WHERE name LIKE 'request %'")

@@ -91,21 +91,25 @@ class Desk:
             await self._use_scorers(request)
             self._crew.judging.reopen()
             self._crew.judging.ask_anew()
-        trials = await self._reading.call(steering.selected, self._run, request.args)
+        # an engine that died may have begun: what it moved is not moved, nor asked, a second time
+        begun = await self._reading.call(requests.reached, request.id)
+        chosen = await self._reading.call(steering.selected, self._run, request.args)
+        trials = [trial for trial in chosen if trial > begun.trial]  # their ids rise with places
         if verb is Verb.CANCEL:
             self._crew.withdraw(trials)
-        if verb is Verb.RESCORE and len(trials) == 1:
-            self._crew.judging.alone.update(trials)
+        if verb is Verb.RESCORE and len(chosen) == 1:
+            self._crew.judging.alone.update(chosen)
         move = await self._reading.call(steering.move_trials, self._run, verb, request.args)
-        found = Moved()
+        found = Moved(begun.moved)
         for begin in range(0, len(trials), _PORTION):
             portion = trials[begin : begin + _PORTION]
-            found.add(await self._writer.write(partial(_apply, move=move, trials=portion)))
+            apply = partial(_apply, request=request.id, move=move, trials=portion, so_far=found)
+            found.add(await self._writer.write(apply))
         if verb is Verb.WITHDRAW and found.moved:
             await self._score_as_before(request)
 
         def close(tx: Tx) -> None:
-            answer = steering.answer_for(len(trials), found)
+            answer = steering.answer_for(begun.moved + len(trials), found)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
             if found.moved and verb in _BEGINNING and not self.paused:
                 runs.move(tx, self._run, RunState.RUNNING)
@@ -252,5 +256,7 @@ class Desk:
         await self._writer.write(write)
 
 
-def _apply(tx: Tx, move: Move, trials: Sequence[int]) -> Moved:
-    return move(tx, trials)
+def _apply(tx: Tx, request: int, move: Move, trials: Sequence[int], so_far: Moved) -> Moved:
+    found = move(tx, trials)
+    requests.reach(tx, request, requests.Reached(trials[-1], so_far.moved + found.moved))
+    return found

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from dataclasses import dataclass
 from enum import StrEnum
 
 from tui_eval.model.json import JsonObject
@@ -75,3 +77,31 @@ def answer(tx: Tx, request: int, outcome: Outcome, detail: str | None = None) ->
         "UPDATE requests SET outcome = ?, detail = ?, answered_at = ? WHERE id = ?",
         (outcome, pack(detail), tx.now, request),
     )
+    tx.db.execute("DELETE FROM meta WHERE name IN (?, ?)", _names(request))
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a request about trials has come; what is done of it is never done again."""
+
+    trial: int = 0
+    """The id of the last trial it has dealt with; 0: none."""
+    moved: int = 0
+    """How many it has moved."""
+
+
+def reach(tx: Tx, request: int, reached: Reached) -> None:
+    """Write down how far a request has come: its engine may die before it is answered."""
+    values = zip(_names(request), (reached.trial, reached.moved), strict=True)
+    tx.db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+
+
+def reached(db: sqlite3.Connection, request: int) -> Reached:
+    """Give how far a request that is not answered has come."""
+    rows = db.execute("SELECT name, value FROM meta WHERE name IN (?, ?)", _names(request))
+    known = dict(rows.fetchall())
+    return Reached(*(known.get(name, 0) for name in _names(request)))
+
+
+def _names(request: int) -> tuple[str, str]:
+    return f"request {request} trial", f"request {request} moved"
