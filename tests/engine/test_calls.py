@@ -34,6 +34,16 @@ class Silent:
         raise AssertionError("nobody sets it")
 
 
+class Clumsy(Silent):
+    """A target whose clearing up breaks."""
+
+    async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
+        try:
+            return await super().generate(request, timeout_s=timeout_s)
+        finally:
+            raise ValueError("it broke")
+
+
 class Unmarked:
     """Scorers that have nothing to say."""
 
@@ -46,7 +56,7 @@ class Unmarked:
         return Marks((), ())
 
 
-async def called() -> tuple[Hand, "asyncio.Task[Step]"]:
+async def called(target: Silent | None = None) -> tuple[Hand, "asyncio.Task[Step]"]:
     """Give a trial whose call is in flight, and the worker that waits for it."""
 
     async def ready(_: str) -> None:
@@ -55,7 +65,7 @@ async def called() -> tuple[Hand, "asyncio.Task[Step]"]:
     def fatal(failure: Failure) -> None:
         raise AssertionError(failure)
 
-    target = Silent()
+    target = target or Silent()
     journey = Journey(
         [Column(0, "m", "m", None)],
         {"m": target},
@@ -98,3 +108,10 @@ async def test_a_worker_that_is_ended_itself_does_not_go_on_for_an_ended_call() 
     worker.cancel()
     with pytest.raises(asyncio.CancelledError):
         await worker
+
+
+async def test_a_call_that_breaks_as_it_is_ended_leaves_nothing_to_its_worker() -> None:
+    hand, worker = await called(Clumsy())
+    hand.end_call()
+    assert (await worker).hearing is None
+    assert worker.cancelling() == 0

@@ -441,7 +441,7 @@ async def test_a_request_whose_engine_died_goes_on_where_it_was(
     async with FakeModel() as server:
         run = await bench.run(suite(server.base_url, 3))
         ids = [trial.id for trial in bench.trials(run)]
-        request = ask(bench.path, run, verb, {"trials": ids})
+        request = ask(bench.path, run, verb, {"trials": [*ids]})
         with monkeypatch.context() as patch:
             patch.setattr(desk, "_PORTION", 2)
             patch.setattr(steering, "answer_for", lambda *_: 1 / 0)

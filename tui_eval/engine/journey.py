@@ -156,14 +156,14 @@ class Journey:
         try:
             return await self._ask(hand)
         except asyncio.CancelledError:
-            if hand.call_ended:
-                worker.uncancel()
-            if worker.cancelling():
+            if worker.cancelling() > hand.call_ended:
                 raise  # the worker itself is being ended
             return None
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
             return bug()
         finally:
+            if hand.call_ended:
+                worker.uncancel()  # whatever the call made of it: the next one is another's
             hand.caller = None
             hand.phase = Phase.CLOSING
 
