@@ -254,8 +254,11 @@ def test_what_a_store_was_is_kept_beside_it_before_it_is_brought_up_to_date(
         late.execute("UPDATE runs SET label = 'in the log'")  # and not yet in the file
         with monkeypatch.context() as patch:
             patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, moody))
-            open_writable(path, said.append).close()
-            open_writable(path, said.append).close()
+            begun: list[str] = []
+            open_writable(path, said.append, begun.append).close()
+            open_writable(path, said.append, begun.append).close()
+            assert len(begun) == 1
+            assert "being brought up to date" in begun[0]
             with pytest.raises(StoreError, match="written by an older tui-eval"):
                 open_readable(copy)  # it is what it was
     finally:

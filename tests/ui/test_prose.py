@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.support import any_text, hostile_outputs
-from tui_eval.ui.prose import LONGEST, Para, fold, steady
+from tui_eval.ui.prose import GLUE, LONGEST, Para, fold, steady
 
 FORBIDDEN = {chr(code) for code in [*range(32), *range(0x7F, 0xA0)]}
 
@@ -71,3 +71,9 @@ def test_hostile_texts_are_folded_without_controls(text: str) -> None:
 def test_an_emoji_has_one_width_everywhere() -> None:
     assert steady("❤\ufe0f") == "❤"
     assert steady("plain") == "plain"
+
+
+def test_what_is_glued_together_stays_on_one_line() -> None:
+    text = f"expected three   describes{GLUE}it{GLUE}✗   exact{GLUE}✓"
+    lines = [line for line, _ in fold([Para(text)], 24)]
+    assert lines == ["expected three", "describes it ✗   exact ✓"]

@@ -101,6 +101,15 @@ async def test_tabs_can_be_clicked(store: Path) -> None:
         await until_shown(pilot, "1 answered")
 
 
+@pytest.mark.parametrize("size", [(60, 20), (100, 30), (120, 40)])
+async def test_every_tab_has_room(store: Path, size: tuple[int, int]) -> None:
+    plain_run(store, 3)
+    app = app_on(store, run="last")
+    async with shown_on(app, size) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "Output", "Scores", "Messages", "Attempts", "Judge", "Case ")
+
+
 async def test_zoom_gives_the_detail_the_screen_and_j_goes_to_the_next_trial(store: Path) -> None:
     plain_run(store)
     app = app_on(store, run="last")

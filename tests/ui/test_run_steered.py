@@ -165,6 +165,20 @@ async def test_a_run_at_its_cap_asks_and_goes_on_with_a_higher_one(
     assert sql(store, "SELECT outcome FROM requests") == [("accepted",)]
 
 
+async def test_resuming_a_capped_run_from_the_list_asks_for_the_cap(store: Path) -> None:
+    async with FakeModel() as server:
+        target = {"base_url": server.base_url, **PRICED}
+        run = {"max_cost_usd": 10.0, "concurrency": 1}
+        await finished(store, asking(server.base_url, 12, targets=[target], run=run))
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "○ paused")
+        await pilot.press("u")
+        await until_shown(pilot, "of $10 is spent", "new cap, $")
+    assert not sql(store, "SELECT 1 FROM requests"), "nothing is asked before a person says so"
+
+
 async def test_a_run_at_its_error_cap_asks_what_becomes_of_them(store: Path) -> None:
     broken = {"kind": "simulated", "name": "one", "answers": ["x"], "faults": {"server_error": 1.0}}
     limits = {"max_errors": 3, "retries": 0, "concurrency": 1}

@@ -12,7 +12,7 @@ from tui_eval.model.output import Failure
 from tui_eval.model.states import Verdict
 from tui_eval.store import browse
 from tui_eval.ui.glyphs import ASCII, UNICODE
-from tui_eval.ui.prose import Para, lay_out
+from tui_eval.ui.prose import GLUE, Para, lay_out
 from tui_eval.ui.rendering.shown import shown
 from tui_eval.ui.run.attempts_page import attempts_page
 from tui_eval.ui.run.beside import Beside, Expected
@@ -48,7 +48,7 @@ def whole(store: Path, made: Staged, place: int) -> browse.WholeTrial:
 
 def test_the_tabs_of_a_graded_trial(store: Path) -> None:
     found = whole(store, plain_run(store, 5, failing=(2,)), 2)
-    assert "answer 2   exact ✗ saw expected 2" in page(found, "output")
+    assert f"answer 2   exact{GLUE}✗ saw expected 2" in page(found, "output")
     assert "10 tokens in, 5 out" in page(found, "output")
     assert "fail 0.00  expected 2" in page(found, "scores")
     assert "hello?" in page(found, "messages")
@@ -89,7 +89,7 @@ def test_expected_stands_beside_what_came_and_what_was_seen(store: Path) -> None
         (Expected("exact", "", ("Paris", "Lutetia")), Expected("x", "with", ("[1]",))), ()
     )
     first = next(iter(output_page(found, beside, Looks(), UNICODE, 0.0))).text
-    assert first == "answer 1   expected Paris or Lutetia, with [1]   exact ✗ saw Rome"
+    assert first == f"answer 1   expected Paris or Lutetia, with [1]   exact{GLUE}✗ saw Rome"
 
 
 def test_what_a_judge_says_has_a_line_of_its_own(store: Path) -> None:

@@ -1,5 +1,7 @@
 """Keys that come in one burst, as from a slow line: each is dealt with before the next."""
 
+import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from tests.ui.playing import (
     shown_on,
     until,
 )
+from tui_eval.store import browse
+from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.screens.runs import RunsScreen
 
@@ -97,3 +101,23 @@ async def test_a_key_whose_screen_closes_under_it_holds_up_no_other(store: Path)
         for _ in range(5):
             burst(app, "f\x1bo\x1bj")
         await until(pilot, lambda: screen.listing.table.cursor == 5)
+
+
+async def test_keys_wait_for_a_dialog_that_is_still_being_read(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_run(store, 3)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await until(pilot, lambda: screen.detail.found is not None)
+        whole = browse.whole
+
+        def slowly(db: sqlite3.Connection, run: int, trial: int) -> WholeTrial | None:
+            time.sleep(0.2)
+            return whole(db, run, trial)
+
+        monkeypatch.setattr(browse, "whole", slowly)
+        burst(app, "y\r")
+        await until(pilot, lambda: app.clipboard == "answer 0")
+        assert not screen.zoomed

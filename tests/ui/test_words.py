@@ -61,3 +61,11 @@ def test_counts_have_their_nouns() -> None:
     assert words.interval((0.661, 0.774)) == "66.1–77.4"
     assert words.per_second(3.21) == "3.2/s"
     assert words.per_second(48.4) == "48/s"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0"), (0.05, "0.05"), (2.5, "2.5"), (1300, "1,300"), (60_000, "60.0k"), (2e7, "20.0M")],
+)
+def test_a_figure_on_a_scale_has_no_exponent(value: float, shown: str) -> None:
+    assert words.figure(value) == shown

@@ -68,7 +68,11 @@ def _log(said: str) -> None:
     log.warning("%s", said)
 
 
-def open_writable(path: Path, told: Callable[[str], None] = _log) -> sqlite3.Connection:
+def open_writable(
+    path: Path,
+    told: Callable[[str], None] = _log,
+    begins: Callable[[str], None] = lambda _: None,
+) -> sqlite3.Connection:
     """Open the store for writing; make or migrate it where needed.
 
     The file is readable by its owner only. Durability is FULL: against power loss SQLite
@@ -77,6 +81,7 @@ def open_writable(path: Path, told: Callable[[str], None] = _log) -> sqlite3.Con
     Args:
         path: The store's file.
         told: Told where that copy is.
+        begins: Told before a migration begins: with a large store it takes a while.
 
     Raises:
         StoreError: it cannot be opened, is damaged, or was written by a newer version; in the
@@ -84,7 +89,7 @@ def open_writable(path: Path, told: Callable[[str], None] = _log) -> sqlite3.Con
     """
     if _missing(path):
         _make(path)
-    copy = _kept(path)
+    copy = _kept(path, begins)
     db = _connect(path, "mode=rw")
     try:
         _prepare(db)
@@ -99,13 +104,14 @@ def open_writable(path: Path, told: Callable[[str], None] = _log) -> sqlite3.Con
     return db
 
 
-def _kept(path: Path) -> Path | None:
+def _kept(path: Path, begins: Callable[[str], None]) -> Path | None:
     """Refuse what is damaged, newer or not to be written; give the copy of what is older."""
     with closing(_readable(path)) as reading:
         if not os.access(path, os.W_OK):
             raise StoreError(f"{path}: may only be read, not written; name another with --store")
         if schema.version(reading) == len(schema.MIGRATIONS):
             return None
+        begins(f"{path}: being brought up to date for this tui-eval, a copy is kept…")
         return keep_copy(reading, path)
 
 

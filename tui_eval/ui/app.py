@@ -50,6 +50,9 @@ _LATE_S = 2.0
 """Seconds after which it is given up, however busy the screen is."""
 _READY_S = 0.02
 """Seconds after which a screen that was not ready for a key is looked at again."""
+_READ_S = 12.0
+"""Seconds for which a notice stays that is long to read; esc or a click takes it away before."""
+_LONGEST_S = 3600.0
 _TOLD_AT_START = 3
 """Mistakes of the configuration that are told one by one."""
 _FRAMES = PlainFrames()
@@ -125,7 +128,7 @@ class TuiEvalApp(App[None]):
         self._turns = Turns(
             super().on_event,
             self._send_after_key,
-            lambda: bool(self.screen_stack) and self.screen.is_mounted,
+            self._ready_for_key,
             partial(self.set_timer, _READY_S),
         )
         self.crash_log: Path | None = None
@@ -188,10 +191,10 @@ class TuiEvalApp(App[None]):
         read, found = self._configuration, self._put_in_force(self._configuration)
         for mistake in found.mistakes[:_TOLD_AT_START]:
             said = str(replace(mistake, file=read.file.name))
-            self.notify(visible(said), severity="warning", timeout=12, markup=False)
+            self.notify(visible(said), severity="warning", timeout=_READ_S, markup=False)
         if more := found.mistakes[_TOLD_AT_START:]:
             said = f"and {len(more)} more in {read.file}: the settings list all"
-            self.notify(visible(said), severity="warning", timeout=12, markup=False)
+            self.notify(visible(said), severity="warning", timeout=_READ_S, markup=False)
 
     def reread_configuration(self) -> "tuple[Configuration, Preferences]":
         """Read the configuration again and put it in force; give it, and what is made of it."""
@@ -223,8 +226,10 @@ class TuiEvalApp(App[None]):
 
         desk = self.bench.desk
         try:
-            for said in await desk.open():
-                self.notify(visible(said), timeout=30, markup=False)
+            said = await desk.open(self._tell_of_store)
+            self.clear_notifications()
+            for words in said:
+                self.notify(visible(words), timeout=_READ_S, markup=False)
             if self._open_run is not None:
                 run = await desk.read(reader.run_named, self._open_run)
                 self.open_run(run.id)
@@ -233,6 +238,10 @@ class TuiEvalApp(App[None]):
             return
         async for pulse in follow(await desk.reader()):
             self.bench.pulse.publish(pulse)
+
+    def _tell_of_store(self, words: str) -> None:
+        """Say what is being done to the store, which may take long, until it is done."""
+        self.notify(visible(words), timeout=_LONGEST_S, markup=False)
 
     async def on_unmount(self) -> None:
         """Close the store."""
@@ -268,7 +277,8 @@ class TuiEvalApp(App[None]):
         if any(isinstance(screen, Leaving) for screen in self.screen_stack):
             return
         desk = self.bench.desk
-        live = [run for run in await desk.read(reader.runs, limit=50) if run.live]
+        with self.bench.keys_wait():
+            live = [run for run in await desk.read(reader.runs, limit=50) if run.live]
         if not live:
             self.exit()
             return
@@ -358,9 +368,15 @@ class TuiEvalApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Let keys take turns; everything else is dealt with as it comes."""
         if isinstance(event, events.Key) and not event.is_forwarded:
+            if event.key == "escape" and self.bench.desk.opened:
+                self.clear_notifications()  # whatever else it does
             await self._turns.take(event)
         else:
             await super().on_event(event)
+
+    def _ready_for_key(self) -> bool:
+        there = bool(self.screen_stack) and self.screen.is_mounted
+        return there and not self.bench.keys_wait.holds
 
     def _send_after_key(self, follower: Follower) -> bool:
         if not self.screen_stack or not (self.focused or self.screen).post_message(follower):

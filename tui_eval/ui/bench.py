@@ -11,6 +11,7 @@ from tui_eval.ui.desk import Desk
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.rating import RateBook
 from tui_eval.ui.remembered import Remembered
+from tui_eval.ui.turns import Hold
 
 if TYPE_CHECKING:
     from tui_eval.store.follow import Pulse
@@ -32,3 +33,5 @@ class Bench:
     """The suites that were found; those of the Suites screen."""
     rates: RateBook = field(default_factory=RateBook)
     """What is known of the pass rates of runs."""
+    keys_wait: Hold = field(default_factory=Hold)
+    """Entered while something is read that the next keys are meant for."""

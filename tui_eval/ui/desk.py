@@ -34,8 +34,11 @@ class Desk:
         self._open = asyncio.Event()
         self._closed = False
 
-    async def open(self) -> list[str]:
+    async def open(self, begins: Callable[[str], object] = lambda _: None) -> list[str]:
         """Open the store, and make it where there is none.
+
+        Args:
+            begins: Told before something begins that may take long.
 
         Returns:
             What a person is to know of it: where a copy of an older one is.
@@ -46,7 +49,12 @@ class Desk:
         from tui_eval.store.connection import open_writable, readable
 
         said: list[str] = []
-        await asyncio.to_thread(lambda: open_writable(self.path, said.append).close())
+        loop = asyncio.get_running_loop()
+
+        def tell(words: str) -> None:
+            loop.call_soon_threadsafe(begins, words)
+
+        await asyncio.to_thread(lambda: open_writable(self.path, said.append, tell).close())
         self._quick = await _entered(readable(self.path))
         self._slow = await _entered(readable(self.path))
         self._slowest = await _entered(readable(self.path))

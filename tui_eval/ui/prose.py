@@ -19,6 +19,8 @@ _LEAST_WIDTH = 8
 _WORDS = re.compile(r" +|[^ ]+")
 
 
+GLUE = "\u00a0"
+"""A space at which no line is folded: what stands around it is read together."""
 _STYLES = {0xFE0E: None, 0xFE0F: None}
 
 
@@ -141,7 +143,8 @@ def lay_out(
             before = first
             for begin, end in _folds(line, there, there - further):
                 within = _between(marks, start + begin, start + end, len(before))
-                yield Line(before + line[begin:end], para.tone, within, at)
+                folded = line[begin:end].replace(GLUE, " ")
+                yield Line(before + folded, para.tone, within, at)
                 first, before = rest, rest + " " * further
             start += len(line) + 1
         if len(shown) < len(para.text):

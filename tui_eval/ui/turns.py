@@ -1,13 +1,42 @@
 """Keys take turns: one is dealt with wholly before the next one is looked at."""
 
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 from textual import events
 from textual.message import Message
 
 ROUNDS = 2
 """How often the way of a key is walked after it: once for the key, once for what it set off."""
+
+
+_HELD_S = 2.0
+"""Seconds after which keys go on, however long is read: none is to be lost to a slow disk."""
+
+
+class Hold:
+    """Holds keys back while the dialog they are meant for is still being read."""
+
+    def __init__(self) -> None:
+        self._since: list[float] = []
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Hold keys back as long as this goes on, though not for ever."""
+        began = time.monotonic()
+        self._since.append(began)
+        try:
+            yield
+        finally:
+            self._since.remove(began)
+
+    @property
+    def holds(self) -> bool:
+        """Whether keys are to wait."""
+        now = time.monotonic()
+        return any(now - began < _HELD_S for began in self._since)
 
 
 class Follower(Message):
@@ -39,7 +68,7 @@ class Turns:
             give: Gives a key to what has the focus.
             send: Sends a follower to what has the focus; False where it cannot arrive.
             ready: Says whether there is a screen that can take a key: one that has just been
-                opened has nothing on it yet.
+                opened has nothing on it yet, and one that is being read is not there yet.
             later: Calls something in a moment.
         """
         self._give = give

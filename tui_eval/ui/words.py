@@ -39,6 +39,20 @@ def per_second(rate: float | None) -> str:
     return f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
+def fine_rate(rate: float) -> str:
+    """Give a rate on a scale: `0.05/s`, `2.5/s`, `1,300/s`, `60.0k/s`."""
+    return f"{figure(rate)}/s"
+
+
+def figure(value: float) -> str:
+    """Give any number not below 0 in few cells, never with an exponent from 0.0001 on."""
+    if value >= 10_000:
+        return compact(round(value))
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 0.0001 else f"{value:.1g}"
+
+
 def ago(then: float, now: float) -> str:
     """Say how long ago something was, in its largest unit."""
     past = max(now - then, 0)

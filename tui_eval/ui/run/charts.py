@@ -13,7 +13,7 @@ from tui_eval.store.series import Latencies, Spread, Timeline
 from tui_eval.ui.run.plotting import FILL, Curve, Plot
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import clock, many, money, number, seconds
+from tui_eval.ui.words import clock, figure, fine_rate, many, money, number, seconds
 
 _MARKERS: Final = "*+ox"
 _TONES: Final[tuple[Tone, ...]] = ("accent", "pass", "ungraded", "plain")
@@ -71,9 +71,9 @@ def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         curves.append(Curve("failed", [one or None for one in failed], "x", "fail"))
     words = (
         f"{number(sum(found.answered))} answered, {number(sum(found.failed))} failed calls in "
-        f"{clock(span)}: {sum(found.answered) / span:.2g} answers a second"
+        f"{clock(span)}: {figure(sum(found.answered) / span)} answers a second"
     )
-    return _over_time(found, curves, words, lambda rate: f"{rate:.3g}/s")
+    return _over_time(found, curves, words, fine_rate)
 
 
 def _rates(counts: Sequence[int], part_s: float, window_s: float) -> list[float]:
@@ -103,7 +103,7 @@ def concurrency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         at = [top if n else None for n in found.limited]
         curves.append(Curve("rate limited", at, "!", "fail"))
     words = f"rate limited {number(sum(found.limited))}×" if any(found.limited) else "never limited"
-    return _over_time(found, curves, words, lambda calls: f"{calls:.3g}")
+    return _over_time(found, curves, words, figure)
 
 
 def cost(db: sqlite3.Connection, run: int, parts: int) -> Chart:
@@ -135,7 +135,7 @@ def latency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     if found is None:
         return NO_OUTPUTS
     end = found.part_s * parts
-    most, y_labels = _scale(max(found.counts) * 1.15, lambda n: f"{n:g}")
+    most, y_labels = _scale(max(found.counts) * 1.15, figure)
     plot = Plot(
         [Curve("outputs", found.counts, FILL, "accent")],
         _ticks(end),

@@ -72,10 +72,11 @@ class Clerk:
     async def _ask_about_trials(self, verb: Verb, trials: Sequence[int]) -> None:
         desk = self._screen.bench.desk
         errand = errands.about_trials(verb, trials)
-        lost = await self._lost(trials) if verb is Verb.RETRY and len(trials) == 1 else None
-        if len(trials) > 1 or lost:
-            taken = await desk.ponder(costs, self._run_id, verb, errand.args)
-            errand = errands.about_trials(verb, trials, taken, lost)
+        with self._screen.bench.keys_wait():
+            lost = await self._lost(trials) if verb is Verb.RETRY and len(trials) == 1 else None
+            if len(trials) > 1 or lost:
+                taken = await desk.ponder(costs, self._run_id, verb, errand.args)
+                errand = errands.about_trials(verb, trials, taken, lost)
         await self._ask(errand)
 
     async def _lost(self, trials: Sequence[int]) -> str | None:
@@ -86,7 +87,8 @@ class Clerk:
     async def _retry_all(self, errors: int, ungraded: int) -> None:
         errand = errands.retry_all(errors, ungraded)
         desk = self._screen.bench.desk
-        taken = await desk.ponder(costs, self._run_id, errand.verb, errand.args)
+        with self._screen.bench.keys_wait():
+            taken = await desk.ponder(costs, self._run_id, errand.verb, errand.args)
         await self._ask(errands.retry_all(errors, ungraded, taken))
 
     def answered(self, request: RequestRow) -> None:
@@ -107,7 +109,7 @@ class Clerk:
         self._screen.run_worker(self._note(trials, about))
 
     async def _note(self, trials: Sequence[int], about: str) -> None:
-        found = await ask_note(self._screen.app, self._screen.bench.desk, trials, about)
+        found = await ask_note(self._screen.app, self._screen.bench, trials, about)
         if found is not None and await self._write_notes(found[0]):
             before = found[1]
             self.can_undo(

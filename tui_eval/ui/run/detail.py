@@ -50,6 +50,8 @@ _ALL = 20_000_000
 """Characters of a page that are shown where everything is asked for."""
 _LEAST_NAME = 6
 """Cells below which the case's name is left out beside the tabs."""
+_TIGHT = 4
+"""Cells too few for the name's own rule, with which the tabs still have room as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,14 +209,15 @@ class Detail(Vertical):
         rule = self._glyphs.rule
         left = [Piece(f"{rule} ", "dim")]
         room = self.size.width - sum(len(tab) + 3 for tab in _TABS) - 4
+        between = f" {self._glyphs.dot} " if room > -_TIGHT else " "
         # in zoom the line above says it
         if self._found is not None and room >= _LEAST_NAME and not self._zoomed:
             name = fit(self._found.trial.case_id, room, ellipsis=self._glyphs.cut).rstrip()
             left += [Piece(name, "strong"), Piece(f" {rule} ", "dim")]
         for at, tab in enumerate(_TABS):
             if at:
-                left.append(Piece(f" {self._glyphs.dot} ", "dim"))
-            tone: Tone = "accent" if tab is self.tab else "plain"
+                left.append(Piece(between, "dim"))
+            tone: Tone = "heading" if tab is self.tab else "plain"
             left.append(Piece(tab, tone, f"open_tab('{tab}')"))
         left.append(Piece(" "))
         room = self.size.width - sum(width_of(piece.text) for piece in left)

@@ -40,6 +40,7 @@ _ELSEWHERE = (
     (_TRIALS, "a", "mark_all", "mark all shown", "Mark all trials that are listed"),
     (_RUN, "R", "retry_all", "retry all", "Retry everything errored or ungraded"),
     (_RUN, "S", "rescore_all", "rescore all", "Score everything again"),
+    (_RUN, "E", "export", "export", "Write the trials into a file"),
     (_RUN, "e", "edit", "edit suite", "Edit the run's suite in $VISUAL or $EDITOR"),
     (
         _RUN,

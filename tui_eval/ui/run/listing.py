@@ -24,6 +24,7 @@ from tui_eval.ui.run.lookup import Listed, Lookup
 from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.table import TrialTable
 from tui_eval.ui.run.trials import Trials
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
@@ -358,11 +359,12 @@ class Listing(Vertical):
         self._listed = listed
         if view.narrowed:
             searching = listed.going_on is not None
+            drop, others = key("run.drop-filter", "backspace"), key("run.filter", "f")
             table.say_empty(
                 "searching"
                 if searching
-                else "no trial is like that; backspace takes "
-                "the newest condition away, f lists others"
+                else f"no trial is like that; {drop} takes "
+                f"the newest condition away, {others} lists others"
             )
         table.place(self.trials.count, self.trials.nearest(place, table.cursor))
         self._go_on()

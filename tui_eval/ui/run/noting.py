@@ -9,19 +9,20 @@ from textual.app import App
 
 from tui_eval.store import notes
 from tui_eval.store.writer import once
+from tui_eval.ui.bench import Bench
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.screens.name import Name
 from tui_eval.ui.words import many
 
 
 async def ask_note(
-    app: App[Any], desk: Desk, trials: Sequence[int], about: str
+    app: App[Any], bench: Bench, trials: Sequence[int], about: str
 ) -> tuple[dict[int, str], dict[int, str]] | None:
     """Ask a person for a note on trials.
 
     Args:
         app: Where it is asked; from a worker.
-        desk: The way to the store.
+        bench: The way to the store.
         trials: Their ids.
         about: What they are called; may be foreign.
 
@@ -29,7 +30,8 @@ async def ask_note(
         The notes to write and those they replace, by trial, empty where there is none; None where
         nobody wanted to write any, or nothing is changed.
     """
-    there = await desk.ponder(notes.of, trials)
+    with bench.keys_wait():
+        there = await bench.desk.ponder(notes.of, trials)
     texts = set(there.values())
     first = texts.pop() if len(texts) == 1 and len(there) == len(trials) else ""
     hint = "empty takes it away" if there else "shown beside the trial, and exported"

@@ -8,7 +8,7 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.rows import ScoreRow, TrialRow
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.prose import Para, marked
+from tui_eval.ui.prose import GLUE, Para, marked
 from tui_eval.ui.rendering.shown import Form, Shown
 from tui_eval.ui.run.beside import Beside, Expected
 from tui_eval.ui.run.verdicts import VERDICT_TONES, strip
@@ -130,7 +130,7 @@ def _head(
     for entry in current:
         if begun:
             yield _GAP
-        yield f"{entry.scorer} ", "plain"
+        yield f"{entry.scorer} ".replace(" ", GLUE), "plain"
         yield glyphs.verdict(entry.verdict), VERDICT_TONES[entry.verdict]
         told = _told(entry, output)
         if told:
@@ -138,7 +138,7 @@ def _head(
         begun = True
     if beside is not None and sum(not past.partial for past in beside.pasts) > 1:
         if begun:
-            yield _GAP
+            yield GLUE * len(_GAP[0]), "plain"  # a row of shapes says little on a line of its own
         yield from strip(beside, epoch, glyphs)
 
 

@@ -12,6 +12,7 @@ from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.screens.menu import Choice
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.words import many
 
 # The suite's format is imported where it is used: it is slow to load.
@@ -115,12 +116,13 @@ def errand(found: Scored, chosen: Rescoring) -> Errand:
     """Give the errand of a choice, with the question that comes before it."""
     calls = found.calls(chosen)
     cost = f"about {many(calls, 'judge call')}" if calls else "no judge is asked"
+    undo = key("run.undo", "U")
     return Errand(
         Verb.RESCORE,
         chosen.args,
         f"Score {chosen.words} again: {many(chosen.trials, 'trial')}?",
         "score",
-        f"{cost[0].upper()}{cost[1:]}; no target is asked; U takes it back.",
+        f"{cost[0].upper()}{cost[1:]}; no target is asked; {undo} takes it back.",
     )
 
 

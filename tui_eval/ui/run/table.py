@@ -161,7 +161,8 @@ class TrialTable(Rows):
         """Give how a trial stands, or what is asked of it."""
         asked = self._asked.words(trial)
         if asked is not None:
-            return Cell(f"{self._glyphs.working} {asked}", "accent")
+            # its shape says that it goes on
+            return Cell(f"{self._glyphs.working} {asked.rstrip('…')}", "accent")
         return Cell(*standing_words(trial, self._glyphs))
 
     def why(self, trial: TrialRow) -> Cell:

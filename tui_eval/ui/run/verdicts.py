@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.prose import GLUE
 from tui_eval.ui.run.beside import Beside
 from tui_eval.ui.tones import Tone
 
@@ -22,7 +23,7 @@ def strip(beside: Beside, epoch: int, glyphs: Glyphs) -> Iterator[tuple[str, Ton
     for past in reversed(same[:_MOST]):
         yield glyphs.trial(past.state, past.verdict), tone_of(past.state, past.verdict)
     if beside.flaky:
-        yield " flaky", "ungraded"
+        yield f"{GLUE}flaky", "ungraded"
 
 
 def tone_of(state: TrialState, verdict: Verdict | None) -> Tone:

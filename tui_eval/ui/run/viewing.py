@@ -18,7 +18,8 @@ class Viewing(Finder):
         """Read the selected trial anew: the detail may still be of the trial before."""
         if self.selected is None:
             return None
-        return await self.bench.desk.read(browse.whole, self.run_id, self.selected.id)
+        with self.bench.keys_wait():
+            return await self.bench.desk.read(browse.whole, self.run_id, self.selected.id)
 
     def action_raw(self) -> None:
         """Show outputs as they came, or laid out."""
@@ -55,7 +56,8 @@ class Viewing(Finder):
         found = await self._whole()
         if found is None:
             return
-        stands = await self.bench.desk.ponder(beside, self.run_id, found)
+        with self.bench.keys_wait():
+            stands = await self.bench.desk.ponder(beside, self.run_id, found)
         trial = found.trial
         screen = History(
             trial.case_id, trial.column, stands, self.run_id, trial.epoch, self.bench.glyphs
@@ -76,7 +78,8 @@ class Viewing(Finder):
         found = await self._whole()
         if found is None or found.output is None:
             return
-        there = await self.bench.desk.ponder(others, self.run_id, found)
+        with self.bench.keys_wait():
+            there = await self.bench.desk.ponder(others, self.run_id, found)
         if not there:
             self.say(
                 "nothing to compare with: no expected text, baseline, earlier full run or attempt"
@@ -89,7 +92,8 @@ class Viewing(Finder):
             other = await self.app.push_screen_wait(menu)
         if other is None:
             return
-        old = await self.bench.desk.ponder(text_of, other)
+        with self.bench.keys_wait():
+            old = await self.bench.desk.ponder(text_of, other)
         trial = found.trial
         compared = Compared(trial.case_id, trial.column, other.name, old, spoken(found.output))
         await self.app.push_screen(Diff(self.bench, compared))

@@ -140,7 +140,8 @@ class Worktop(Viewing):
     @work
     async def _ask_about_trials(self, verb: Verb) -> None:
         """Ask something about the marked trials, or the one under the cursor."""
-        trials = await self.listing.chosen(alone=self.zoomed)
+        with self.bench.keys_wait():
+            trials = await self.listing.chosen(alone=self.zoomed)
         if trials:
             self._clerk.ask_about_trials(verb, trials)
 
@@ -159,7 +160,8 @@ class Worktop(Viewing):
     @work
     async def action_note(self) -> None:
         """Write a note on the trial or the marked ones."""
-        trials = await self.listing.chosen(alone=self.zoomed)
+        with self.bench.keys_wait():
+            trials = await self.listing.chosen(alone=self.zoomed)
         if not trials:
             return
         one = self.selected.case_id if self.selected is not None else "the trial"

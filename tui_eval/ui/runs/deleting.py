@@ -22,7 +22,8 @@ async def may_go(screen: BaseScreen, runs: Sequence[RunRow]) -> bool:
 
     desk = screen.bench.desk
     screen.say("counting what would go…")
-    extent = await desk.ponder(deletion.extent, [run.id for run in runs])
+    with screen.bench.keys_wait():
+        extent = await desk.ponder(deletion.extent, [run.id for run in runs])
     what = runs[0].name if len(runs) == 1 else many(len(runs), "run")
     more = f"{goes(extent)}. {consequences(extent)}".strip()
     screen.app.clear_notifications()

@@ -252,10 +252,12 @@ class RunScreen(BaseScreen):
         if self.snapshot is None:
             return
         store = self.bench.desk.path
-        found = await self.bench.desk.ponder(rescoring.scored, store, self.run_id)
+        with self.bench.keys_wait():
+            found = await self.bench.desk.ponder(rescoring.scored, store, self.run_id)
         if found.problem is not None:
             self.say(f"the suite's file cannot be used: {found.problem}", "warning")
-        marked = await self.listing.chosen(alone=False) if self.listing.marks.count else []
+        with self.bench.keys_wait():
+            marked = await self.listing.chosen(alone=False) if self.listing.marks.count else []
         first = bool(self.edited.said.changed)
         lines = rescoring.choices(found, self._total, marked, edited_first=first)
         chosen: Rescoring | None = lines[0].value
@@ -273,6 +275,14 @@ class RunScreen(BaseScreen):
             edit(self.app, self.edited.file, self.edited.said.line)
         except NoEditorError as error:
             self.say(str(error), "warning")
+
+    @work
+    async def action_export(self) -> None:
+        """Write the run's trials into a file."""
+        from tui_eval.ui.runs.exporting import export
+
+        if self.snapshot is not None:
+            await export(self, [self.snapshot.run])
 
     def action_would_change(self) -> None:
         """List the verdicts that the edited scorers would change."""

@@ -18,6 +18,7 @@ from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.bench import Bench
+from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.runs.listing import MOST, Listed, listed
 from tui_eval.ui.runs.table import RunTable
 from tui_eval.ui.screens.base import BaseScreen
@@ -244,6 +245,11 @@ class RunsScreen(BaseScreen):
         from tui_eval.ui import steering
 
         runs = [one.run for one in self.chosen if _why_not_resumed(one) is None]
+        capped = [run for run in runs if awaits_cap(run)]
+        if len(runs) == 1 and capped:
+            self.post_message(self.Chosen(runs[0].id))  # there it asks how much more it may take
+            return
+        runs = [run for run in runs if run not in capped]
         try:
             for run in runs:
                 await steering.ask(self.bench.desk, run.id, Verb.RESUME)
@@ -252,8 +258,11 @@ class RunsScreen(BaseScreen):
             return
         if len(runs) == 1:
             self.post_message(self.Chosen(runs[0].id))
-        else:
-            self.say(f"{many(len(runs), 'run')} resumed")
+            return
+        said = f"{many(len(runs), 'run')} resumed"
+        if capped:
+            said += f"; {many(len(capped), 'waits', 'wait')} at a cap: open each to move it"
+        self.say(said)
 
     @work
     async def action_export(self) -> None:
@@ -319,7 +328,7 @@ def _no_runs() -> str:
 def _why_not_resumed(one: Listed) -> str | None:
     run = one.run
     if run.live:
-        return "the run is going on"
+        return None if run.state is RunState.PAUSED else "the run is going on"
     if run.state is RunState.CANCELLED:
         return "the run was cancelled; open it and retry trials"
     if run.state is RunState.DONE and not one.unfinished:

@@ -21,6 +21,7 @@ from tui_eval.ui.screens.name import Name
 from tui_eval.ui.screens.press_key import PressKey
 from tui_eval.ui.settings.listing import Kind, Known, Setting, settings
 from tui_eval.ui.settings.values import meant, why_not
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.themes import THEMES
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.keyline import KeyLine
@@ -108,9 +109,9 @@ class SettingsScreen(BaseScreen):
         """Say why an action makes no sense now."""
         if action in ("change", "as_usual") and self.table.settings:
             if self.selected.kind in (Kind.HEAD, Kind.MISTAKE):
-                return "this line is no setting" + (
-                    "; e opens the file there" if self.selected.kind is Kind.MISTAKE else ""
-                )
+                if self.selected.kind is Kind.HEAD:
+                    return "this line is no setting"
+                return f"this line is no setting; {_edit_key()} opens the file there"
             if action == "as_usual" and not self.selected.own:
                 return "the configuration says nothing of it"
         return None
@@ -191,7 +192,7 @@ class SettingsScreen(BaseScreen):
         try:
             config_writing.change(self._file, at, value)
         except SuiteError as error:
-            self.say(f"not written: {error}; e opens the file", "error", seconds=12)
+            self.say(f"not written: {error}; {_edit_key()} opens the file", "error", seconds=12)
         except OSError as error:
             self.say(f"not written: {self._file}: {error.strerror}", "error", seconds=12)
         self._list()
@@ -265,3 +266,7 @@ class _Table(Rows):
         name = one.at[-1] if len(one.at) > 1 or one.at[0] != "keys" else ""
         source = Cell(one.source, "accent" if one.own else "dim")
         return Row((Cell(f" {one.words}"), Cell(one.value), Cell(name, "dim"), source))
+
+
+def _edit_key() -> str:
+    return key("settings.edit", "e")
