@@ -1,9 +1,11 @@
 import asyncio
 import socket
+import ssl
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -376,6 +378,24 @@ async def test_what_speaks_no_tls_is_not_talked_to_in_the_clear() -> None:
             got = failed(await endpoint.chat(BODY, 20))
     assert got.kind == "tls" and got.fatal
     assert arrived and b"the-key" not in arrived
+
+
+@pytest.mark.parametrize("scheme", ["https", "HTTPS", "Https"])
+async def test_a_certificate_that_nobody_vouches_for_gets_no_key(scheme: str) -> None:
+    arrived = b""
+
+    async def with_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal arrived
+        arrived += await reader.read(65536)
+        writer.close()
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(Path(__file__).parents[1] / "data" / "self-signed.pem")
+    async with await asyncio.start_server(with_tls, "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with Endpoint(f"{scheme}://127.0.0.1:{port}/v1", "the-key") as endpoint:
+            got = failed(await endpoint.chat(BODY, 20))
+    assert (got.kind, got.fatal, arrived) == ("tls", True, b"")
 
 
 async def test_a_server_that_goes_and_comes_back_is_reached_again() -> None:

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-DEFAULT_CONCURRENCY = 16
-"""Calls in flight at one endpoint where neither the suite nor the preset says otherwise."""
-
 
 @dataclass(frozen=True, slots=True)
 class Preset:

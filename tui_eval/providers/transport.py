@@ -49,8 +49,9 @@ class Transport(httpx2.AsyncBaseTransport):
         self._connector = aiohttp.TCPConnector(
             limit=0,
             ttl_dns_cache=60,
-            # the system's certificates, the same way the openai package finds them
-            ssl=httpx2.create_ssl_context() if base_url.startswith("https:") else False,
+            # the system's certificates, the same way the openai package finds them; True, never
+            # False, for all others: that would take any certificate
+            ssl=httpx2.create_ssl_context() if _scheme(base_url) == "https" else True,
         )
         self._session = aiohttp.ClientSession(
             connector=self._connector,
@@ -144,10 +145,15 @@ def _wire_error(error: aiohttp.ClientError) -> WireError:
     return WireError("connection", f"the connection broke: {error}")
 
 
+def _scheme(base_url: str) -> str:
+    """Give the scheme in lower case: it may be written in any."""
+    return base_url.partition(":")[0].lower()
+
+
 def _proxy_for(base_url: str) -> str | None:
     """Give the proxy the environment names for this origin; none ever for this machine."""
     host = host_of(base_url)
     if is_loopback(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
-    return proxies.get(base_url.partition(":")[0]) or proxies.get("all")
+    return proxies.get(_scheme(base_url)) or proxies.get("all")

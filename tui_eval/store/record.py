@@ -12,7 +12,6 @@ from tui_eval.model.states import TrialState
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 
-_QUEUED = (TrialState.QUEUED,)
 _RUNNING = (TrialState.RUNNING,)
 _SCORING = (TrialState.SCORING,)
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
