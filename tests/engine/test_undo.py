@@ -9,12 +9,14 @@ from tests.engine.judging.test_judging import judged
 from tests.engine.test_steering import hangs
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
-from tui_eval.engine import former
-from tui_eval.engine.asking import ask
+from tui_eval.engine import former, steering
+from tui_eval.engine.asking import ask, settle
 from tui_eval.engine.engine import Engine
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.store import requests
 from tui_eval.store.requests import Verb
+from tui_eval.store.tx import Tx
 from tui_eval.store.writer import once
 
 NEVER: JsonObject = {"kind": "exact", "name": "exact", "expected": "never"}
@@ -146,6 +148,28 @@ async def test_a_rescore_goes_on_whose_engine_died_before_it_was_answered(bench:
             assert bench.request(request).outcome == "accepted"
             assert verdicts(bench, run) == ["fail", "fail"]
     answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request}))
+    assert (answer.outcome, answer.detail) == ("accepted", "2 trials")
+    assert verdicts(bench, run) == ["pass", "pass"]
+    assert specs(bench, run) == before
+
+
+async def test_the_scorers_go_back_where_an_engine_died_as_it_withdrew(bench: Bench) -> None:
+    async with FakeModel() as server:
+        run = await bench.run(suite(server.base_url, 2))
+        before = specs(bench, run)
+        done = await bench.again(run, Verb.RESCORE, which="all", **WRONG)
+
+    def withdrawn(tx: Tx) -> int:
+        request = requests.ask(tx, run, Verb.WITHDRAW, {"request": done.id})
+        move = steering.move_trials(tx.db, run, Verb.WITHDRAW, {"request": done.id})
+        trials = [trial.id for trial in bench.trials(run)]
+        moved = move(tx, trials).moved
+        requests.reach(tx, request, requests.Reached(trials[-1], moved))
+        return request
+
+    request = once(bench.path, withdrawn)
+    settle(bench.path, run, request)
+    answer = bench.request(request)
     assert (answer.outcome, answer.detail) == ("accepted", "2 trials")
     assert verdicts(bench, run) == ["pass", "pass"]
     assert specs(bench, run) == before

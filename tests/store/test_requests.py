@@ -54,3 +54,20 @@ def test_asking_changes_no_trial_and_no_run(db: sqlite3.Connection, run: int) ->
     before = reader.change(db)
     do(db, lambda tx: requests.ask(tx, run, Verb.PAUSE))
     assert reader.change(db) == before
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_how_far_a_request_has_come_ends_with_it(
+    db: sqlite3.Connection, run: int, ended: bool
+) -> None:
+    number = do(db, lambda tx: requests.ask(tx, run, Verb.RETRY))
+    for reached in (requests.Reached(3, 2), requests.Reached(9, 7)):
+        do(db, lambda tx, one=reached: requests.reach(tx, number, one))  # type: ignore[misc]
+        assert requests.reached(db, number) == reached
+    if ended:
+        do(db, lambda tx: requests.answer(tx, number, Outcome.ACCEPTED))
+    else:
+        do(db, lambda tx: requests.forget(tx, run))
+        # its id is free again: another request must not begin where this one was
+        assert do(db, lambda tx: requests.ask(tx, run, Verb.RETRY)) == number
+    assert requests.reached(db, number) == requests.Reached()

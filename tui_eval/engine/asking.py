@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from tui_eval.engine import former, steering
-from tui_eval.engine.steering import Answer
+from tui_eval.engine.steering import Answer, Moved
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, reader, requests, runs
@@ -72,19 +72,19 @@ def _settle(tx: Tx, run_id: int, request_id: int) -> None:
         return
     verb = Verb(request.verb)
     if verb in _WITHOUT_ENGINE:
-        answer = _without_engine(tx, run_id, verb, request.args)
+        answer = _without_engine(tx, run_id, request_id, verb, request.args)
         requests.answer(tx, request_id, answer.outcome, answer.detail)
 
 
-def _without_engine(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer:
+def _without_engine(tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject) -> Answer:
     """Settle a request on a run nobody works on; the transaction is the lease."""
     runs.recover(tx, run_id)
     match verb:
         case Verb.CANCEL:
-            return _move(tx, run_id, verb, args)
+            return _move(tx, run_id, request_id, verb, args)
         case Verb.WITHDRAW:
             try:
-                answer = _move(tx, run_id, verb, args)
+                answer = _move(tx, run_id, request_id, verb, args)
             except ValueError as error:
                 return Answer(Outcome.CLOSED, str(error))
             if answer.outcome is Outcome.ACCEPTED:
@@ -106,10 +106,13 @@ def _without_engine(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer
             return Answer(Outcome.CLOSED, "no engine works on this run; resume it first")
 
 
-def _move(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> Answer:
-    trials = steering.selected(tx.db, run_id, args)
-    found = steering.move_trials(tx.db, run_id, verb, args)(tx, trials)
-    return steering.answer_for(len(trials), found)
+def _move(tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject) -> Answer:
+    begun = requests.reached(tx.db, request_id)  # by an engine that died
+    chosen = steering.selected(tx.db, run_id, args)
+    trials = [trial for trial in chosen if trial > begun.trial]
+    found = Moved(begun.moved)
+    found.add(steering.move_trials(tx.db, run_id, verb, args)(tx, trials))
+    return steering.answer_for(begun.moved + len(trials), found)
 
 
 def _end(tx: Tx, run_id: int) -> None:

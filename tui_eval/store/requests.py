@@ -103,5 +103,12 @@ def reached(db: sqlite3.Connection, request: int) -> Reached:
     return Reached(*(known.get(name, 0) for name in _names(request)))
 
 
+def forget(tx: Tx, run: int) -> None:
+    """Delete what was asked of a run; a request's id may be given to another one then."""
+    for (request,) in tx.db.execute("SELECT id FROM requests WHERE run = ?", (run,)).fetchall():
+        tx.db.execute("DELETE FROM meta WHERE name IN (?, ?)", _names(request))
+    tx.db.execute("DELETE FROM requests WHERE run = ?", (run,))
+
+
 def _names(request: int) -> tuple[str, str]:
     return f"request {request} trial", f"request {request} moved"

@@ -9,7 +9,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RUN_MOVES, RunState, TrialState, Verdict
-from tui_eval.store import record
+from tui_eval.store import record, requests
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
@@ -263,7 +263,8 @@ def forget(tx: Tx, run: int) -> None:
     Its id is never given to another run: screens and caches know runs by it.
     """
     unstage(tx, run)
-    for table in ("columns", "limits", "requests", "former_specs", "baselines", "trust"):
+    requests.forget(tx, run)
+    for table in ("columns", "limits", "former_specs", "baselines", "trust"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))
     tx.db.execute(
