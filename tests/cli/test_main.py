@@ -16,6 +16,7 @@ from tui_eval.ui.suites.shelf import found
 Command = Callable[..., Done]
 
 
+ROOT = Path(package.__file__).parents[1]
 TUI_EVAL = f"{sys.executable} -m tui_eval"
 
 
@@ -207,3 +208,25 @@ def test_streams_that_are_closed_or_full_do_not_keep_a_run_from_its_end(
     shown = place.program("show", "last", "--json")
     assert json.loads(shown.out)["counts"]["done"] == 2
     assert not list(place.folder.glob("state/**/*.log"))
+
+
+@pytest.mark.parametrize("command", ["check .", "import x.json", "run suite.toml"])
+def test_a_current_folder_that_is_gone_is_said_in_a_word(place: Place, command: str) -> None:
+    gone = f"mkdir gone && cd gone && rmdir ../gone && PYTHONPATH={ROOT} {TUI_EVAL} {command}"
+    done = in_shell(place, gone)
+    assert done.code == 2
+    assert "something broke" not in done.err
+    if command == "check .":
+        assert "the current folder is gone" in done.err
+
+
+def test_the_app_is_not_opened_on_a_dumb_terminal_or_in_a_folder_that_is_gone(
+    place: Place,
+) -> None:
+    app = f"PYTHONPATH={ROOT} timeout 20 script -qec '{TUI_EVAL}' /dev/null </dev/null"
+    dumb = in_shell(place, f"TERM=dumb {app}")
+    assert "TERM=dumb" in dumb.out
+    assert "\x1b" not in dumb.out
+    gone = in_shell(place, f"mkdir gone && cd gone && rmdir ../gone && TERM=xterm {app}")
+    assert "the current folder is gone" in gone.out
+    assert "\x1b" not in gone.out

@@ -1,14 +1,17 @@
 """The app: on suites and folders, or on a run."""
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from tui_eval.cli.errors import NOT_STARTED, Refused
+from tui_eval.cli.errors import FOLDER_GONE, NOT_STARTED, Refused, folder_is_there
 from tui_eval.cli.options import run_argument, store_file, store_option
+
+_WITHOUT = "`tui-eval show RUN` prints, `run` needs no screen"
 
 
 def need_terminal() -> None:
@@ -18,7 +21,7 @@ def need_terminal() -> None:
         Refused: there is none.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise Refused("the app needs a terminal; `tui-eval show RUN` prints, `run` needs no screen")
+        raise Refused(f"the app needs a terminal; {_WITHOUT}")
 
 
 @click.command(name="open", hidden=True)
@@ -52,6 +55,10 @@ def open_on(store: Path, run_name: str) -> int:
 
 
 def _open(store: Path, paths: Sequence[Path], run_name: str | None) -> int:
+    if os.environ.get("TERM") == "dumb":
+        raise Refused(f"the app cannot draw on a terminal that says TERM=dumb; {_WITHOUT}")
+    if not folder_is_there():
+        raise Refused(FOLDER_GONE)
     gc.disable()  # a start makes no garbage; on again once the first picture is painted
     from tui_eval.ui.app import TuiEvalApp
 

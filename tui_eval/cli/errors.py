@@ -2,6 +2,7 @@
 
 import errno
 import shlex
+from pathlib import Path
 
 import click
 
@@ -12,6 +13,7 @@ NOT_STARTED = 2
 INCOMPLETE = 3
 """A run was started and could not go on."""
 INTERRUPTED = 130
+FOLDER_GONE = "the current folder is gone: change to one that exists, then say it again"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -46,11 +48,22 @@ def explain(error: Exception) -> int:
     elif isinstance(error, OSError) and error.errno in _NO_ROOM:
         streams.silence()  # what is left over would be tried again at exit
         streams.tell("error: the output could not be written: no space left on the device")
+    elif isinstance(error, FileNotFoundError) and not folder_is_there():
+        streams.tell(f"error: {FOLDER_GONE}")
     elif isinstance(error, sqlite3.DatabaseError):
         streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
     else:
         tell_crash(error)
     return NOT_STARTED
+
+
+def folder_is_there() -> bool:
+    """Say whether the current folder still exists."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
 
 
 def tell_crash(error: BaseException) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.news import WAITS
-from tui_eval.engine.limiter import BROKEN, Slot
+from tui_eval.engine.limiter import ABOUT_ALL, Slot
 from tui_eval.engine.marking import Ask, Marks
 from tui_eval.engine.purse import Purse
 from tui_eval.model.case import Case, Column
@@ -24,11 +24,6 @@ from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
-
-OUTAGE_S = 60.0
-"""Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
-ABOUT_ALL = BROKEN | {"rate_limit"}
-"""Failures that may be about everybody, while the endpoint is left alone."""
 
 
 class Asked(Protocol):
@@ -129,10 +124,12 @@ class Journey:
         call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
         if reply is None:
             return self._given_up(hand, attempt, call_s)
-        own = _is_own_trouble(hand, reply, slot)
+        own = slot.is_own_trouble(reply, hand.refused_after)
         slot.heard(reply, own=own)
         if isinstance(reply, Failure):
-            return self._failed(hand, attempt, reply, call_s, None if own else slot.paused_s)
+            if reply.kind in ABOUT_ALL:
+                hand.refused_after = slot.successes
+            return self._failed(hand, attempt, reply, call_s, None if own else slot)
         return self._answered(hand, attempt, reply, call_s)
 
     def unsent(self, attempt: int) -> Step:
@@ -194,14 +191,22 @@ class Journey:
         return Step(write)
 
     def _failed(
-        self, hand: Hand, attempt: int, failure: Failure, call_s: float, paused_s: float | None
+        self, hand: Hand, attempt: int, failure: Failure, call_s: float, slot: Slot | None
     ) -> Step:
-        """Decide whether a failed attempt is followed by another, and when."""
+        """Decide whether a failed attempt is followed by another, and when.
+
+        Args:
+            hand: The trial.
+            attempt: The attempt.
+            failure: What it ended with.
+            call_s: Seconds it took.
+            slot: What it was made with; None: the failure is the trial's own.
+        """
         trial = hand.work.trial
-        if failure.kind in ABOUT_ALL and paused_s is not None:
+        paused_s = None if slot is None else slot.paused_s
+        if failure.kind in ABOUT_ALL and slot is not None and paused_s is not None:
             # the endpoint refuses everybody: waiting that out uses up no retry
-            gone_s = OUTAGE_S if failure.kind in BROKEN else self._patience_s
-            if paused_s > min(self._patience_s, gone_s):
+            if slot.waited_out(failure, self._patience_s):
                 failure = replace(failure, retryable=False, fatal=True)
             tries = f"the endpoint has refused everything for {paused_s:.0f} s"
         else:
@@ -244,17 +249,6 @@ class Journey:
             )
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
             return bug()
-
-
-def _is_own_trouble(hand: Hand, reply: Output | Failure, slot: Slot) -> bool:
-    """Whether a refusal (429) or a broken call is about this trial and not about everybody."""
-    if not isinstance(reply, Failure) or reply.kind not in ABOUT_ALL:
-        return False
-    before, hand.refused_after = hand.refused_after, slot.successes
-    if slot.only_refused_left():
-        slot.lift()
-        return True
-    return before is not None and slot.successes > before
 
 
 def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | None:

@@ -23,6 +23,10 @@ GONE_AFTER = 10
 """Calls that nobody answers, one after the other, by which an endpoint is gone."""
 BROKEN = frozenset({"connection", "server_error"})
 """What calls to an endpoint that is gone come back with."""
+ABOUT_ALL = BROKEN | {"rate_limit"}
+"""Failures that may be about everybody, while the endpoint is left alone."""
+OUTAGE_S = 60.0
+"""Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
 LAST_ONES_S = 10.0
 """Seconds in which the last trials of a run are waited for as if everybody were refused."""
 PROBE_S = 0.5
@@ -44,6 +48,31 @@ class Slot:
     def __init__(self, limiter: "Limiter", nothing_untried: Callable[[], bool]) -> None:
         self._limiter = limiter
         self._nothing_untried = nothing_untried
+
+    def is_own_trouble(self, reply: Output | Failure, refused_after: int | None) -> bool:
+        """Whether a refusal (429) or a broken call is about what was asked and not about everybody.
+
+        Args:
+            reply: What came back.
+            refused_after: How many calls had succeeded when the same was last refused; None: it
+                was not refused before.
+        """
+        if not isinstance(reply, Failure) or reply.kind not in ABOUT_ALL:
+            return False
+        if self.only_refused_left():
+            self.lift()
+            return True
+        return refused_after is not None and self.successes > refused_after
+
+    def waited_out(self, failure: Failure, patience_s: float) -> bool:
+        """Whether an endpoint has been left alone for as long as anybody waits for it.
+
+        Args:
+            failure: What the last probe came back with.
+            patience_s: Seconds to wait for an endpoint that refuses everybody.
+        """
+        longest_s = min(patience_s, OUTAGE_S) if failure.kind in BROKEN else patience_s
+        return self.paused_s is not None and self.paused_s > longest_s
 
     def only_refused_left(self) -> bool:
         """Whether an endpoint that answered others is asked only by trials that it refuses.
@@ -101,6 +130,7 @@ class Limiter:
         *,
         rpm: int | None = None,
         tpm: int | None = None,
+        gone_after: int = GONE_AFTER,
     ) -> None:
         """Make a limiter.
 
@@ -110,6 +140,7 @@ class Limiter:
             on_change: Told of every change and pause.
             rpm: Requests in a minute at most; None: no budget.
             tpm: Tokens in a minute at most, read and produced; None: no budget.
+            gone_after: Calls that break, one after the other, by which it is gone.
         """
         self.endpoint = endpoint
         self.auto = concurrency is None
@@ -119,6 +150,7 @@ class Limiter:
         self.paused_since: float | None = None
         """When the endpoint was left alone; None: it is not."""
         self._on_change = on_change
+        self._gone_after = gone_after
         self._doubling = True
         self._successes = 0
         self._was_bound = False
@@ -282,7 +314,7 @@ class Limiter:
         asked = failure.retry_after_s or 0.0
         if self.paused_since is not None:
             self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
-        elif self._broken >= GONE_AFTER and not self._lifted:
+        elif self._broken >= self._gone_after and not self._lifted:
             self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
 
     def _ran_out(self, of: Exhausted, now: float) -> None:

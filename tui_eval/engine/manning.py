@@ -13,7 +13,7 @@ from tui_eval.engine.judging.audit import Auditing
 from tui_eval.engine.judging.bench import Bench, Fact
 from tui_eval.engine.judging.gold import GoldRound
 from tui_eval.engine.judging.judging import Judging
-from tui_eval.engine.limiter import LimitChange, Limiter
+from tui_eval.engine.limiter import GONE_AFTER, LimitChange, Limiter
 from tui_eval.engine.marking import Marks
 from tui_eval.engine.pool import Pool
 from tui_eval.engine.purse import Purse
@@ -139,7 +139,11 @@ class Manning:
         if before is not None and before.spec.concurrency == spec.concurrency:
             # what a person has set stays, as long as the suite says nothing else
             ceiling = None if before.limiter.auto else before.limiter.concurrency
-        limiter = Limiter(f"judge {name}", ceiling, self._write_down, rpm=rpm, tpm=tpm)
+        # left alone before any batch has used up its retries
+        gone_after = min(GONE_AFTER, max(1, spec.retries))
+        limiter = Limiter(
+            f"judge {name}", ceiling, self._write_down, rpm=rpm, tpm=tpm, gone_after=gone_after
+        )
         return Bench(
             self.run,
             spec,

@@ -387,3 +387,46 @@ async def test_a_pause_holds_the_judge_too_and_nothing_is_asked_twice(bench: Ben
             await bench.asked(run, Verb.CONTINUE)
         assert judge.requests == 8
     assert all(trial.score is not None for trial in bench.trials(run))
+
+
+@pytest.mark.parametrize("gone", [Reply("no_reply"), refuse(503)])
+@pytest.mark.parametrize("concurrency", [1, 4])
+async def test_a_judge_that_goes_away_for_seconds_is_probed_and_grades_all(
+    bench: Bench, gone: Reply, concurrency: int
+) -> None:
+    begun: list[float] = []
+
+    def script(call: Call) -> Reply | None:
+        if call.n == 6:
+            begun.append(call.at)
+        return gone if begun and call.at < begun[0] + 3.0 else None
+
+    async with (
+        FakeModel(answers(by_number)) as target,
+        FakeModel(answers(by_number), script=script) as judge,
+    ):
+        described = {"concurrency": concurrency, "batch_size": 1, "retries": 1}
+        run = await bench.run(judged(target.base_url, judge.base_url, 20, judge=described))
+    assert all(trial.score is not None for trial in bench.trials(run))
+    lost = judge.requests - 20
+    assert 2 <= lost <= concurrency + 2 * 3 + 2
+
+
+async def test_an_output_that_breaks_a_judge_costs_the_others_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_eval.engine.limiter.LAST_ONES_S", 1.0)
+
+    def script(call: Call) -> Reply | None:
+        request = asked(call.body)
+        assert request is not None
+        return refuse(500) if str(request["items"][0]["output"])[-1] in "34" else None
+
+    async with (
+        FakeModel(answers(by_number)) as target,
+        FakeModel(answers(by_number), script=script) as judge,
+    ):
+        described = {"concurrency": 1, "batch_size": 1, "retries": 1}
+        run = await bench.run(judged(target.base_url, judge.base_url, 10, judge=described))
+    ungraded = {t.case_id for t in bench.trials(run) if t.score is None}
+    assert ungraded == {"c3", "c4"}

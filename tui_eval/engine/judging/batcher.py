@@ -35,14 +35,15 @@ class Batcher:
         self._linger_s = linger_s
         self._rng = rng
         self._ready: deque[Batch] = deque()
+        self._refused: deque[Batch] = deque()
         self._waiting: dict[tuple[str, str, str, float, float], dict[Question, float]] = {}
         self._alone: set[str] = set()
         """Scorers whose questions go alone."""
 
     def __len__(self) -> int:
         """Questions that wait."""
-        ready = sum(len(batch.questions) for batch in self._ready)
-        return ready + sum(len(group) for group in self._waiting.values())
+        formed = sum(len(batch.questions) for batch in (*self._ready, *self._refused))
+        return formed + sum(len(group) for group in self._waiting.values())
 
     def add(self, question: Question, now: float) -> None:
         """Let a question wait for company, unless it goes alone.
@@ -75,6 +76,15 @@ class Batcher:
         """Put what repair asks before everything else."""
         self._ready.extendleft(reversed(batches))
 
+    def ask_last(self, batch: Batch) -> None:
+        """Put a batch that was refused behind everything else."""
+        self._refused.append(batch)
+
+    @property
+    def only_refused(self) -> bool:
+        """Whether nothing waits but what was refused."""
+        return not self._ready and not self._waiting
+
     def take(self, now: float, *, more_to_come: bool) -> Batch | None:
         """Give a batch that is to leave now; None: there is none.
 
@@ -99,6 +109,10 @@ class Batcher:
                     del self._waiting[kind]
                 self._rng.shuffle(chosen)
                 return Batch(tuple(chosen))
+        while self._refused:
+            live = self._refused.popleft().live
+            if live is not None:
+                return live
         return None
 
     def due(self) -> float | None:
@@ -108,7 +122,8 @@ class Batcher:
 
     def drop_withdrawn(self) -> None:
         """Forget what nobody waits for any more."""
-        self._ready = deque(live for batch in self._ready if (live := batch.live) is not None)
+        self._ready = _live(self._ready)
+        self._refused = _live(self._refused)
         for kind, group in list(self._waiting.items()):
             left = {q: since for q, since in group.items() if not q.holder.withdrawn}
             if left:
@@ -118,9 +133,11 @@ class Batcher:
 
     def drain(self) -> list[Question]:
         """Give everything that waits, and forget it."""
-        found = [question for batch in self._ready for question in batch.questions]
+        formed = (*self._ready, *self._refused)
+        found = [question for batch in formed for question in batch.questions]
         found += [question for group in self._waiting.values() for question in group]
         self._ready.clear()
+        self._refused.clear()
         self._waiting.clear()
         return found
 
@@ -147,3 +164,7 @@ class Batcher:
         """Give whom to choose from: those near the oldest, then all, should these be few cases."""
         yield from near
         yield from islice(group, _CHOICE * self._size, None)
+
+
+def _live(batches: deque[Batch]) -> deque[Batch]:
+    return deque(live for batch in batches if (live := batch.live) is not None)

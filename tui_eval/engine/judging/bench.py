@@ -14,7 +14,7 @@ from tui_eval.engine.bugs import bug
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.judging.repair import again, halves
-from tui_eval.engine.limiter import BROKEN, Limiter
+from tui_eval.engine.limiter import ABOUT_ALL, Limiter
 from tui_eval.engine.purse import Purse
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -256,6 +256,8 @@ class Bench:
             del self._calls[task]
         if reply is None and self._closed:
             await self._give_up(batch, self._closed)
+        elif reply is None and batch.tries.attempts:
+            self._batcher.ask_last(batch)
         elif reply is None:
             self._batcher.ask_again([batch])
         elif isinstance(reply.got, Failure):
@@ -264,15 +266,15 @@ class Bench:
             await self._read(batch, asked, reply, reply.got)
 
     async def _ask(self, batch: Batch, asked: Request) -> _Reply | None:
-        """Ask until there is a reply or patience ends; None: nobody is to be asked any more."""
+        """Ask until there is a reply or patience ends; None: nobody is to be asked, or others."""
         if not self._closed and (failure := await self._ready(self.spec.name)) is not None:
             self._close(failure)
-        attempt = failures = 0
+        tries = batch.tries
         while await self._turn():
-            attempt += 1
-            with self.limiter.slot() as slot:
+            tries.attempts += 1
+            with self.limiter.slot(self._nothing_untried) as slot:
                 call = await self._writer.write(
-                    partial(judged.send, call=self._sent(batch, asked, attempt))
+                    partial(judged.send, call=self._sent(batch, asked, tries.attempts))
                 )
                 started = time.monotonic()
                 try:
@@ -283,24 +285,36 @@ class Bench:
                     seconds = time.monotonic() - started
                     self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
                     raise
-                slot.heard(got, own=isinstance(got, Failure) and got.kind in BROKEN)
-                paused_s = slot.paused_s
+                own = slot.is_own_trouble(got, tries.refused_after)
+                slot.heard(got, own=own)
+                left_alone = slot.paused_s is not None
             seconds = time.monotonic() - started
             if isinstance(got, Output):
                 self._purse.paid(got)
                 return _Reply(call, got, seconds)
             await self._writer.write(partial(judged.failed, call=call, failure=got, call_s=seconds))
-            if got.kind == "rate_limit" and paused_s is not None:
-                if paused_s > self._patience_s:
-                    return _Reply(call, got, seconds)
-            else:
-                failures += 1
-            pause = self._patience.pause_before_next(got, failures, self._jitter)
+            if got.kind in ABOUT_ALL:
+                tries.refused_after = slot.successes
+            refuses_all = got.kind in ABOUT_ALL and left_alone and not own
+            if not refuses_all:
+                tries.failures += 1
+            elif slot.waited_out(got, self._patience_s):
+                return _Reply(call, got, seconds)
+            pause = self._patience.pause_before_next(got, tries.failures, self._jitter)
             if pause is None:
                 return _Reply(call, got, seconds)
             self._tell()
             await self._rest(time.monotonic() + pause)
+            if refuses_all:
+                return None  # the next probe may be another batch: this one may be to blame
         return None
+
+    def _nothing_untried(self) -> bool:
+        return (
+            self._batcher.only_refused
+            and not self._hearing.more_to_come
+            and all(batch.tries.attempts for batch in self._calls.values())
+        )
 
     async def _turn(self) -> bool:
         """Wait until a call may leave; False: none may until the bench is opened again."""

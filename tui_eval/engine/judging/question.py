@@ -101,15 +101,27 @@ class Question:
         )
 
 
+@dataclass(slots=True)
+class Tries:
+    """What was tried so far to get a batch answered."""
+
+    attempts: int = 0
+    failures: int = 0
+    """Attempts that failed while the judge answered others."""
+    refused_after: int | None = None
+    """How many calls had succeeded when it was last refused; None: it was not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Questions of one scorer that go to a judge in one request."""
 
     questions: tuple[Question, ...]
     round: Round = Round.FIRST
+    tries: Tries = field(default_factory=Tries, compare=False)
 
     @property
     def live(self) -> "Batch | None":
         """The batch without what nobody waits for any more; None: nothing is left."""
         left = tuple(question for question in self.questions if not question.holder.withdrawn)
-        return Batch(left, self.round) if left else None
+        return Batch(left, self.round, self.tries) if left else None
