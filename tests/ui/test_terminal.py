@@ -163,16 +163,16 @@ def test_a_burst_of_keys_does_what_the_same_keys_do_typed_slowly(
     app = terminal("watch", "last")
     app.until_shown("case-000", "answer 0", "30/30")
     for keys, listed in (
-        ("/answer 29\x7f\r", ["“answer 2” 11"]),
+        ("/answer 29\x7f\r", ["11 of 30", "“answer 2”"]),
         ("/answer 3\x7f\x7f\x7f 1\x7f2\r", ["“answe 2”", "no trial is like that"]),
-        ("/answer 19\x7f\rjj", ["“answer 1” 11"]),
+        ("/answer 19\x7f\rjj", ["11 of 30", "“answer 1”"]),
     ):
         app.press(keys)
         app.until_shown(*listed)
         app.press("\x1b")
         app.until_shown("all 30")
-    app.press("fjj\r")
-    app.until_shown("failed 2", "case-003")
+    app.press("fj\r")
+    app.until_shown("2 of 30", "failed", "case-003")
 
 
 def test_a_burst_after_slash_narrows_the_suites(terminal: Callable[..., Terminal]) -> None:
