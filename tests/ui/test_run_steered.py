@@ -35,11 +35,12 @@ from tui_eval.model.states import RunState
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
 from tui_eval.ui.palette import Actions
-from tui_eval.ui.screens import cap
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.cap import Cap
 from tui_eval.ui.screens.help import Help
 from tui_eval.ui.screens.menu import Menu
+from tui_eval.ui.screens.name import Name
+from tui_eval.ui.screens.run import RunScreen
 
 PRICED = {"model": "m", "prices": {"input": 1_000_000.0, "output": 1_000_000.0}}
 
@@ -132,10 +133,9 @@ async def test_a_run_that_no_engine_begins_is_started_by_u(store: Path) -> None:
 # -- caps
 
 
-async def test_a_run_at_its_cap_asks_and_goes_on_with_a_higher_one(
-    store: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_run_at_its_cap_asks_when_told_to_and_goes_on_with_a_higher_one(
+    store: Path,
 ) -> None:
-    monkeypatch.setattr(cap, "DEAF_S", 60.0)  # however slow the machine
     async with FakeModel() as server:
         target = {"base_url": server.base_url, **PRICED}
         capped = asking(
@@ -144,23 +144,18 @@ async def test_a_run_at_its_cap_asks_and_goes_on_with_a_higher_one(
         await finished(store, capped)
         app = app_on(store, run="last")
         async with shown_on(app) as pilot:
-            await until(pilot, lambda: isinstance(app.screen, Cap))
-            await until_shown(pilot, "of $10 is spent", "new cap, $", "leave it paused")
-            # a key that was meant for the run is not an answer that costs money
-            await pilot.press("enter")
-            assert isinstance(app.screen, Cap)
-            await pilot.press("escape")
             screen = await run_screen(pilot)
-            await until_shown(pilot, "○ paused", "/10", "u asks how to go on")
+            await until_shown(pilot, "○ paused", "/10", "u asks how to go on", "waits at its cap")
             await pilot.pause(1.2)
-            assert screen.is_current, "it asks once"
+            assert screen.is_current, "nothing opens by itself"
             await pilot.press("u")
             await until(pilot, lambda: isinstance(app.screen, Cap))
-            await pilot.press("home", "shift+end", *"5")
+            await until_shown(pilot, "of $10 is spent", "new cap, $", "leave it paused")
+            await pilot.press("home", "shift+end", *"u5x")
             await until_shown(pilot, "is spent already")
             await pilot.press("enter")
             assert isinstance(app.screen, Cap)
-            await pilot.press("backspace", *"1000", "enter")
+            await pilot.press("backspace", *"1000", *"q.0.", "enter")
             await until_shown(pilot, "12/12", "○ done", "/1000")
     assert sql(store, "SELECT outcome FROM requests") == [("accepted",)]
 
@@ -175,7 +170,14 @@ async def test_resuming_a_capped_run_from_the_list_asks_for_the_cap(store: Path)
         await pilot.press("2")
         await until_shown(pilot, "○ paused")
         await pilot.press("u")
+        await run_screen(pilot)
+        await until_shown(pilot, "u asks how to go on")
+        await pilot.press("u")
         await until_shown(pilot, "of $10 is spent", "new cap, $")
+        with writing(store) as db:  # as an engine would that somebody else has started
+            db.execute("UPDATE runs SET state = 'done', stopped_by = NULL, reason = NULL")
+        await until_shown(pilot, "the run has moved on meanwhile")
+        assert isinstance(app.screen, RunScreen)
     assert not sql(store, "SELECT 1 FROM requests"), "nothing is asked before a person says so"
 
 
@@ -185,6 +187,8 @@ async def test_a_run_at_its_error_cap_asks_what_becomes_of_them(store: Path) -> 
     await finished(store, made_up(10, targets=[broken], run=limits))
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
+        await until_shown(pilot, "u asks how to go on")
+        await pilot.press("u")
         await until(pilot, lambda: isinstance(app.screen, Menu))
         await until_shown(pilot, "3 trials have errored", "try the 3 errored again", "6 errors")
         await pilot.press("enter")
@@ -197,8 +201,19 @@ async def test_a_run_at_its_error_cap_asks_what_becomes_of_them(store: Path) -> 
             pilot,
             lambda: sql(store, "SELECT count(*) FROM trials WHERE state = 'error'") == [(6,)],
         )
-        await until_shown(pilot, "6 trials have errored")
+        await until_shown(pilot, "6 trials errored")
     assert sql(store, "SELECT count(*) FROM attempts") == [(6,)]
+
+
+async def test_ctrl_q_leaves_from_a_box_and_its_field_too(store: Path) -> None:
+    five_open(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, Name))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: not app.is_running)
 
 
 # -- nothing moves

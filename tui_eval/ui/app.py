@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _INSTEAD = {"run.copy": "copies", "run.stop-run": "stops the run"}
 """What somebody may have meant by ctrl+c beside quitting, by the binding's id."""
+_QUITS = "ctrl+q"
+"""Quits from everywhere, whatever the configuration says."""
 _LOST_S = 0.05
 """Seconds after which a follower of a key is looked for: a screen that closes takes it along."""
 _LATE_S = 2.0
@@ -399,9 +401,11 @@ class TuiEvalApp(App[None]):
         await self._turns.arrived(event)
 
     def on_key(self, event: events.Key) -> None:
-        """Say why a key that nothing took does nothing."""
+        """Quit from a box too; say why a key that nothing took does nothing."""
         if isinstance(self.screen, BaseScreen):
             self.screen.answer(event)
+        elif event.key == _QUITS:  # a box has no keys but its own; this one leads out of it too
+            self.action_quit()
 
     @work
     async def action_help(self) -> None:

@@ -76,6 +76,7 @@ def _about_tokens(run: Snapshot) -> Question:
         label="new cap, tokens",
         suggested=str(max(limit, used) * 2),
         problem=problem,
+        whole=True,
     )
 
 

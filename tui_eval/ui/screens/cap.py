@@ -1,6 +1,5 @@
 """A run has paused at its cap: how much more may it take?"""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,9 +18,6 @@ from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
 
 _WIDTH = 56
-DEAF_S = 0.7
-"""Seconds in which a question that came by itself takes no answer: the key was meant for what
-stood there before, and this one costs money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +32,8 @@ class Question:
     suggested: str
     problem: Callable[[str], str | None]
     """Says what is wrong with what was typed; None: nothing."""
+    whole: bool = False
+    """Whether the cap is a whole number."""
 
 
 class Cap(ModalScreen[str | None]):
@@ -47,16 +45,9 @@ class Cap(ModalScreen[str | None]):
         Binding("escape", "close", "Leave", id="cap.no", tooltip="Leave the run paused"),
     ]
 
-    def __init__(self, question: Question, *, unasked: bool) -> None:
-        """Prepare the question.
-
-        Args:
-            question: What is asked.
-            unasked: Whether it comes by itself, and not because a person pressed a key for it.
-        """
+    def __init__(self, question: Question) -> None:
         super().__init__()
         self.question = question
-        self._deaf_until = time.monotonic() + DEAF_S if unasked else 0.0
         self._problem = Bar(id="problem")
 
     def compose(self) -> ComposeResult:
@@ -69,7 +60,9 @@ class Cap(ModalScreen[str | None]):
             yield Bar()
             with Horizontal(classes="field"):
                 yield Bar([Piece(asked.label)], classes="label")
-                yield Input(asked.suggested, id="cap", compact=True)
+                # a key that was meant for the run types nothing here
+                takes = r"[0-9]*" if asked.whole else r"[0-9]*\.?[0-9]*"
+                yield Input(asked.suggested, restrict=takes, id="cap", compact=True)
             yield self._problem
             yield Hints(("cap.yes", "go on"), ("cap.no", "leave it paused"))
 
@@ -89,8 +82,6 @@ class Cap(ModalScreen[str | None]):
 
     def action_go_on(self) -> None:
         """Go on with what was typed, if it makes sense."""
-        if time.monotonic() < self._deaf_until:
-            return
         typed = self.query_one(Input).value
         if self.question.problem(typed) is None:
             self.dismiss(typed)

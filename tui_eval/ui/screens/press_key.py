@@ -61,6 +61,8 @@ class PressKey(ModalScreen[str | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Take the key, or say why it cannot be."""
+        if event.key == "ctrl+q":
+            return  # the app takes it
         event.stop()
         event.prevent_default()
         if event.key == "escape":

@@ -1,19 +1,21 @@
 """The Run screen: one run, live or finished, and everything one can do with its trials."""
 
 import time
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.screen import Screen
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.resources import styles_dir
+from tui_eval.store import reader
 from tui_eval.store.board import Counts
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.requests import Verb
-from tui_eval.store.rows import TrialRow
+from tui_eval.store.rows import RunRow, TrialRow
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.editing import NoEditorError, edit
 from tui_eval.ui.run import errands, rescoring
@@ -38,6 +40,8 @@ from tui_eval.ui.screens.would_change import WouldChange
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.words import many
+
+T = TypeVar("T")
 
 _TICK_S = 1.0
 _UNSEEN_S = 3.0
@@ -74,8 +78,8 @@ class RunScreen(BaseScreen):
         self._pace_seen_at: float | None = None
         """When it was looked at last, monotonic; None: never, or no engine works on the run."""
         self._standing: tuple[object, ...] = ()
-        self._asked_at_change: int | None = None
-        """The run's change at which it was asked how it goes on at its cap."""
+        self._told_at_change: int | None = None
+        """The run's change at which it was told that it waits at its cap."""
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -144,7 +148,7 @@ class RunScreen(BaseScreen):
             self.edited.answered(request)
         self._show_head()
         self._show_what_can_be_done()
-        self._ask_at_cap()
+        self._tell_of_cap(snapshot.run)
 
     def _see_pace(self) -> None:
         """Look at how fast the run goes; what nobody looked at is asked of the store."""
@@ -167,7 +171,6 @@ class RunScreen(BaseScreen):
             self.worktop.tick()
         if self.snapshot.run.live or not self.snapshot.run.state.settled or self.snapshot.pending:
             self._show_head()
-        self._ask_at_cap()
 
     # -- showing
 
@@ -303,35 +306,49 @@ class RunScreen(BaseScreen):
     def action_resume(self) -> None:
         """Finish what is missing; at a cap the person says first how much more it may take."""
         if self.snapshot is not None and awaits_cap(self.snapshot.run):
-            self._ask_for_cap(self.snapshot, unasked=False)
+            self._ask_for_cap(self.snapshot)
         else:
             self.clerk.ask(Errand(Verb.RESUME, {}))
 
-    def _ask_at_cap(self) -> None:
-        """Ask once how a run goes on that has paused at a cap, unless the person is busy."""
-        found = self.snapshot
-        if found is None or not awaits_cap(found.run) or found.run.change == self._asked_at_change:
-            return
-        if self.is_current and not self.worktop.finding:
-            self._asked_at_change = found.run.change
-            self._ask_for_cap(found, unasked=True)
+    def _tell_of_cap(self, run: RunRow) -> None:
+        """Say once that a run has paused at a cap; it asks nothing before a person wants it to."""
+        if awaits_cap(run) and run.change != self._told_at_change:
+            self._told_at_change = run.change
+            self.say(f"{run.name} waits at its cap; {key('run.resume', 'u')} asks how to go on")
 
     @work(exclusive=True, group="cap")
-    async def _ask_for_cap(self, found: Snapshot, *, unasked: bool) -> None:
+    async def _ask_for_cap(self, found: Snapshot) -> None:
         cap = capped(found)
         args: JsonObject | None
         if cap is not None:
-            typed = await self.app.push_screen_wait(Cap(cap.question, unasked=unasked))
+            typed = await self._while_at_cap(Cap(cap.question))
             args = None if typed is None else cap.args(typed)
         else:
             errored = f"{many(found.total.error, 'trial has', 'trials have')} errored"
-            menu = Menu(f"paused: {errored}", error_choices(found), self.bench.glyphs)
-            after = await self.app.push_screen_wait(menu)
+            after = await self._while_at_cap(
+                Menu(f"paused: {errored}", error_choices(found), self.bench.glyphs)
+            )
             args = None if after in (None, "leave") else error_args(found, after)
-        if args is None:
+        if args is not None:
+            self.clerk.ask(Errand(Verb.RESUME, args))
+        elif awaits_cap(await self.bench.desk.read(reader.run, self.run_id)):
             self.say(f"the run stays paused; {key('run.resume', 'u')} asks again")
         else:
-            self.clerk.ask(Errand(Verb.RESUME, args))
+            self.say("the run has moved on meanwhile")
+
+    async def _while_at_cap(self, question: Screen[T | None]) -> T | None:
+        """Ask as long as the run waits at its cap; None as well where it has moved on."""
+
+        async def look() -> None:
+            run = await self.bench.desk.read(reader.run, self.run_id)
+            if not awaits_cap(run) and question.is_current:
+                question.dismiss(None)
+
+        clock = self.set_interval(_TICK_S / 2, look)  # this screen is covered, and told nothing
+        try:
+            return await self.app.push_screen_wait(question)
+        finally:
+            clock.stop()
 
     def action_limit(self, by: int) -> None:
         """Change the concurrency of the trial's endpoint."""

@@ -247,7 +247,7 @@ class RunsScreen(BaseScreen):
         runs = [one.run for one in self.chosen if _why_not_resumed(one) is None]
         capped = [run for run in runs if awaits_cap(run)]
         if len(runs) == 1 and capped:
-            self.post_message(self.Chosen(runs[0].id))  # there it asks how much more it may take
+            self.post_message(self.Chosen(runs[0].id))  # there a person says how much more
             return
         runs = [run for run in runs if run not in capped]
         try:
