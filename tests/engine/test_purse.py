@@ -34,6 +34,32 @@ async def test_a_run_pauses_at_its_cost_cap_and_goes_on_with_a_higher_one(bench:
     assert server.requests == 30
 
 
+async def test_calls_in_flight_do_not_take_a_run_far_above_its_cost_cap(bench: Bench) -> None:
+    """All calls cost $3; four may be in flight, but never more than the cap has room for."""
+    async with FakeModel(latency=0.02) as server:
+        target = {"base_url": server.base_url, **PRICED}
+        limits = {"max_cost_usd": 31.0, "concurrency": 4}
+        run = await bench.run(suite(server.base_url, 30, targets=[target], run=limits))
+        row, counts = bench.row(run), bench.counts(run)
+    assert row.stopped_by == "max_cost_usd"
+    assert counts.cost_usd is not None
+    per_trial = counts.cost_usd / counts.done
+    assert 31.0 <= counts.cost_usd < 31.0 + per_trial
+    assert f"${counts.cost_usd:.4g} is spent" in (row.reason or "")
+
+
+async def test_the_reason_at_a_cap_tells_what_was_spent_once_all_calls_ended(bench: Bench) -> None:
+    async with FakeModel(latency=0.05) as server:
+        target = {"base_url": server.base_url, **PRICED}
+        # no call has told yet what one costs: they are all on their way at once
+        limits = {"max_cost_usd": 0.5, "concurrency": 8}
+        run = await bench.run(suite(server.base_url, 30, targets=[target], run=limits))
+        row, counts = bench.row(run), bench.counts(run)
+    assert counts.cost_usd is not None
+    assert counts.done > 1
+    assert (row.reason or "").startswith(f"${counts.cost_usd:.4g} is spent")
+
+
 async def test_a_run_pauses_at_its_token_cap(bench: Bench) -> None:
     async with FakeModel() as server:
         limits = {"max_tokens": 20, "concurrency": 1}

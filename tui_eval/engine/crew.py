@@ -61,6 +61,11 @@ class Crew:
         for pool in self.pools.values():
             pool.set_open(self._dispatching and not self.judging.gold_first)
 
+    def tell(self) -> None:
+        """Have workers that wait look whether a call may begin now."""
+        for pool in self.pools.values():
+            pool.tell()
+
     def look_again(self) -> None:
         """Look for open trials from the beginning: a request has opened some."""
         for pool in self.pools.values():

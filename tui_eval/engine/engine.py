@@ -80,6 +80,7 @@ class Engine:
         self._halted: Failure | None = None
         self._with_halt: Fact | None = None
         """What is written down as the run pauses."""
+        self._purse = Purse(self._halt_at_cap)
         self._at_cap = False
         self._aborted = False
         self._turn = asyncio.Event()
@@ -268,14 +269,13 @@ class Engine:
 
     async def _work(self, session: Session, reading: Connection, writer: Writer) -> None:
         async with AsyncExitStack() as opened:
-            purse = Purse(self._halt_at_cap)
             manning = Manning(
                 session,
                 self._run,
                 reading,
                 writer,
                 opened,
-                purse,
+                self._purse,
                 self._halt,
                 self._halt_with,
                 self._wake,
@@ -287,7 +287,7 @@ class Engine:
             if await writer.write(partial(self._finish, owes=crew.judging.owes)):
                 return
             judge_tokens, judge_usd = await reading.call(judged.spent, self._run)
-            purse.open(
+            self._purse.open(
                 session.caps(),
                 (await reading.call(board, self._run))[0],
                 await reading.call(spent, self._run) + judge_usd,
@@ -372,7 +372,9 @@ class Engine:
         if self._halted is not None and self._leave_as is None:
             if self._with_halt is not None:
                 self._with_halt(tx)
-            self._let_go(tx, RunState.PAUSED, self._halted.message, self._halted.kind)
+            # what was in flight has ended: the sums that are told are the final ones
+            why = (self._purse.empty() if self._at_cap else None) or self._halted
+            self._let_go(tx, RunState.PAUSED, why.message, why.kind)
         else:
             self._let_go(tx, self._leave_as or RunState.INTERRUPTED, "stopped", "person")
 

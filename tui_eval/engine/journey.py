@@ -233,7 +233,7 @@ class Journey:
 
     def _answered(self, hand: Hand, attempt: int, output: Output, call_s: float) -> Step:
         trial, key = hand.work.trial, hand.work.key
-        self._purse.paid(output)
+        self._purse.paid(output, hand.work.col)
         marks = self._marks(hand, output)
 
         def write(tx: Tx) -> None:

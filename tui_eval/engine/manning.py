@@ -88,9 +88,11 @@ class Manning:
                 self.writer,
                 hands,
                 judging,
+                self.purse,
                 pool_idle,
             )
         crew = Crew(pools, judging, hands)
+        self.purse.on_room = crew.tell
         return crew
 
     def seat(self, judging: Judging) -> None:

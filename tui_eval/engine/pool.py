@@ -12,6 +12,7 @@ from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.journey import Hearing, Journey, Step
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limiter import Limiter
+from tui_eval.engine.purse import Purse
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 
@@ -36,6 +37,7 @@ class Pool:
         writer: Writer,
         hands: dict[int, Hand],
         judging: Judging,
+        purse: Purse,
         on_idle: Callable[[], None],
     ) -> None:
         self.feed = feed
@@ -44,6 +46,7 @@ class Pool:
         self._writer = writer
         self._hands = hands
         self._judging = judging
+        self._purse = purse
         self._on_idle = on_idle
         self._waiting: list[tuple[float, int, Hand]] = []
         self._order = itertools.count()
@@ -87,13 +90,13 @@ class Pool:
         while self._group is not None and self._workers < self.limiter.concurrency:
             self._workers += 1
             self._group.create_task(self._work())
-        self._tell()
+        self.tell()
 
     def set_open(self, dispatching: bool) -> None:
         """Begin new attempts, or begin none until told otherwise; those in flight go on."""
         self._open = dispatching
         self._hungry.set()
-        self._tell()
+        self.tell()
 
     def drop_withdrawn(self) -> None:
         """Forget what a person took away before any worker had it."""
@@ -110,7 +113,7 @@ class Pool:
         self._open = False
         self._ended = True
         self._hungry.set()
-        self._tell()
+        self.tell()
 
     async def _work(self) -> None:
         unwritten: list[tuple[Hand, Step]] = []
@@ -141,7 +144,10 @@ class Pool:
         if hand.work.output is not None:
             return self._journey.score(hand, hand.work.output)
         hand.phase = Phase.STARTING
-        with self.limiter.slot(self._nothing_untried) as slot:
+        with (
+            self._purse.call(hand.work.col),
+            self.limiter.slot(self._nothing_untried) as slot,
+        ):
             attempt = await self._write(unwritten, starting=hand)
             if attempt is None:  # cancelled before it was its turn, and perhaps opened again since
                 self._let_go(hand)
@@ -154,7 +160,7 @@ class Pool:
         if self._workers < self.limiter.concurrency:
             self.staff()  # the limit found out that more is possible
         elif self.limiter.throttled:
-            self._tell()  # others may start now
+            self.tell()  # others may start now
         return step
 
     async def _write(
@@ -195,7 +201,7 @@ class Pool:
         hand.waited_s = seconds
         due = time.monotonic() + seconds
         heapq.heappush(self._waiting, (due, next(self._order), hand))
-        self._tell()
+        self.tell()
 
     def _let_go(self, hand: Hand) -> None:
         self._hands.pop(hand.work.trial, None)
@@ -207,7 +213,7 @@ class Pool:
         if not self._open:
             return None
         now = time.monotonic()
-        to_call = self.limiter.may_start(now)
+        to_call = self._may_call(now)
         while to_call and self._waiting and self._waiting[0][0] <= now:
             if self._untried_probes():
                 break
@@ -224,17 +230,23 @@ class Pool:
             self._hungry.set()
         return hand_or_none
 
+    def _may_call(self, now: float) -> bool:
+        return self.limiter.may_start(now) and self._purse.may_begin()
+
     async def _pause(self) -> None:
         """Sleep until there may be something to take."""
         now = time.monotonic()
-        to_call = self.limiter.may_start(now)
+        to_call = self._may_call(now)
         to_score = not self._judging.full
         if self._may_leave() or (
             self._open and self.feed.has(to_call=to_call, to_score=to_score) and not self._crowded()
         ):
             return
         self._tell_if_idle()
-        due = self._waiting[0][0] if self._waiting and to_call else self.limiter.again_at(now)
+        if not to_call and self.limiter.may_start(now):
+            due = None  # the purse holds it back: that changes as a call ends, not by time
+        else:
+            due = self._waiting[0][0] if self._waiting and to_call else self.limiter.again_at(now)
         timeout = None if due is None or not self._open else max(0.0, due - now)
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
@@ -268,13 +280,14 @@ class Pool:
                     await self.feed.refill(self._portion())
                 finally:
                     self._refilling = False
-                self._tell()
+                self.tell()
             self._tell_if_idle()
 
     def _portion(self) -> int:
         return max(64, 2 * self.limiter.concurrency)
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Have workers that wait look whether there is something to take now."""
         self._news.set()
         self._news = asyncio.Event()
 
