@@ -51,9 +51,9 @@ samples: $(VENV)/.demo  ## generate the samples' exercises and record the model'
 	  $(BIN)/tui-eval export last --format jsonl -o sample_suites/recorded/$$name.jsonl; \
 	done
 
-pictures: $(VENV)/.demo  ## make the documentation's pictures from the app (needs the cairo library)
-	$(PIP) install --quiet cairosvg
-	$(BIN)/python docs/pictures/make.py
+pictures: $(VENV)/.demo  ## make the documentation's pictures from the app (needs the font DejaVu Sans Mono)
+	$(PIP) install --quiet pillow
+	$(BIN)/python docs/pictures/make.py $(ONLY)
 
 # Locks are complete, each installable alone; the smaller ones take their versions from the largest.
 # --universal: one lock for every platform and Python from 3.11 on. No index is named in them.

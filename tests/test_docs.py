@@ -52,10 +52,14 @@ from tui_eval.suites.spec import (
 from tui_eval.suites.spec.targets import TargetBase
 from tui_eval.suites.starter import starter
 from tui_eval.suites.templates import RESERVED
+from tui_eval.ui.keymap import actions
 
 ROOT = Path(__file__).parent.parent
-DOCS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-READ_BESIDE = [ROOT / "sample_suites" / "README.md", ROOT / "benchmarks" / "README.md"]
+DOCS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+READ_BESIDE = [
+    ROOT / "CHANGELOG.md", ROOT / "sample_suites" / "README.md", ROOT / "benchmarks" / "README.md"
+]  # fmt: skip
+PICTURES = ROOT / "docs" / "pictures"
 SUITES = ROOT / "docs" / "suites.md"
 CLI = ROOT / "docs" / "cli.md"
 STORAGE = ROOT / "docs" / "storage.md"
@@ -620,10 +624,6 @@ class Link:
     to: str
 
 
-COMING = ("docs/app.md", "docs/pictures/")
-"""What the README leads to and is made last, from the app itself."""
-
-
 def links() -> Iterator[Link]:
     for found in PAGES.values():
         text = "\n".join(line for _, line in found.prose)
@@ -647,8 +647,77 @@ def anchors(file: Path) -> Sequence[str]:
 def test_every_link_leads_somewhere(link: Link) -> None:
     path, _, anchor = link.to.partition("#")
     target = (link.file.parent / path).resolve() if path else link.file
-    if path.startswith(COMING) and not target.exists():
-        pytest.skip(f"{path} is not made yet")
     assert target.exists()
     if anchor:
         assert anchor in anchors(target)
+
+
+def test_every_page_is_led_to() -> None:
+    leads = {(link.file.parent / link.to.partition("#")[0]).resolve() for link in links()}
+    assert {file for file in DOCS if file not in leads} <= {ROOT / "README.md"}
+
+
+# --- the app's pages ---------------------------------------------------------------------------
+
+
+def test_every_picture_is_shown_and_no_other_is_kept() -> None:
+    shown = {(link.file.parent / link.to).resolve() for link in links() if link.to.endswith(".png")}
+    assert shown == set(PICTURES.glob("*.png"))
+    assert sum(file.stat().st_size for file in shown) < 3_000_000
+
+
+APP = ROOT / "docs" / "app"
+EVERYWHERE = ("", "table", "page", "form", "help", "menu", "modal", "name")
+"""Scopes of actions that are told once for all screens; the first is that of the whole app."""
+TOLD = {
+    ROOT / "docs" / "app.md": (),
+    APP / "suites.md": ("suites", "import"),
+    APP / "launch.md": ("launch", "consent"),
+    APP / "runs.md": ("runs",),
+    APP / "run.md": ("run", "cap"),
+    APP / "finding.md": ("run", "filter", "groups"),
+    APP / "detail.md": ("run",),
+    APP / "charts.md": ("charts",),
+    APP / "diff-and-history.md": ("run", "diff", "history"),
+    APP / "edit-loop.md": ("run", "would-change"),
+    APP / "settings.md": ("settings",),
+}
+"""The pages of the app, each with the scopes of the actions whose keys it tells."""
+NAMES = {
+    "/": "slash", "]": "right_square_bracket", "[": "left_square_bracket", "?": "question_mark",
+    ",": "comma", "+": "plus", "-": "minus", "esc": "escape",
+}  # fmt: skip
+
+
+def told_keys(file: Path) -> set[str]:
+    """Give the keys of the tables of keys of a page, by their names."""
+    found = PAGES[file]
+    sections = dict.fromkeys(section for section, _ in found.prose)
+    cells = (row[0] for section in sections for row in found.rows(section, "key"))
+    return {NAMES.get(key, key) for cell in cells for key in in_backticks(cell)}
+
+
+def keys_of(*scopes: str) -> dict[str, tuple[str, ...]]:
+    """Give the keys of all actions of some scopes."""
+    return {
+        name: action.keys for name, action in actions().items() if name.rpartition(".")[0] in scopes
+    }
+
+
+def test_the_pages_of_the_app_tell_every_scope() -> None:
+    scopes = {name.rpartition(".")[0] for name in actions()}
+    assert set(EVERYWHERE).union(*TOLD.values()) == scopes
+    assert set(TOLD) == {ROOT / "docs" / "app.md", *APP.glob("*.md")}
+
+
+@pytest.mark.parametrize("file", TOLD, ids=lambda file: file.stem)
+def test_keys_told_of_a_screen_are_keys_of_it(file: Path) -> None:
+    there = {key for keys in keys_of(*TOLD[file], *EVERYWHERE).values() for key in keys}
+    assert told_keys(file) <= there
+
+
+@pytest.mark.parametrize("scope", sorted(set().union(*TOLD.values())))
+def test_every_action_has_its_key_told(scope: str) -> None:
+    told = set().union(*(told_keys(file) for file, scopes in TOLD.items() if scope in scopes))
+    untold = {name for name, keys in keys_of(scope).items() if not told.intersection(keys)}
+    assert not untold

@@ -1,47 +1,185 @@
 """The pictures of the documentation, made from the app itself on the sample suites.
 
-    make pictures          or, in an environment with CairoSVG: python docs/pictures/make.py
+    make pictures                       or, where Pillow is installed: python docs/pictures/make.py
+    make pictures ONLY="run charts"     some of them
 
-Runs the samples in a temporary store: three on their recorded answers and, where the local model is
-installed, `capitals` on it, live while its picture is taken.
+Everything happens in a temporary folder. The samples run on their recorded answers; one is asked
+of the small model, live while its picture is taken. What needs time, more than one target or an
+answer before another is asked of made-up models, in suites that are written here.
 """
 
 import asyncio
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import cairosvg
+from drawing import drawn, strips
+from textual.pilot import Pilot
 
 from tui_eval.resources import samples_dir
 from tui_eval.ui.app import TuiEvalApp
 
 HERE = Path(__file__).parent
+PATIENCE_S = 120.0
+"""Seconds to wait for what a picture is to show."""
+
+SIMULATED = """\
+# The capitals again, asked of two made-up models: what they say was never said by a model.
+name = "simulated"
+description = "Two made-up models with latencies and rate limits: for charts, not for results."
+tags = ["simulated"]
+include = "parts/capitals.toml"
+
+[dataset]
+path = "data/capitals.jsonl"
+tags = "region"
+
+[[targets]]
+name = "simulated-large"
+kind = "simulated"
+answers = ["The capital of {{ country }} is {{ capital[0] }}.", "I do not know."]
+accuracy = 0.93
+latency_s = [0.5, 2.6]
+faults = { rate_limit = 0.04 }
+
+[[targets]]
+name = "simulated-small"
+kind = "simulated"
+answers = [
+  "The capital of {{ country }} is {{ capital[0] }}.",
+  "It is the city of {{ country }}.",
+  "I do not know.",
+]
+accuracy = 0.71
+latency_s = [0.1, 0.9]
+faults = { rate_limit = 0.1, server_error = 0.03, empty = 0.02 }
+seed = 7
+
+[run]
+concurrency = "auto"
+
+[gate]
+pass_rate = 0.8
+"""
+
+ORDERS = """\
+# Two answers of a made-up model, before and after: for the picture of a diff.
+name = "orders"
+description = "Orders as JSON, from a made-up model."
+tags = ["simulated"]
+
+[[cases]]
+id = "lamp-and-bulbs"
+text = "Two lamps and six bulbs to Oslo, by Friday."
+before = '''
+{"city": "Oslo", "items": [{"name": "lamps", "count": 2}, {"name": "bulbs", "count": 6}],
+"by": "Friday", "gift": false}'''
+after = '''
+{"city": "Oslo", "country": "Norway", "items": [{"name": "lamp", "count": 2},
+{"name": "bulb", "count": 6}], "by": "next Friday", "gift": false}'''
+
+[prompt]
+user = "Write this order as JSON: {{ text }}"
+
+[[targets]]
+name = "simulated"
+kind = "simulated"
+answers = ["{{ after }}"]
+
+[[scorers]]
+kind = "json"
+"""
+
+CONFIGURATION = """\
+theme = "light"
+
+[keys]
+OPENAI_API_KEY = ["models.example"]
+
+[keymap]
+"run.copy" = ["Y"]
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Wait until words stand on the screen."""
+
+    words: str
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Wait until so many trials are settled, by the first line of the screen."""
+
+    trials: int
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Edit a file beside the suites."""
+
+    file: str
+    old: str
+    new: str
+
+
+Step = str | Seen | Settled | Edited
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture: where the app is opened, how large, and which keys lead there."""
+    """One picture: where the app is opened, how large, and what leads there.
+
+    Attributes:
+        name: The file's name without `.png`.
+        size: Columns and rows.
+        steps: Keys by name, and what is waited for between them.
+        run: The suite whose newest finished run is opened; None: the suites are.
+        live: Whether that run is launched anew, and goes on while the picture is taken.
+        theme: The theme's name, where the configuration says none.
+        config: What the configuration says.
+    """
 
     name: str
     size: tuple[int, int]
-    keys: Sequence[str] = ()
+    steps: Sequence[Step] = ()
     run: str | None = None
-    theme: str | None = None
+    live: bool = False
+    theme: str = "dark"
+    config: str = ""
 
 
+LOCAL, MADE_UP = "capitals-local", "simulated"
+EDIT = Edited("parts/capitals.toml", 'match = "any"', 'match = "all"')
 PICTURES = (
-    Picture("suites", (100, 28), ["j", "j"]),
-    Picture("launch", (100, 28), ["j", "j", "enter"]),
-    Picture("runs", (100, 18), ["2"]),
-    Picture("run", (100, 30), ["n", "n"], run="live"),
-    Picture("groups", (100, 24), ["b"], run="last"),
-    Picture("run-wide", (150, 36), ["n"], run="last"),
+    Picture("run", (100, 30), [Settled(30), "n", "n"], LOCAL, live=True),
+    Picture("suites", (100, 30), ["j", "j", "j", Seen("What is the capital")]),
+    Picture("launch", (100, 30), ["j", "j", "j", "j", "enter", Seen("reusable")]),
+    Picture("runs", (100, 24), [Settled(55), "2", Seen("running")], MADE_UP, live=True),
+    Picture("run-wide", (160, 48), [Settled(100), "n", "n"], MADE_UP, live=True),
+    Picture("charts", (100, 30), [Settled(250), "v"], MADE_UP, live=True),
+    Picture("detail", (100, 24), ["/", *"json-04", "enter", "enter"], "instructions"),
+    Picture("attempts", (100, 24), ["/", *"ghana", "enter", "j", "enter", *"]]]"], MADE_UP),
+    Picture("judge", (100, 30), ["n", "enter", *"]]]]"], "explain"),
+    Picture("filter", (100, 30), ["f", "j", "space"], "capitals"),
+    Picture("groups", (100, 30), ["b"], "instructions"),
+    Picture("latency", (100, 30), ["v", "]"], MADE_UP),
+    Picture("diff", (120, 24), ["d"], "orders"),
+    Picture("history", (100, 30), ["n", "h"], MADE_UP),
+    Picture("edited", (100, 30), [EDIT, Seen("would change")], MADE_UP),
+    Picture("would-change", (100, 30), [EDIT, Seen("would change"), "D"], MADE_UP),
+    Picture("settings", (100, 30), ["comma"], config=CONFIGURATION),
+    Picture("help", (100, 30), ["question_mark"], "capitals", theme="dark-contrast"),
 )
 
 
@@ -50,49 +188,137 @@ def program(*arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "tui_eval", *arguments], capture_output=True, text=True, check=False
     )
+    assert done.stdout, done.stderr
     return done.stdout.strip()
 
 
+def lines(app: TuiEvalApp) -> str:
+    """Give what stands on the screen."""
+    return "\n".join(strip.text for strip in strips(app))
+
+
+def settled(shown: str) -> int:
+    """Read off the first line how many trials are settled; 0: it does not say yet."""
+    found = re.search(r"([\d,]+)/[\d,]+", shown.partition("\n")[0])
+    return 0 if found is None else int(found[1].replace(",", ""))
+
+
+async def until(pilot: Pilot[None], holds: Callable[[str], bool]) -> None:
+    """Wait until something holds of what is on the screen."""
+    app = pilot.app
+    assert isinstance(app, TuiEvalApp)
+    late = time.monotonic() + PATIENCE_S
+    while not holds(lines(app)):
+        assert time.monotonic() < late, f"it never came to be in\n{lines(app)}"
+        await pilot.pause(0.1)
+
+
+async def do(step: Step, pilot: Pilot[None]) -> None:
+    """Do one step."""
+    match step:
+        case Seen(words):
+            await until(pilot, lambda shown: words in shown)
+        case Settled(trials):
+            await until(pilot, lambda shown: settled(shown) >= trials)
+        case Edited(name, old, new):
+            file = Path("evals") / name
+            before = file.read_text(encoding="utf-8")
+            assert old in before, f"{name} has no {old!r}"
+            file.write_text(before.replace(old, new), encoding="utf-8")
+        case str(key):
+            await pilot.press(
+                {"/": "slash", "]": "right_square_bracket", "-": "minus"}.get(key, key)
+            )
+            await pilot.pause(0.4)
+
+
 async def take(picture: Picture, store: Path, run: str | None) -> None:
-    """Open the app, press the keys, and keep what is on the screen."""
-    app = TuiEvalApp(store, [samples_dir()], run)
+    """Open the app, do the steps, and keep what is on the screen."""
+    app = TuiEvalApp(store, [Path("evals")], run)
     async with app.run_test(size=picture.size) as pilot:
-        await pilot.pause(2.0)
-        if picture.theme is not None:
-            app.action_wear(picture.theme)
-        for key in picture.keys:
-            await pilot.press(key)
-            await pilot.pause(0.5)
+        await pilot.pause(1.5)
+        if not picture.config:
+            app.theme = picture.theme
+        for step in picture.steps:
+            await do(step, pilot)
         await pilot.pause(1.0)
-        svg = app.export_screenshot(title="tui-eval")
-    # the font is named, not fetched: a picture looks alike wherever it is made
-    svg = re.sub(r"@font-face\s*{.*?}", "", svg, flags=re.DOTALL)
-    svg = svg.replace("Fira Code", "DejaVu Sans Mono")
-    target = HERE / f"{picture.name}.png"
-    cairosvg.svg2png(svg.encode(), write_to=str(target), output_width=picture.size[0] * 12)
-    print(target.name)
+        app.clear_notifications()
+        await pilot.pause(0.5)
+        image = drawn(app)
+    file = HERE / f"{picture.name}.png"
+    image.save(file, optimize=True)
+    print(f"{file.name}  {file.stat().st_size // 1000} kB")
 
 
-def main() -> None:
-    """Make all of them."""
+@contextmanager
+def opened(picture: Picture) -> Iterator[str | None]:
+    """Give the run a picture is of; a live one goes on until the picture is taken."""
+    if picture.run is None:
+        yield None
+    elif not picture.live:
+        runs = json.loads(program("runs", "--json"))
+        finished = (run for run in runs if run["state"] == "done")
+        yield next(run["run"] for run in finished if run["suite"] == picture.run)
+    else:
+        own = Path("evals", f"{picture.run}.toml")
+        suite = own if own.exists() else samples_dir() / own.name
+        run = program("run", str(suite), "--fresh", "--detach")
+        try:
+            yield run
+        finally:
+            program("cancel", run)
+
+
+def as_it_was(config: str = "") -> None:
+    """Put back what a picture changed: files of the suite, and what the app remembers."""
+    Path("config").mkdir(exist_ok=True)
+    Path("config", "config.toml").write_text(config, encoding="utf-8")
+    for part in ("data", "parts"):
+        shutil.copytree(samples_dir() / part, Path("evals", part), dirs_exist_ok=True)
+    Path("state.json").unlink(missing_ok=True)
+
+
+def prepare() -> None:
+    """Copy the samples, write the simulated suite, and run them."""
+    as_it_was()
+    simulated = Path("evals", "simulated.toml")
+    simulated.write_text(SIMULATED, encoding="utf-8")
+    for accuracy, seed in ((0.2, 3), (0.4, 5), (0.55, 8), (0.5, 1)):
+        # earlier runs; they need not be slow to have been
+        changes = [f"targets.{n}.{one}" for n in (0, 1) for one in ("latency_s=0", "faults={}")]
+        changes += [f"targets.1.accuracy={accuracy}", f"targets.1.seed={seed}"]
+        changes += [f"targets.0.accuracy={min(accuracy + 0.3, 0.93)}", f"targets.0.seed={seed}"]
+        sets = [word for change in changes for word in ("--set", change)]
+        program("run", str(simulated), *sets)
+    program("run", str(simulated))
+    orders = Path("evals", "orders.toml")
+    orders.write_text(ORDERS, encoding="utf-8")
+    program("run", str(orders), "--set", 'targets.0.answers=["{{ before }}"]')
+    program("run", str(orders))
+    orders.unlink()  # it is not among the suites that are shown
+    for name in ("dates", "choices", "messages", "instructions", "explain", "capitals"):
+        program("run", str(samples_dir() / f"{name}.toml"))
+
+
+def main(names: Sequence[str]) -> None:
+    """Make those named, or all of them."""
+    unknown = set(names) - {picture.name for picture in PICTURES}
+    assert not unknown, f"no such pictures: {unknown}"
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "store.sqlite3"
-        os.environ["TUI_EVAL_STORE"] = str(store)
-        os.environ["TUI_EVAL_STATE"] = str(Path(folder) / "state.json")
-        samples = samples_dir()
-        for name in ("dates", "instructions", "choices", "capitals"):
-            program("run", str(samples / f"{name}.toml"))
-        done = program("runs", "--json")
-        assert done, "the samples did not run"
+        os.chdir(folder)
+        store = Path("evals.sqlite3")  # as it is shown: no path of the machine it is made on
+        places = {"STORE": str(store), "STATE": "state.json", "CONFIG": "config"}
+        os.environ.update({f"TUI_EVAL_{name}": place for name, place in places.items()})
+        os.environ["PYTHONPATH"] = str(
+            HERE.parents[1]
+        )  # for the programs that are started from here
+        prepare()
         for picture in PICTURES:
-            run = picture.run
-            if run == "live":
-                run = program("run", str(samples / "capitals-local.toml"), "--detach") or "last"
-                asyncio.run(asyncio.sleep(10))
-            asyncio.run(take(picture, store, run))
-            if picture.run == "live":
-                program("cancel", run or "last")
+            if not names or picture.name in names:
+                as_it_was(picture.config)
+                with opened(picture) as run:
+                    asyncio.run(take(picture, store, run))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,0 +1,79 @@
+"""Draws what is on the app's screen, cell by cell, as a terminal would."""
+
+from typing import Final
+
+from PIL import Image, ImageDraw, ImageFont
+from rich.color import Color
+from textual.app import App
+from textual.strip import Strip
+
+FACES: Final = {
+    (bold, italic): ImageFont.truetype(f"DejaVuSansMono{name}.ttf", 20)
+    for (bold, italic), name in {
+        (False, False): "",
+        (True, False): "-Bold",
+        (False, True): "-Oblique",
+        (True, True): "-BoldOblique",
+    }.items()
+}
+WIDTH: Final = 12
+HEIGHT: Final = 23
+"""Pixels of a cell."""
+MARGIN: Final = 12
+"""Pixels around the screen."""
+COLOURS: Final = 160
+"""A picture has so many: the commonest, which are those of the theme, and what smooths edges."""
+
+Rgb = tuple[int, int, int]
+
+
+def strips(app: App[None]) -> list[Strip]:
+    """Give the lines of the screen."""
+    return app.screen._compositor.render_strips()  # noqa: SLF001 - there is no other way to them
+
+
+def drawn(app: App[None]) -> Image.Image:
+    """Give a picture of what stands on the screen."""
+    width, height = app.size
+    ground = _rgb(app.screen.background_colors[1].rich_color, (0, 0, 0))
+    size = (width * WIDTH + 2 * MARGIN, height * HEIGHT + 2 * MARGIN)
+    image = Image.new("RGB", size, ground)
+    pen = ImageDraw.Draw(image)
+    for row, strip in enumerate(strips(app)[:height]):
+        _draw(pen, strip, MARGIN + row * HEIGHT, ground)
+    return _with_few_colours(image)
+
+
+def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> None:
+    """Draw a line: its grounds first, so that no letter is cut by the ground of the next."""
+    left = MARGIN
+    letters: list[tuple[int, str, Rgb, ImageFont.FreeTypeFont, bool]] = []
+    for text, style, control in strip:
+        if control or style is None:
+            continue
+        ground, ink = _rgb(style.bgcolor, usual), _rgb(style.color, (255, 255, 255))
+        if style.reverse:
+            ground, ink = ink, ground
+        face = FACES[bool(style.bold), bool(style.italic)]
+        for letter in text:
+            pen.rectangle((left, top, left + WIDTH - 1, top + HEIGHT - 1), fill=ground)
+            letters.append((left, letter, ink, face, bool(style.underline)))
+            left += WIDTH
+    for at, letter, ink, face, underlined in letters:
+        pen.text((at, top), letter, fill=ink, font=face)
+        if underlined:
+            pen.line((at, top + HEIGHT - 3, at + WIDTH - 1, top + HEIGHT - 3), fill=ink)
+
+
+def _with_few_colours(image: Image.Image) -> Image.Image:
+    counted = image.getcolors(image.width * image.height) or []
+    commonest = sorted(counted, key=lambda one: -one[0])[:COLOURS]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for _, rgb in commonest for part in rgb])  # type: ignore[union-attr]
+    return image.quantize(palette=palette, dither=Image.Dither.NONE)
+
+
+def _rgb(colour: Color | None, usual: Rgb) -> Rgb:
+    if colour is None or colour.is_default:
+        return usual
+    return tuple(colour.get_truecolor())  # type: ignore[return-value]  # three figures
