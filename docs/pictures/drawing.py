@@ -1,5 +1,6 @@
 """Draws what is on the app's screen, cell by cell, as a terminal would."""
 
+from collections import Counter
 from typing import Final
 
 from PIL import Image, ImageDraw, ImageFont
@@ -56,7 +57,9 @@ def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> None:
             ground, ink = ink, ground
         face = FACES[bool(style.bold), bool(style.italic)]
         for letter in text:
-            pen.rectangle((left, top, left + WIDTH - 1, top + HEIGHT - 1), fill=ground)
+            full = letter == "█"  # the font's leaves a line between two rows
+            cell = (left, top, left + WIDTH - 1, top + HEIGHT - 1)
+            pen.rectangle(cell, fill=ink if full else ground)
             letters.append((left, letter, ink, face, bool(style.underline)))
             left += WIDTH
     for at, letter, ink, face, underlined in letters:
@@ -66,10 +69,9 @@ def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> None:
 
 
 def _with_few_colours(image: Image.Image) -> Image.Image:
-    counted = image.getcolors(image.width * image.height) or []
-    commonest = sorted(counted, key=lambda one: -one[0])[:COLOURS]
+    counted = Counter(zip(*(band.get_flattened_data() for band in image.split()), strict=True))
     palette = Image.new("P", (1, 1))
-    palette.putpalette([part for _, rgb in commonest for part in rgb])  # type: ignore[union-attr]
+    palette.putpalette([part for rgb, _ in counted.most_common(COLOURS) for part in rgb])
     return image.quantize(palette=palette, dither=Image.Dither.NONE)
 
 

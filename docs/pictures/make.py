@@ -176,8 +176,8 @@ PICTURES = (
     Picture("latency", (100, 30), ["v", "]"], MADE_UP),
     Picture("diff", (120, 24), ["d"], "orders"),
     Picture("history", (100, 30), ["n", "h"], MADE_UP),
-    Picture("edited", (100, 30), [EDIT, Seen("would change")], MADE_UP),
-    Picture("would-change", (100, 30), [EDIT, Seen("would change"), "D"], MADE_UP),
+    Picture("edited", (100, 30), [EDIT, Seen("d shows")], MADE_UP),
+    Picture("would-change", (100, 30), [EDIT, Seen("d shows"), "D"], MADE_UP),
     Picture("settings", (100, 30), ["comma"], config=CONFIGURATION),
     Picture("help", (100, 30), ["question_mark"], "capitals", theme="dark-contrast"),
 )
