@@ -603,3 +603,22 @@ async def test_a_desk_asked_before_it_is_open_waits(store: Path) -> None:
     assert len(await desk.survey(reader.runs)) == 1
     await desk.close()
     assert desk.closed
+
+
+async def test_the_only_scorer_of_a_run_is_not_named_beside_each_reason(store: Path) -> None:
+    cases = [Case(i, f"c{i}", {}) for i in range(2)]
+    spec = '{"scorers": [{"name": "exact", "kind": "exact"}]}'
+    made = by_hand(
+        store, cases, answers=[output("a"), output("b")], reasons=["expected x"], spec=spec
+    )
+    desk = Desk(store)
+    await desk.open()
+    try:
+        trials = Trials(desk, made.run)
+        trials.set_total(2)
+        await trials.read(range(2))
+        failed = trials.row_at(0)
+        assert failed is not None
+        assert trials.reason(failed) == "expected x"
+    finally:
+        await desk.close()

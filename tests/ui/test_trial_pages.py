@@ -169,3 +169,16 @@ def test_what_was_withdrawn_is_struck_and_the_way_of_a_verdict_is_told(store: Pa
     assert "fail 0.00 → pass 1.00" in said
     assert "by hand" in said
     assert [para.label for para in paras if para.tone == "struck"] == ["-"]
+
+
+def test_what_stands_in_the_first_line_is_not_said_again_by_the_scorer(store: Path) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    beside = Beside((Expected("exact", "", ("Paris",)),), ())
+
+    def first(reason: str) -> str:
+        scored = replace(found, scores=(replace(found.scores[0], raw=None, reason=reason),))
+        return next(iter(output_page(scored, beside, Looks(), UNICODE, 0.0))).text
+
+    said = f"answer 1   expected Paris   exact{GLUE}✗"
+    assert first('expected "Paris", got "answer 1"') == said
+    assert first('expected "Paris", got a list') == f'{said} expected "Paris", got a list'

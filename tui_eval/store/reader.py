@@ -302,6 +302,16 @@ def reasons(db: sqlite3.Connection, trial_ids: Sequence[int]) -> dict[int, str]:
     return found
 
 
+def sole_scorer(db: sqlite3.Connection, run_id: int) -> str | None:
+    """Give the name of a run's scorer; None: it has several, or none."""
+    row = db.execute(
+        "SELECT json_extract(spec, '$.scorers[0].name') FROM runs "
+        "WHERE id = ? AND json_array_length(spec, '$.scorers') = 1",
+        (run_id,),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
 def requests(db: sqlite3.Connection, run_id: int, *, pending: bool = True) -> list[RequestRow]:
     """Give what was asked of a run, oldest first; only what is not answered yet, or all."""
     where = "AND outcome IS NULL" if pending else ""

@@ -76,8 +76,12 @@ def why_not(action: str, now: Standing | None) -> str | None:  # noqa: C901 - on
         case "rescore_all":
             return None if total.done else "no trial has been scored yet"
         case "pause":
+            if run.live:
+                return None
+            if _why_not_resumed(run, open_trials + total.error + total.ungraded) is not None:
+                return "no engine works on this run: there is nothing to pause"
             resume = key("run.resume", "u")
-            return None if run.live else f"no engine works on this run; {resume} resumes it"
+            return f"no engine works on this run; {resume} resumes it"
         case "limit":
             if not run.live:
                 return "no engine works on this run: it has no concurrency"

@@ -12,7 +12,7 @@ from tui_eval.ui.run.others import others, spoken, text_of
 from tui_eval.ui.run.requests import NothingToCopyError
 from tui_eval.ui.screens.menu import Choice
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many, number
+from tui_eval.ui.words import many
 
 __all__ = ["Copy", "NothingToCopyError", "copied", "copied_words", "copy_choices"]
 
@@ -33,8 +33,8 @@ def copy_choices(found: WholeTrial) -> list[Choice[Copy]]:
     """Give what there is to copy of a trial."""
     choices = []
     if found.output is not None and found.output.text:
-        length = number(len(found.output.text))
-        choices.append(Choice(str(Copy.OUTPUT), Copy.OUTPUT, f"{length} characters"))
+        length = many(len(found.output.text), "character")
+        choices.append(Choice(str(Copy.OUTPUT), Copy.OUTPUT, length))
     choices.append(Choice(str(Copy.PROMPT), Copy.PROMPT))
     if _reasons(found):
         choices.append(Choice(str(Copy.REASON), Copy.REASON, "what its scorers or its error say"))

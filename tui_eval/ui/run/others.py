@@ -10,6 +10,7 @@ from tui_eval.store import history, reader
 from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.run.beside import beside
 from tui_eval.ui.run.moments import moment
+from tui_eval.ui.words import many
 
 _EXPECTED = 3
 """Expected texts that are offered."""
@@ -38,7 +39,7 @@ def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterato
     texts = dict.fromkeys(text for one in given if one.literal for text in one.texts)
     for text in list(texts)[:_EXPECTED]:
         name = "expected" if len(texts) == 1 else f"expected {text[:30]}"
-        yield Other(name, f"{len(text):,} characters", text=text)
+        yield Other(name, many(len(text), "character"), text=text)
 
 
 def _before(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterator[Other]:

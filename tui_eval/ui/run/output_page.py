@@ -133,13 +133,22 @@ def _head(
         yield f"{entry.scorer} ".replace(" ", GLUE), "plain"
         yield glyphs.verdict(entry.verdict), VERDICT_TONES[entry.verdict]
         told = _told(entry, output)
-        if told:
+        if told and not (beside is not None and _stands_there(entry, got, beside.expected)):
             yield f" {told}", "dim" if entry.verdict is Verdict.PASS else "plain"
         begun = True
     if beside is not None and sum(not past.partial for past in beside.pasts) > 1:
         if begun:
             yield GLUE * len(_GAP[0]), "plain"  # a row of shapes says little on a line of its own
         yield from strip(beside, epoch, glyphs)
+
+
+def _stands_there(entry: ScoreRow, got: Output | None, expected: Sequence[Expected]) -> bool:
+    """Whether a reason says no more than that what came is not what was expected beside it."""
+    if got is None or got.text is None:
+        return False
+    came = got.text.strip()
+    wanted = (text for one in expected if one.scorer == entry.scorer for text in one.texts)
+    return entry.reason in {f'expected "{text}", got "{came}"' for text in wanted}
 
 
 def _expectation(expected: Sequence[Expected]) -> Iterator[tuple[str, Tone]]:
@@ -156,7 +165,10 @@ def _expectation(expected: Sequence[Expected]) -> Iterator[tuple[str, Tone]]:
         for nth, text in enumerate(texts[:_SEVERAL]):
             if nth:
                 yield " or ", "dim"
-            yield _cut(text), "strong"
+            if text:
+                yield _cut(text), "strong"
+            else:
+                yield "an empty text", "dim"
         if len(texts) > _SEVERAL:
             yield f" or {len(texts) - _SEVERAL} more", "dim"
 

@@ -28,6 +28,8 @@ class Trials:
         self._rows: dict[int, TrialRow] = {}
         """By place."""
         self._reasons: dict[int, str] = {}
+        self._sole_scorer: str | None = None
+        """The run's scorer, where it has but one."""
         """By trial id."""
         self._total = 0
         self._ascending = True
@@ -85,7 +87,11 @@ class Trials:
 
     def reason(self, trial: TrialRow) -> str | None:
         """Give why a trial did not pass, as far as it has been read."""
-        return self._reasons.get(trial.id)
+        reason = self._reasons.get(trial.id)
+        if reason is None or self._sole_scorer is None:
+            return reason
+        # whose it is goes without saying, and the room is short
+        return reason.removeprefix(f"{self._sole_scorer}: ")
 
     def places_in(self, indices: Iterable[int]) -> list[int]:
         """Give the places at these indices."""
@@ -112,6 +118,8 @@ class Trials:
         if not wanted:
             return False
         rows, reasons = await self._desk.read(_rows_at, self._run_id, wanted)
+        if not self._rows:  # at first, and where everything may be another
+            self._sole_scorer = await self._desk.read(reader.sole_scorer, self._run_id)
         if len(self._rows) > _MOST_KEPT:
             self.forget()
         self._keep(rows, reasons)

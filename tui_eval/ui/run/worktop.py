@@ -8,6 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tui_eval.model.states import RunState
 from tui_eval.store import browse
 from tui_eval.store.requests import Verb
 from tui_eval.ui.bench import Bench
@@ -126,11 +127,17 @@ class Worktop(Viewing):
             return False
         return super().check_action(action, parameters)
 
+    @property
+    def _paused(self) -> bool:
+        return self.snapshot is not None and self.snapshot.run.state is RunState.PAUSED
+
     def key_words(self, binding: Binding) -> str:
         """Give the words of a key: what acts on trials says on how many, where it is not plain."""
         words, marked = binding.description, self.listing.marks.count
         if binding.action == "zoom" and self.zoomed:
             return "list"
+        if binding.action == "pause" and self._paused:
+            return "go on"
         if binding.action not in _ABOUT_TRIALS or not marked:
             return words
         return f"{words} this one" if self.zoomed else f"{words} {number(marked)}"

@@ -237,7 +237,7 @@ class SuitesScreen(BaseScreen):
     def _list(self) -> None:
         table = self.table
         self.bench.suites[:] = self._all
-        before = self.selected
+        before = self.selected or self._shown  # where nothing was found, what was there before
         wanted = self._sought.casefold()
         entries = [entry for entry in self._all if wanted in entry.name.casefold()]
         at = 0
@@ -262,9 +262,9 @@ class SuitesScreen(BaseScreen):
             right = [Piece(f"{bad} with mistakes ", "error")]
         elif self._nothing_of_ones_own and self.app.size.width >= _ROOMY:
             right = [Piece("none of your own here: `tui-eval init` writes one ", "dim")]
-        self.head.show(
-            [Piece("  Suites", "strong"), Piece(f"  {number(len(table.entries))}", "dim")], right
-        )
+        count, of = len(table.entries), len(self._all)
+        words = number(of) if count == of else f"{number(count)} of {number(of)}"
+        self.head.show([Piece("  Suites", "strong"), Piece(f"  {words}", "dim")], right)
         self._look()
 
     @property
