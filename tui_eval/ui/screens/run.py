@@ -20,7 +20,7 @@ from tui_eval.ui.bench import Bench
 from tui_eval.ui.editing import NoEditorError, edit
 from tui_eval.ui.run import errands, rescoring
 from tui_eval.ui.run.acts import why_not
-from tui_eval.ui.run.capping import capped, error_args, error_choices
+from tui_eval.ui.run.capping import After, capped, error_args, error_choices
 from tui_eval.ui.run.clerk import Clerk
 from tui_eval.ui.run.detail import Detail
 from tui_eval.ui.run.edited_line import EditedLine
@@ -325,9 +325,8 @@ class RunScreen(BaseScreen):
             args = None if typed is None else cap.args(typed)
         else:
             errored = f"{many(found.total.error, 'trial has', 'trials have')} errored"
-            after = await self._while_at_cap(
-                Menu(f"paused: {errored}", error_choices(found), self.bench.glyphs)
-            )
+            menu = Menu(f"paused: {errored}", error_choices(found), self.bench.glyphs)
+            after: After | None = await self._while_at_cap(menu)
             args = None if after in (None, "leave") else error_args(found, after)
         if args is not None:
             self.clerk.ask(Errand(Verb.RESUME, args))
