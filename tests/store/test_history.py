@@ -62,9 +62,19 @@ def test_every_step_is_a_look_into_an_index(path: Path) -> None:
     assert not [step for step in plan if step.startswith("SCAN") and step != "SCAN r"], plan
 
 
-def past(run: int, verdict: Verdict, output: int, key: bytes = b"k", epoch: int = 0) -> Past:
-    done = TrialState.DONE
-    return Past(run, "r", False, 0.0, 1, 0, epoch, done, verdict, 1.0, key, output, "x", None)
+def past(
+    run: int,
+    verdict: Verdict,
+    output: int,
+    key: bytes = b"k",
+    epoch: int = 0,
+    text: bytes | None = None,
+    rules: bytes = b"",
+) -> Past:
+    done, said = TrialState.DONE, b"%d" % output if text is None else text
+    return Past(
+        run, "r", False, 0.0, 1, 0, epoch, done, verdict, 1.0, key, output, "x", None, said, rules
+    )
 
 
 def test_flaky_is_what_flips_though_the_same_was_asked() -> None:
@@ -75,3 +85,20 @@ def test_flaky_is_what_flips_though_the_same_was_asked() -> None:
     assert not flaky([past(2, passed, 2), past(1, passed, 1)])
     assert not flaky([past(2, Verdict.UNGRADED, 2), past(1, passed, 1)])
     assert flaky([past(1, passed, 1), past(1, failed, 2, b"second", epoch=1)])
+    # the very same text, and scorers that were mended in between
+    assert not flaky([past(2, failed, 2, text=b"x"), past(1, passed, 1, text=b"x")])
+    assert not flaky([past(2, failed, 2, rules=b"new"), past(1, passed, 1, rules=b"old")])
+
+
+def test_texts_are_alike_as_wholes_and_rules_where_scorers_judges_and_case_are(path: Path) -> None:
+    long = "y" * 400
+    runs = [run_of(path, f"{long}1"), run_of(path, f"{long}1"), run_of(path, f"{long}2")]
+    first, second, third = reversed(pasts_of(path, runs[2]))
+    assert first.text == second.text != third.text
+    assert first.rules == second.rules == third.rules
+    db = sqlite3.connect(path)
+    db.execute("UPDATE runs SET spec = json_set(spec, '$.scorers[0].kind', 'f1') WHERE id = 1")
+    db.execute("UPDATE runs SET spec = json_set(spec, '$.judges', json('[1]')) WHERE id = 2")
+    db.commit()
+    db.close()
+    assert len({past.rules for past in pasts_of(path, runs[2])}) == 3

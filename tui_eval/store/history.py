@@ -1,5 +1,6 @@
 """What became of one case over the runs of its suite."""
 
+import hashlib
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,10 @@ class Past:
     opening: str | None
     """How its output begins; None: there is none, or it has no text."""
     error_kind: str | None
+    text: bytes | None
+    """Alike where the outputs' whole texts are; None: there is none."""
+    rules: bytes
+    """Alike where the case and the scorers and judges of its run are."""
 
 
 def history(db: sqlite3.Connection, run: int, trial: TrialRow) -> list[Past]:
@@ -53,16 +58,16 @@ def history(db: sqlite3.Connection, run: int, trial: TrialRow) -> list[Past]:
     rows = db.execute(
         "SELECT r.id, r.name, r.partial, r.created_at, t.id, t.place, t.epoch, t.state, t.verdict, "
         "t.score, t.generation_key, t.output, "
-        # text with lone surrogates is kept as bytes, which must not be cut within a character
-        "CASE typeof(o.text) WHEN 'text' THEN substr(o.text, 1, ?5) ELSE o.text END, t.error_kind "
-        "FROM (SELECT id, name, partial, created_at FROM runs "
+        "o.text, t.error_kind, r.scorers, r.judges, c.data "
+        "FROM (SELECT id, name, partial, created_at, json_extract(spec, '$.scorers') AS scorers, "
+        "json_extract(spec, '$.judges') AS judges FROM runs "
         "WHERE suite = (SELECT suite FROM runs WHERE id = ?1) AND staged = 1 "
         "AND (partial = 0 OR id = ?1) ORDER BY id DESC LIMIT ?4) r "
         "CROSS JOIN cases c ON c.run = r.id AND c.id = ?2 "
         "CROSS JOIN columns k ON k.run = r.id AND k.name = ?3 "
         "CROSS JOIN trials t ON t.run = r.id AND t.seq = c.seq AND t.col = k.idx "
         "LEFT JOIN outputs o ON o.id = t.output ORDER BY r.id DESC, t.epoch",
-        (run, pack(trial.case_id), pack(trial.column), RUNS_LOOKED_AT, _OPENING),
+        (run, pack(trial.case_id), pack(trial.column), RUNS_LOOKED_AT),
     )
     return [_past(row) for row in rows]
 
@@ -74,31 +79,38 @@ def _past(row: Sequence[Any]) -> Past:
     values[8] = None if row[8] is None else Verdict(row[8])
     text = unpack(row[12])
     values[12] = None if text is None else text[:_OPENING]
+    values[14:] = [None if text is None else _digest(text), _digest(*row[14:])]
     return Past(*values)
+
+
+def _digest(*parts: object) -> bytes:
+    return hashlib.sha256(repr(parts).encode()).digest()
 
 
 def flaky(pasts: Sequence[Past]) -> bool:
     """Say whether the verdict flips though the same was asked.
 
-    The same is asked where two trials have one generation key, or are epochs of one run. Where they
-    share one output nothing was asked twice: then a flip is its scorers', and does not count.
+    The same is asked where two trials have one generation key, or are epochs of one run, and are
+    held against one another only where the case and its scorers were the same. Where they gave the
+    same text a flip is the scorers' or their judge's, and does not count.
     """
     for asked in _asked_alike(pasts):
-        verdicts: dict[int, Verdict] = {}
-        for past in asked:  # newest first: what counts of an output is its latest verdict
+        verdicts: dict[object, Verdict] = {}
+        for past in asked:  # newest first: what counts of a text is its latest verdict
             if past.output is not None and past.verdict in (Verdict.PASS, Verdict.FAIL):
-                verdicts.setdefault(past.output, past.verdict)
+                said = past.output if past.text is None else past.text
+                verdicts.setdefault(said, past.verdict)
         if len(set(verdicts.values())) > 1:
             return True
     return False
 
 
 def _asked_alike(pasts: Sequence[Past]) -> list[list[Past]]:
-    """Give the trials in groups of which each was asked the same; epochs aside."""
+    """Give the trials in groups of which each was asked and graded the same way; epochs aside."""
     key_of_run: dict[int, bytes] = {}
-    found: dict[bytes, list[Past]] = {}
+    found: dict[tuple[bytes, bytes], list[Past]] = {}
     for past in sorted(pasts, key=lambda past: (-past.run, past.epoch)):
         if past.generation_key is not None:
             key = key_of_run.setdefault(past.run, past.generation_key)
-            found.setdefault(key, []).append(past)
+            found.setdefault((key, past.rules), []).append(past)
     return list(found.values())

@@ -144,14 +144,17 @@ _SCORED = (
     "t.state = 'done' AND EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id AND s.current = 1 "
     "AND s.scorer = ? AND "
 )
-_EPOCH_SAYS = (
-    "EXISTS (SELECT 1 FROM trials u WHERE u.run = t.run AND u.seq = t.seq AND u.col = t.col "
-    "AND u.verdict = '{}')"
+_FLIPS = (  # within the run, as `history.flaky` says it: not on the very same text
+    "EXISTS (SELECT 1 FROM trials u JOIN trials w ON w.run = u.run AND w.seq = u.seq "
+    "AND w.col = u.col JOIN outputs p ON p.id = u.output JOIN outputs f ON f.id = w.output "
+    "WHERE u.run = t.run AND u.seq = t.seq AND u.col = t.col "
+    "AND u.verdict = 'pass' AND w.verdict = 'fail' AND p.id <> f.id "
+    "AND (p.text IS NULL OR p.text IS NOT f.text))"
 )
 _CONDITIONS: dict[Kind, str] = {
     Kind.CUT: "EXISTS (SELECT 1 FROM outputs o WHERE o.id = t.output "
     "AND o.finish_reason = 'length')",
-    Kind.FLAKY: f"{_EPOCH_SAYS.format('pass')} AND {_EPOCH_SAYS.format('fail')}",
+    Kind.FLAKY: _FLIPS,
     Kind.NOTED: "EXISTS (SELECT 1 FROM notes n WHERE n.trial = t.id AND n.current = 1)",
     Kind.TARGET: "t.col IN (SELECT k.idx FROM columns k WHERE k.run = t.run AND k.name = ?)",
     Kind.ERROR: "t.state = 'error' AND t.error_kind = ?",

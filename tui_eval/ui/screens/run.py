@@ -335,13 +335,13 @@ class RunScreen(BaseScreen):
         else:
             self.say("the run has moved on meanwhile")
 
-    async def _while_at_cap(self, question: Screen[T | None]) -> T | None:
+    async def _while_at_cap(self, question: Screen[T]) -> T | None:
         """Ask as long as the run waits at its cap; None as well where it has moved on."""
 
         async def look() -> None:
             run = await self.bench.desk.read(reader.run, self.run_id)
             if not awaits_cap(run) and question.is_current:
-                question.dismiss(None)
+                question.dismiss()
 
         clock = self.set_interval(_TICK_S / 2, look)  # this screen is covered, and told nothing
         try:
