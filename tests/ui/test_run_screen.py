@@ -451,3 +451,15 @@ def sql_write(store: Path, run_id: int) -> None:
 
     with writing(store) as db:
         do(db, lambda tx: runs.forget(tx, run_id))
+
+
+async def test_the_detail_says_that_it_has_the_focus(store: Path) -> None:
+    plain_run(store, 3)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "─ case-000 ─ Output")
+        await pilot.press("tab")
+        await until_shown(pilot, "▸ case-000 ─ Output")
+        await pilot.press("tab")
+        await until_shown(pilot, "─ case-000 ─ Output")

@@ -229,7 +229,8 @@ class TuiEvalApp(App[None]):
         desk = self.bench.desk
         try:
             said = await desk.open(self._tell_of_store)
-            self.clear_notifications()
+            if said:
+                self.clear_notifications()  # of what is done by now
             for words in said:
                 self.notify(visible(words), timeout=_READ_S, markup=False)
             if self._open_run is not None:

@@ -127,6 +127,14 @@ class Detail(Vertical):
         """Begin with nothing."""
         self.show(None)
 
+    def on_descendant_focus(self) -> None:
+        """Show that keys act here."""
+        self._show_tabs()
+
+    def on_descendant_blur(self) -> None:
+        """Show that keys act elsewhere."""
+        self._show_tabs()
+
     def on_resize(self) -> None:
         """Fit the lines to the new width."""
         self._show_trial()
@@ -208,6 +216,8 @@ class Detail(Vertical):
     def _show_tabs(self) -> None:
         rule = self._glyphs.rule
         left = [Piece(f"{rule} ", "dim")]
+        if self.page.has_focus and not self._zoomed:  # as in the list: keys act here
+            left = [Piece(f"{self._glyphs.cursor} ", "accent")]
         room = self.size.width - sum(len(tab) + 3 for tab in _TABS) - 4
         between = f" {self._glyphs.dot} " if room > -_TIGHT else " "
         # in zoom the line above says it

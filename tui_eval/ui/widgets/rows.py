@@ -298,7 +298,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             return Strip(drawn).adjust_cell_length(self.size.width, base)
         mark = self._glyphs.mark if row.marked else " "
         drawn = [
-            Segment(lead, base + self.tone_style("accent")),
+            Segment(lead, base + self.tone_style("accent" if self.has_focus else "dim")),
             Segment(mark, base + self.tone_style("accent")),
         ]
         for (field, width), cell in zip(self._laid_out(), self._kept(row.cells), strict=True):
