@@ -28,6 +28,7 @@ def test_a_judge_is_told_once_with_all_its_scorers() -> None:
     assert list(found) == ["a", "strict"]
     assert found["strict"] == {
         "model": "gpt-5",
+        "models": {},
         "simulated": False,
         "calls": 21,
         "items": 100,
@@ -57,6 +58,14 @@ def test_a_line_says_what_each_judge_did() -> None:
             "3 from the cache, $0.50"
         ),
     ]
+
+
+def test_a_judge_that_was_another_model_before_a_rescore_is_told_with_both() -> None:
+    models = {"gpt-4": 15, "gpt-5": 5}
+    both = [replace(ONE, models=models), replace(OTHER, models={"gpt-5": 1})]
+    (line,) = said(both)
+    assert line.startswith("~ judge strict (gpt-4 15 calls, gpt-5 6 calls): 21 calls for")
+    assert judges(both)["strict"]["models"] == {"gpt-4": 15, "gpt-5": 6}  # type: ignore[call-overload, index]
 
 
 def test_what_was_measured_of_a_judge_is_said() -> None:

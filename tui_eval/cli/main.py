@@ -40,7 +40,7 @@ _COMMANDS: dict[str, _Entry] = {
     "watch": _Entry("app", "Open the app on a run, live or finished."),
     "resume": _Entry("steer", "Finish what is missing of a run."),
     "retry": _Entry("steer", "Ask again: what errored, failed, or the cases named."),
-    "rescore": _Entry("steer", "Score a run's outputs again; nobody is asked."),
+    "rescore": _Entry("steer", "Score a run's outputs again; no target is asked."),
     "cancel": _Entry("steer", "Cancel a run, or some of its cases."),
     "undo": _Entry("steer", "Take back what was last cancelled or scored again in a run."),
     "delete": _Entry("delete", "Delete runs with all that only they have."),

@@ -136,7 +136,7 @@ def rescore(
 ) -> int:
     """Score a run's outputs again; no target is asked.
 
-    Grades given by hand stay.
+    Judges are, where scorers have any: about how often is said before. Grades given by hand stay.
     """
     from tui_eval.store.requests import Verb
 
@@ -152,7 +152,36 @@ def rescore(
         args["scorers"] = list(scorers)
     args = _narrowed(file, run, args, cases)
     need_permission(file, run, trust)
+    _announce_judges(file, run, args)
     return _see_through(file, run, Verb.RESCORE, args, as_json, events)
+
+
+def _announce_judges(store: Path, run: "RunRow", args: "JsonObject") -> None:
+    """Say about how many calls to judges a rescore takes, where it takes any."""
+    from tui_eval.cli.runs import readable
+    from tui_eval.engine.batches import batches, judge_calls
+    from tui_eval.engine.edited import edited
+    from tui_eval.model.states import TrialState
+    from tui_eval.reports.wording import many
+    from tui_eval.store import reader
+    from tui_eval.store.board import board
+    from tui_eval.suites.spec import Suite
+
+    db = readable(store)
+    try:
+        suite = edited(Suite.model_validate_json(reader.spec(db, run.id)), args)
+        counts = board(db, run.id)[0]
+        cases, only_ungraded = args.get("cases"), args["which"] == "ungraded"
+        if isinstance(cases, list):
+            named = reader.trials_of_cases(db, run.id, [str(case) for case in cases])
+            trials = sum(trial.state is TrialState.DONE for trial in named)
+        else:
+            trials = counts.ungraded if only_ungraded else counts.done
+    finally:
+        db.close()
+    calls = judge_calls(batches(suite), args.get("scorers"), trials)
+    if calls:
+        streams.tell(f"about {many(calls, 'judge call')} to make, where the store has no grades")
 
 
 @click.command()

@@ -1,10 +1,11 @@
 """What a run's judges did, as JSON and in words."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import groupby
 
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.trust import ENOUGH, Audit
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.jsontext import dollars
@@ -17,6 +18,7 @@ def judges(of: Sequence[JudgeFigures]) -> JsonObject:
     return {
         judge: {
             "model": group[0].model,
+            "models": dict[str, Json](_models(group)),
             "simulated": group[0].simulated,
             "calls": asked.calls,
             "items": asked.items,
@@ -49,10 +51,13 @@ def cost(of: Sequence[JudgeFigures]) -> float | None:
 def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
     """Say of each judge in a line what it did."""
     for judge, group, asked in _by_judge(of):
-        model = group[0].model
+        model, models = group[0].model, _models(group)
         named = visible_line(judge, 60)
         if group[0].simulated:
             named += " (simulated)"
+        elif len(models) > 1:  # not all it was asked went to the one it is now
+            each = (f"{visible_line(one, 60)} {many(n, 'call')}" for one, n in models.items())
+            named += f" ({', '.join(each)})"
         elif model is not None and model != judge:
             named += f" ({visible_line(model, 60)})"
         parts = [f"{many(asked.calls, 'call')} for {many(asked.items, 'output')}"]
@@ -69,6 +74,14 @@ def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
         yield f"~ judge {named}: {', '.join(parts)}"
         for one in group:
             yield from trust(one)
+
+
+def _models(group: Sequence[JudgeFigures]) -> Counter[str]:
+    """Give the requests to each model a judge was, whatever they were for."""
+    found: Counter[str] = Counter()
+    for one in group:
+        found.update(one.models)
+    return found
 
 
 def _audit(of: Audit) -> JsonObject:

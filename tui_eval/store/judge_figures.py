@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tui_eval.model.trust import Audit, GoldAgreement
 from tui_eval.store import trust
@@ -50,6 +51,9 @@ class JudgeFigures:
     judge: str
     model: str | None = None
     """The model as its endpoint named it last, else as the suite names it."""
+    models: Mapping[str, int] = field(default_factory=dict)
+    """Requests that were sent to each model, where that is known: a rescore may have brought
+    another one."""
     simulated: bool = False
     """Whether its grades are made up."""
     grading: Asked = Asked()
@@ -91,7 +95,7 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
 
     def of(scorer: str, judge: str) -> JudgeFigures:
         model, simulated = described.get(judge, (None, False))
-        return found.get((scorer, judge)) or JudgeFigures(scorer, judge, model, simulated)
+        return found.get((scorer, judge)) or JudgeFigures(scorer, judge, model, simulated=simulated)
 
     for scorer, judge, purpose, model, asked in _calls(db, run_id):
         known = of(scorer, judge)
@@ -104,6 +108,8 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
             case _:
                 known = replace(known, grading=asked)
         found[scorer, judge] = known
+    for (scorer, judge), models in _models(db, run_id).items():
+        found[scorer, judge] = replace(of(scorer, judge), models=models)
     for scorer, judge, n, ungraded, cached, repaired in _findings(db, run_id):
         found[scorer, judge] = replace(
             of(scorer, judge), findings=n, ungraded=ungraded, cached=cached, repaired=repaired
@@ -148,6 +154,21 @@ def _calls(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, str, str
         (run_id,),
     )  # with max(id), SQLite takes the model of that very row
     return [(*row[:3], unpack(row[3]), Asked(*row[4:11])) for row in rows]
+
+
+def _models(db: sqlite3.Connection, run_id: int) -> dict[tuple[str, str], dict[str, int]]:
+    """Count the requests to each model by scorer and judge, in the order they turned up."""
+    rows = db.execute(
+        "SELECT scorer, judge, model, count(*) FROM judge_calls WHERE run = ? "
+        "AND model IS NOT NULL GROUP BY scorer, judge, model ORDER BY min(id)",
+        (run_id,),
+    )
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for scorer, judge, model, n in rows:
+        named = unpack(model)
+        if named is not None:
+            found.setdefault((scorer, judge), {})[named] = n
+    return found
 
 
 def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, int, int, int]]:
