@@ -233,8 +233,14 @@ def test_only_failed_runs_what_failed_last(place: Place, tui_eval: Command) -> N
     suite = place.suite(n=20, target="accuracy = 0.5")
     failed = document(tui_eval("run", suite, "--json"))["counts"]["failed"]  # type: ignore[index]
     assert 0 < failed < 20
-    again = document(tui_eval("run", suite, "--json", "--only", "failed"))
+    done = tui_eval("run", suite, "--json", "--only", "failed")
+    again = document(done)
     assert again["counts"]["total"] == failed  # type: ignore[index]
+    retry = f"`tui-eval retry {again['run']} --failed` too"
+    assert (
+        f"nothing was asked: all outputs are in the store; --fresh asks again, {retry}" in done.err
+    )
+    assert "nothing was asked" not in tui_eval("run", suite, "--fresh", "--only", "failed").err
 
 
 async def test_an_endpoint_that_refuses_the_key_stops_the_run_early(place: Place) -> None:

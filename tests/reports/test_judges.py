@@ -1,5 +1,7 @@
 """What judges did, as JSON and in words."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from tui_eval.reports.results import results
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
 from tui_eval.store.connection import open_readable
-from tui_eval.store.judge_figures import Asked, JudgeFigures
+from tui_eval.store.judge_figures import Asked, JudgeFigures, judge_figures
 
 GRADING = Asked(calls=20, items=98, asked_again=2, input_tokens=900, output_tokens=90, cost_usd=0.5)
 ONE = JudgeFigures("polite", "strict", "gpt-5", grading=GRADING, findings=98, ungraded=1, cached=3)
@@ -110,6 +112,19 @@ def test_foreign_names_are_made_visible() -> None:
     hostile = JudgeFigures("s", "\x1b[2J", "m\x1b]0;x\x07", grading=Asked(calls=1, items=1))
     (line,) = said([hostile])
     assert "\x1b" not in line
+
+
+async def test_requests_are_counted_by_the_model_that_got_them(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "store.sqlite3")
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 20))
+    with closing(sqlite3.connect(bench.path)) as db, db:
+        db.execute("UPDATE judge_calls SET model = 'old' WHERE id = 1")
+        db.execute("UPDATE judge_calls SET model = 'new' WHERE id > 1")
+    db = open_readable(bench.path)
+    (figures,) = judge_figures(db, run)
+    db.close()
+    assert figures.models == {"old": 1, "new": figures.asked.calls - 1}
 
 
 async def test_a_summary_says_why_grades_are_missing_and_how_to_ask_again(tmp_path: Path) -> None:

@@ -176,7 +176,8 @@ def test_small_groups_show_counts_and_larger_ones_rates(tmp_path: Path) -> None:
     (row_few,) = re.findall(r"^few .*$", text, re.M)
     (row_many,) = re.findall(r"^many .*$", text, re.M)
     assert "%" not in row_few
-    assert row_few.split()[2:] == ["4", "0", "0", "0"]
+    assert row_few.split()[2:] == ["few", "4", "0", "0", "0"]
+    assert "few: under 20 cases, so counts and no rate" in text
     assert row_many.split()[2:4] == ["100.0%", "83.9–100.0%"]
 
 

@@ -122,7 +122,11 @@ def run(
     from tui_eval.cli.drive import drive
     from tui_eval.cli.telling import Form
 
-    return drive(file, run_id, Form.JSON if as_json else Form.EVENTS if events else Form.TEXT)
+    form = Form.JSON if as_json else Form.EVENTS if events else Form.TEXT
+    code = drive(file, run_id, form)
+    if only is not None:
+        _tell_if_nobody_was_asked(file, run_id, only)
+    return code
 
 
 _LATEST = {"failed": "failed", "errors": "errored", "ungraded": "was ungraded"}
@@ -150,6 +154,23 @@ def _only(store: Path, suite: "Suite", which: str | None) -> frozenset[str] | No
     if not found:
         raise Refused(f"--only {which}: no case of {suite.name} {_LATEST[which]} when last run")
     return found
+
+
+def _tell_if_nobody_was_asked(store: Path, run_id: int, which: str) -> None:
+    """Say so where a person who picked cases by their verdict got the outputs there were."""
+    from tui_eval.cli.runs import readable
+    from tui_eval.store import reader
+    from tui_eval.store.board import board
+
+    db = readable(store)
+    try:
+        counts, name = board(db, run_id)[0], reader.run(db, run_id).name
+    finally:
+        db.close()
+    if not counts.total or counts.cached < counts.total:
+        return
+    retry = f", `tui-eval retry {name} --failed` too" if which == "failed" else ""
+    streams.tell(f"nothing was asked: all outputs are in the store; --fresh asks again{retry}")
 
 
 def _look_through(suite: "Suite", settings: "Settings", only: frozenset[str] | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import judges
-from tui_eval.reports.rates import Rates
+from tui_eval.reports.rates import SMALL_GROUP, Rates
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.tables import Column, Ink, folded, table
 from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, seconds
@@ -215,14 +215,18 @@ def _tags(of: Results, width: int, ink: Ink) -> list[str]:
         Column("tag", [tag for _, tag, _ in rows], left=True),
         Column("target", [column.column.name for column, _, _ in rows], left=True),
         # so few cases carry no rate
-        Column("pass", ["" if rate.small else percent(rate.pass_rate) for rate in rates]),
+        Column("pass", ["few" if rate.small else percent(rate.pass_rate) for rate in rates]),
         Column("95%", ["" if rate.small else _interval(rate) for rate in rates]),
         Column("passed", [_count(rate.passed) for rate in rates]),
         Column("failed", [_count(rate.failed) for rate in rates]),
         Column("errors", [_count(rate.error) for rate in rates]),
         Column("ungraded", [_count(rate.ungraded) for rate in rates]),
     ]
-    return ["", *table(columns, width, ink)]
+    lines = ["", *table(columns, width, ink)]
+    if any(rate.small for rate in rates):
+        why = f"few: under {SMALL_GROUP} cases, so counts and no rate"
+        lines += [ink.dim(line) for line in folded(why, width)]
+    return lines
 
 
 def _errors(of: Results, width: int, ink: Ink) -> list[str]:
