@@ -266,3 +266,29 @@ async def test_an_endpoint_that_is_left_alone_is_told_of_and_that_it_answers_aga
     said = f"{server.base_url}: nothing remains of its requests: paused for 1 s\n"
     assert said in done.err
     assert f"{server.base_url}: answers again\n" in done.err.partition(said)[2]
+
+
+async def test_who_waits_is_told_for_which_process_and_that_it_is_stopped(place: Place) -> None:
+    async with FakeModel(latency=0.2) as server:
+        suite = place.asking(server.base_url, n=20)
+        running = await place.start("run", suite, "--concurrency", "2", "--json")
+        await until(lambda: done_trials(place) >= 2)
+        running.signal(signal.SIGSTOP)
+        waiting = await place.start("resume", "last")
+        await until(lambda: _verbs(place) == ["resume"])
+        await asyncio.sleep(1.0)  # it looks a few times
+        running.signal(signal.SIGCONT)
+        second = await waiting.ended()
+        first = await running.ended()
+    assert (first.code, second.code) == (0, 0)
+    assert server.requests == 20
+    stopped, going = second.err.index("is stopped: `kill -CONT"), second.err.index("waiting for it")
+    assert stopped < going
+
+
+def _verbs(place: Place) -> list[str]:
+    db = sqlite3.connect(place.store)
+    try:
+        return [verb for (verb,) in db.execute("SELECT verb FROM requests ORDER BY id")]
+    finally:
+        db.close()

@@ -20,6 +20,7 @@ from tui_eval.store import reader
 from tui_eval.store.connection import Connection, readable
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.store.follow import Pulse, follow
+from tui_eval.store.lease import Lease
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.errors import SuiteError
 
@@ -122,8 +123,12 @@ class _Drive:
                 self._last_word.cancel()
 
     async def _wait(self, reading: Connection) -> None:
-        """Wait for the process that works on the run."""
-        while (await self._row(reading)).live and not self._leaving.is_set():
+        """Wait for the process that works on the run; say which, and whether it stands still."""
+        told = ""
+        while (run := await self._row(reading)).live and not self._leaving.is_set():
+            if (words := _worked_on_by(run.lease)) != told:
+                self._telling.say(words)
+                told = words
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S):
                     await self._leaving.wait()
@@ -195,6 +200,15 @@ class _Drive:
             f"stopped; the store could not be told. `tui-eval resume {self._name}` goes on"
         )
         os._exit(INTERRUPTED)
+
+
+def _worked_on_by(lease: Lease) -> str:
+    if lease.stopped:
+        return (
+            f"process {lease.pid} works on this run and is stopped: `kill -CONT {lease.pid}` lets "
+            "it go on; once it is ended, another takes over"
+        )
+    return f"process {lease.pid} works on this run: waiting for it; Ctrl-C ends the waiting"
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

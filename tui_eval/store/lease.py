@@ -29,6 +29,16 @@ class Lease:
     beat: float | None
     """The last heartbeat, Unix seconds."""
 
+    @property
+    def stopped(self) -> bool:
+        """Whether its process, on this host, stands still until somebody lets it go on."""
+        if self.pid is None or self.host != _here():
+            return False
+        try:
+            return psutil.Process(self.pid).status() == psutil.STATUS_STOPPED
+        except psutil.NoSuchProcess:
+            return False
+
     def alive(self, now: float | None = None) -> bool:
         """Whether an engine stands behind it."""
         if self.pid is None or self.birth is None or self.beat is None:

@@ -97,7 +97,10 @@ class Scorer(BaseModel):
     @classmethod
     def _name_is_plain(cls, name: str) -> str:
         if name != name.strip() or not name.isprintable():
-            raise ValueError("a scorer's name has no line breaks and no spaces around it")
+            raise ValueError(
+                "a scorer's name has no line breaks, no control or formatting characters and no "
+                "spaces around it"
+            )
         return name
 
     def templates(self) -> dict[str, Json]:
