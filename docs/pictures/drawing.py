@@ -22,8 +22,8 @@ HEIGHT: Final = 23
 """Pixels of a cell."""
 MARGIN: Final = 12
 """Pixels around the screen."""
-COLOURS: Final = 160
-"""A picture has so many: the commonest, which are those of the theme, and what smooths edges."""
+COLOURS: Final = 256
+"""A picture has so many: those of the theme, and the commonest of what smooths edges."""
 
 Rgb = tuple[int, int, int]
 
@@ -40,13 +40,19 @@ def drawn(app: App[None]) -> Image.Image:
     size = (width * WIDTH + 2 * MARGIN, height * HEIGHT + 2 * MARGIN)
     image = Image.new("RGB", size, ground)
     pen = ImageDraw.Draw(image)
+    used = {ground}
     for row, strip in enumerate(strips(app)[:height]):
-        _draw(pen, strip, MARGIN + row * HEIGHT, ground)
-    return _with_few_colours(image)
+        used |= _draw(pen, strip, MARGIN + row * HEIGHT, ground)
+    return _with_few_colours(image, used)
 
 
-def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> None:
-    """Draw a line: its grounds first, so that no letter is cut by the ground of the next."""
+def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> set[Rgb]:
+    """Draw a line: its grounds first, so that no letter is cut by the ground of the next.
+
+    Returns:
+        The colours that were used.
+    """
+    used: set[Rgb] = set()
     left = MARGIN
     letters: list[tuple[int, str, Rgb, ImageFont.FreeTypeFont, bool]] = []
     for text, style, control in strip:
@@ -55,6 +61,7 @@ def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> None:
         ground, ink = _rgb(style.bgcolor, usual), _rgb(style.color, (255, 255, 255))
         if style.reverse:
             ground, ink = ink, ground
+        used |= {ground, ink}
         face = FACES[bool(style.bold), bool(style.italic)]
         for letter in text:
             full = letter == "█"  # the font's leaves a line between two rows
@@ -66,12 +73,14 @@ def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> None:
         pen.text((at, top), letter, fill=ink, font=face)
         if underlined:
             pen.line((at, top + HEIGHT - 3, at + WIDTH - 1, top + HEIGHT - 3), fill=ink)
+    return used
 
 
-def _with_few_colours(image: Image.Image) -> Image.Image:
+def _with_few_colours(image: Image.Image, used: set[Rgb]) -> Image.Image:
     counted = Counter(zip(*(band.get_flattened_data() for band in image.split()), strict=True))
     palette = Image.new("P", (1, 1))
-    palette.putpalette([part for rgb, _ in counted.most_common(COLOURS) for part in rgb])
+    kept = dict.fromkeys([*used, *(rgb for rgb, _ in counted.most_common(COLOURS))])
+    palette.putpalette([part for rgb in list(kept)[:COLOURS] for part in rgb])
     return image.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
