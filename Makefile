@@ -80,6 +80,7 @@ $(VENV)/bin/python:
 	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet --require-hashes -r $(LOCKS)/build.txt; }
 
 $(VENV)/.build: $(VENV)/bin/python $(LOCKS)/build.txt
+	@echo "installing into $(VENV): this takes about a minute, once"
 	$(PIP) install --quiet --require-hashes -r $(LOCKS)/build.txt
 	@touch $@
 

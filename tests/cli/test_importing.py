@@ -48,6 +48,27 @@ def test_what_is_imported_is_graded_as_it_was(
     assert found == (passed, failed, errors, cut), run.err
 
 
+def test_a_suite_is_called_as_its_file_and_a_format_nearly_named_is_offered(
+    tui_eval: Callable[..., Done], place: Place
+) -> None:
+    (place.folder / "rows.csv").write_text("question,answer\n1 + 1?,2\n")
+    wrong = tui_eval("import", "cvs", "rows.csv", "-o", "mine.toml")
+    assert (wrong.code, "did you mean csv?" in wrong.err) == (2, True)
+    assert tui_eval("import", "csv", "rows.csv", "-o", "mine.toml").code == 0
+    assert 'name = "mine"' in (place.folder / "mine.toml").read_text()
+
+
+def test_prompts_without_a_label_have_short_names(
+    tui_eval: Callable[..., Done], place: Place
+) -> None:
+    config = "prompts: ['Say {{ q }}', 'Tell me {{ q }}']\nproviders: [echo]\n"
+    (place.folder / "p.yaml").write_text(config + "tests: [{vars: {q: hi}}]\n")
+    assert tui_eval("import", "promptfoo", "p.yaml", "-o", "p.toml").code == 0
+    text = (place.folder / "p.toml").read_text()
+    assert 'name = "prompt-1"' in text
+    assert 'name = "prompt-2"' in text
+
+
 def test_an_imported_configuration_checks(tui_eval: Callable[..., Done], place: Place) -> None:
     config = DATA / "promptfoo" / "promptfooconfig.yaml"
     done = tui_eval("import", "promptfoo", str(config), "-o", "s.toml", "--json")

@@ -213,3 +213,13 @@ def test_a_rescore_says_about_how_many_judge_calls_it_makes(
     one = tui_eval("rescore", "last", "--scorer", "clear", "--case", "case-1")
     assert "about 1 judge call to make" in one.err
     assert "judge call" not in tui_eval("rescore", "last", "--scorer", "exact").err
+
+
+def test_a_key_that_target_and_judge_miss_is_told_once(place: Place, tui_eval: Command) -> None:
+    missing = 'base_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\n'
+    scorer = '[[scorers]]\nkind = "judge"\nname = "good"\nrubric = "Is it?"\nscale = [1, 5]\n'
+    more = f"{scorer}[judge]\n{missing}"
+    file = place.folder / place.suite(more=more)
+    target = 'kind = "simulated"\nanswers = ["{{ answer }}", "wrong"]\n'
+    file.write_text(file.read_text().replace(target, missing))
+    assert tui_eval("check", file.name, "--trust").out.count("not ready: NO_SUCH_KEY") == 1

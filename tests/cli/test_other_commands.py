@@ -147,6 +147,9 @@ def test_an_export_goes_to_stdout_or_into_a_file(place: Place, tui_eval: Command
         "case-2",
     ]
     assert tui_eval("export", "last", "--format", "jsonl", "-o", "x.jsonl") == Done(0, "", "")
+    assert tui_eval("export", "last", "-o", "x.csv") == Done(0, "", "")
+    assert (place.folder / "x.csv").read_text().startswith("run,")
+    assert tui_eval("export", "last", "-o", "x.txt").code == 2
     assert Path("x.jsonl").read_text() == out.out
     rows = list(csv.DictReader(io.StringIO(tui_eval("export", "last", "--format", "csv").out)))
     assert [row["output"] for row in rows] == ["1", "2", "3"]

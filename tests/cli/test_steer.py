@@ -64,6 +64,8 @@ def test_retry_with_nothing_to_retry_says_so_and_keeps_the_runs_code(
     done = tui_eval("retry", "last", "--json")
     assert (done.code, document(done)["state"]) == (0, "done")
     assert "retry: closed: there are no such trials" in done.err
+    assert "nothing errored; --failed would take 0" in done.err
+    assert "--failed would" not in tui_eval("retry", "last", "--failed").err
 
 
 @pytest.mark.parametrize("command", ["retry", "rescore", "cancel", "show"])

@@ -86,6 +86,7 @@ def test_what_is_no_file_is_told(file: Path) -> None:
 def test_the_folder_is_the_systems_where_nobody_names_one() -> None:
     assert config_dir({}).name == "tui-eval"
     assert config_dir({"TUI_EVAL_CONFIG": "/x"}) == Path("/x")
+    assert config_dir({"TUI_EVAL_CONFIG": "/x/config.toml"}) == Path("/x")
     assert place.config_file().name == "config.toml"
 
 

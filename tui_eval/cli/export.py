@@ -7,15 +7,16 @@ import click
 
 from tui_eval.cli.options import run_argument, store_file, store_option
 
+_FORMATS = ("jsonl", "csv")
+
 
 @click.command()
 @run_argument
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(["jsonl", "csv"]),
-    required=True,
-    help="JSON Lines, which keep everything, or CSV for spreadsheets.",
+    type=click.Choice(_FORMATS),
+    help="JSON Lines, which keep everything, or CSV for spreadsheets.  [default: by FILE's ending]",
 )
 @click.option(
     "-o",
@@ -25,12 +26,19 @@ from tui_eval.cli.options import run_argument, store_file, store_option
     help="The file, written whole or not at all.  [default: stdout]",
 )
 @store_option
-def export(name: str, format_name: str, output: Path | None, store: Path | None) -> None:
+def export(name: str, format_name: str | None, output: Path | None, store: Path | None) -> None:
     """Write a run's trials as JSON Lines or CSV, in the order of the dataset.
 
     In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, and control
     characters are made visible.
     """
+    if format_name is None:
+        ending = "" if output is None else output.suffix.lower().removeprefix(".")
+        if ending not in _FORMATS:
+            raise click.UsageError(
+                "say --format jsonl or --format csv, or name a file that ends so"
+            )
+        format_name = ending
     from tui_eval.cli.runs import found, readable
     from tui_eval.reports.export import FORMATS, to_file
 

@@ -15,8 +15,20 @@ _FORMATS = ("promptfoo", "inspect", "lm-eval", "openai-evals", "jsonl", "json", 
 _SCORERS = ("exact", "includes", "numeric", "choice", "f1", "fuzzy")
 
 
+class _Format(click.Choice[str]):
+    """A format by its name; what is none is refused with the nearest there is."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from tui_eval.suites.errors import nearest
+
+        near = None if value in self.choices else nearest(value, map(str, self.choices))
+        if near is not None:
+            self.fail(f"no format is called {value!r}; did you mean {near}?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command(name="import")
-@click.argument("format_name", metavar="FORMAT", type=click.Choice(_FORMATS))
+@click.argument("format_name", metavar="FORMAT", type=_Format(_FORMATS))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "-o",

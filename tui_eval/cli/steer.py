@@ -105,7 +105,23 @@ def retry(
     args = _narrowed(file, run, args, cases)
     need_permission(file, run, trust)
     need_targets(file, run, Verb.RETRY)
-    return _see_through(file, run, Verb.RETRY, args, as_json, events)
+    errored, failed_before = _errored_and_failed(file, run)
+    code = _see_through(file, run, Verb.RETRY, args, as_json, events)
+    if not which and not cases and run.state is not RunState.CANCELLED and not errored:
+        streams.tell(f"nothing errored; --failed would take {failed_before:,}")
+    return code
+
+
+def _errored_and_failed(store: Path, run: "RunRow") -> tuple[int, int]:
+    from tui_eval.cli.runs import readable
+    from tui_eval.store.board import board
+
+    db = readable(store)
+    try:
+        counts = board(db, run.id)[0]
+    finally:
+        db.close()
+    return counts.error, counts.failed
 
 
 @click.command()

@@ -50,7 +50,8 @@ class Session:
         Args:
             brought: Judges that scorers of cases name, as far as they are known.
         """
-        return [*self.target_problems(), *self.judge_problems(brought), *self._unreducible()]
+        found = (*self.target_problems(), *self.judge_problems(brought), *self._unreducible())
+        return list(dict.fromkeys(found))  # a target and a judge may miss the same key
 
     def target_problems(self) -> list[str]:
         """Say what must be put right before targets can be asked."""

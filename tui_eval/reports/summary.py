@@ -250,12 +250,21 @@ def _ungraded(of: Results, width: int, ink: Ink) -> list[str]:
     if not of.ungraded:
         return []
     lines = ["", ink.bold(f"{of.counts.ungraded:,} ungraded")]
-    for row in of.ungraded[:_ERRORS_SHOWN]:
-        line = f"{row.n:>5,} × {visible_line(row.scorer)}: "
-        line += visible_line(row.reason, _LONGEST_ERROR)
+    by_reason: dict[str, dict[str, int]] = {}
+    for row in of.ungraded:  # a judge that breaks leaves all its scorers without the same grade
+        there = by_reason.setdefault(row.reason, {})
+        there[row.scorer] = there.get(row.scorer, 0) + row.n
+    reasons = sorted(by_reason.items(), key=lambda one: -sum(one[1].values()))
+    for reason, scorers in reasons[:_ERRORS_SHOWN]:
+        who = ", ".join(
+            visible_line(name) + (f" {n:,}" if len(scorers) > 1 else "")
+            for name, n in scorers.items()
+        )
+        line = f"{sum(scorers.values()):>5,} × {who}: {visible_line(reason, _LONGEST_ERROR)}"
         lines += folded(line, width, _ERROR_INDENT)
-    if more := of.ungraded[_ERRORS_SHOWN:]:
-        lines.append(f"{sum(row.n for row in more):>5,} × {many(len(more), 'other reason')}")
+    if more := reasons[_ERRORS_SHOWN:]:
+        n = sum(sum(scorers.values()) for _, scorers in more)
+        lines.append(f"{n:>5,} × {many(len(more), 'other reason')}")
     cut = any(column.cut_short and column.column.kind == "model" for column in of.columns)
     if cut and of.suite.run.truncated == "ungraded":
         lines += folded(f"{_ERROR_INDENT}{_CUT_SHORT}", width, _ERROR_INDENT)

@@ -128,7 +128,7 @@ class _Table:
     def suite(self) -> JsonObject:
         """Give the suite, and say what was guessed."""
         assert self._input is not None
-        suite: JsonObject = {"name": self._path.stem, "prompt": self._prompt()}
+        suite: JsonObject = {"prompt": self._prompt()}
         self._losses.guess(_said("the question", self._input, self._wanted.input))
         if self._expected is None or not self._answers.given:
             self._losses.note("no column is known to be the right answer: the suite has no scorer, "
@@ -239,7 +239,7 @@ class _Chat:
 
     def suite(self) -> JsonObject:
         """Give the suite."""
-        suite: JsonObject = {"name": self._path.stem, "prompt": self._conversations.prompt()}
+        suite: JsonObject = {"prompt": self._conversations.prompt()}
         answers = self._answers
         if not answers.given:
             self._losses.note("no row has a right answer: the suite has no scorer, "

@@ -122,7 +122,8 @@ def _text(imported: Imported, file: Path, source: Path) -> str:
     dataset = suite.get("dataset", {})
     assert isinstance(dataset, dict)
     name = dataset_of(file).name
-    suite = {**suite, "dataset": {"path": name, **dataset}}
+    # what its source did not name is called as its file is
+    suite = {"name": file.stem, **suite, "dataset": {"path": name, **dataset}}
     targets = suite["targets"]
     assert isinstance(targets, list)
     for target in targets:

@@ -155,7 +155,7 @@ class _Made:
     def suite(self) -> JsonObject:
         """Give the suite."""
         config = self._config
-        suite: JsonObject = {"name": _name(self._path)}
+        suite: JsonObject = {}
         if isinstance(config.get("description"), str) and config["description"]:
             suite["description"] = config["description"]
         tags = _table(config.get("tags"))
@@ -196,12 +196,6 @@ class _Made:
                 self.losses.note(f"evaluateOptions.{name} is not carried over",
                                  self._document.place("evaluateOptions", name))  # fmt: skip
         return run
-
-
-def _name(path: Path) -> str:
-    """Give the suite's name: the folder's, where the file is called as all of them are."""
-    stem = path.stem
-    return path.absolute().parent.name or stem if stem == "promptfooconfig" else stem
 
 
 def _table(value: Json) -> JsonObject:

@@ -34,6 +34,7 @@ class Source:
 
     text: str
     label: str
+    """Empty: it has none."""
     where: str
 
 
@@ -63,7 +64,8 @@ def prompts_of(
             prompt = _prompt(source, texts, losses)
             if prompt is not None:
                 names = [str(one["name"]) for one in found]
-                found.append({"name": unique(source.label, names, "prompt"), **prompt})
+                label = source.label or f"prompt-{len(found) + 1}"
+                found.append({"name": unique(label, names, "prompt"), **prompt})
     return found
 
 
@@ -88,7 +90,7 @@ def _sources(entry: Json, label: str, where: str, nearby: Nearby, losses: Losses
     if one_line and "://" in entry.split(" ")[0]:
         losses.note("a prompt that lies at a service is not carried over", where)
         return []
-    return [Source(entry, label or shortened(entry), where)]
+    return [Source(entry, label, where)]
 
 
 def shortened(text: str) -> str:
