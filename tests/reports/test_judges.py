@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.harness import Bench, suite
-from tests.engine.judging.test_judging import judged
+from tests.engine.judging.test_judging import RUBRIC, judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel, refuse
 from tui_eval.model.trust import Audit, GoldAgreement
@@ -154,3 +154,17 @@ async def test_rates_that_rest_on_a_judge_carry_a_sign(tmp_path: Path) -> None:
         assert "~" not in summary(results(db, plain), width=100, ink=Ink())
     finally:
         db.close()
+
+
+async def test_the_same_reason_of_several_scorers_is_told_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "store.sqlite3")
+    scorers = [RUBRIC, {**RUBRIC, "name": "short"}]
+    async with FakeModel() as target, FakeModel(script=lambda call: refuse(500)) as judge:
+        run = await bench.run(
+            judged(target.base_url, judge.base_url, 5, judge={"retries": 0}, scorers=scorers)
+        )
+    db = open_readable(bench.path)
+    text = summary(results(db, run), width=200, ink=Ink())
+    db.close()
+    assert "   10 × good 5, short 5: " in text
+    assert "    5 × " not in text
