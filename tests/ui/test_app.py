@@ -7,9 +7,12 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.binding import Binding
 from textual.widgets import Input
 
@@ -32,8 +35,11 @@ from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
-from tui_eval.store import schema
+from tui_eval.store import reader, schema
+from tui_eval.store.rows import RunRow
 from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.runs.listing import Listed
+from tui_eval.ui.screens import runs as runs_screen
 from tui_eval.ui.screens import suites as suites_module
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.help import Help
@@ -159,6 +165,55 @@ async def test_an_older_store_is_brought_up_to_date_and_its_copy_named(
         )
         await run_screen(pilot)
     assert store.with_name(f"{store.name}.schema-{len(schema.MIGRATIONS) - 1}").exists()
+
+
+async def test_keys_wait_for_a_run_that_is_being_opened_and_nothing_claims_there_is_none(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_run(store, 3)
+    go_on, found = threading.Event(), reader.run_named
+
+    def slowly(db: sqlite3.Connection, name: str) -> RunRow:
+        go_on.wait(20)
+        return found(db, name)
+
+    monkeypatch.setattr(reader, "run_named", slowly)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        try:
+            await until_shown(pilot, "opening last…")
+            for key in (
+                "j2"
+            ):  # of the Run screen; the pilot's own press waits until a key has been dealt with
+                app.post_message(events.Key(key, key))
+            await pilot.pause(0.1)
+            assert "opening last…" in text(app)
+        finally:
+            go_on.set()
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen) and app.screen.table.count)
+        assert "No runs" not in text(app)
+
+
+async def test_runs_that_are_still_being_read_are_not_none(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_run(store, 1)
+    go_on, found = threading.Event(), runs_screen.listed
+
+    def slowly(db: sqlite3.Connection, known: Mapping[int, Listed]) -> list[Listed]:
+        go_on.wait(20)
+        return found(db, known)
+
+    monkeypatch.setattr(runs_screen, "listed", slowly)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        try:
+            await pilot.press("2", "slash", "x", "escape")
+            await until_shown(pilot, "reading…")
+            assert "No runs" not in text(app)
+        finally:
+            go_on.set()
+        await until(pilot, lambda: "reading…" not in text(app))
 
 
 async def test_a_run_nobody_knows_is_refused(store: Path) -> None:

@@ -126,7 +126,8 @@ class TuiEvalApp(App[None]):
             paths=tuple(paths),
             remembered=Remembered(state_file()),
         )
-        self._open_run = open_run
+        self._opening = open_run
+        """What is to be opened, until its screen is there: so long keys are held for it."""
         self._turns = Turns(
             super().on_event,
             self._send_after_key,
@@ -164,7 +165,7 @@ class TuiEvalApp(App[None]):
     def _runs_screen(self) -> "RunsScreen":
         from tui_eval.ui.screens.runs import RunsScreen
 
-        return RunsScreen(self.bench)
+        return RunsScreen(self.bench, self._opening)
 
     # -- starting and ending
 
@@ -233,8 +234,8 @@ class TuiEvalApp(App[None]):
                 self.clear_notifications()  # of what is done by now
             for words in said:
                 self.notify(visible(words), timeout=_READ_S, markup=False)
-            if self._open_run is not None:
-                run = await desk.read(reader.run_named, self._open_run)
+            if self._opening is not None:
+                run = await desk.read(reader.run_named, self._opening)
                 self.open_run(run.id)
         except StoreError as error:
             self.exit(return_code=_REFUSED, message=Text(visible(str(error))))
@@ -356,9 +357,14 @@ class TuiEvalApp(App[None]):
     async def open_run(self, run_id: int) -> None:
         """Show a run."""
         from tui_eval.ui.screens.run import RunScreen
+        from tui_eval.ui.screens.runs import RunsScreen
 
         await self._show("runs")
+        runs = self.screen
         await self.push_screen(RunScreen(self.bench, run_id))
+        self._opening = None
+        if isinstance(runs, RunsScreen):
+            runs.opening = None
 
     def on_runs_screen_chosen(self, event: "RunsScreen.Chosen") -> None:
         """Show the run that was chosen."""
@@ -373,13 +379,16 @@ class TuiEvalApp(App[None]):
         if isinstance(event, events.Key) and not event.is_forwarded:
             if event.key == "escape" and self.bench.desk.opened:
                 self.clear_notifications()  # whatever else it does
+            if event.key == _QUITS and self._opening is not None:
+                self.exit()  # nothing has been begun, and the store may keep one waiting
+                return
             await self._turns.take(event)
         else:
             await super().on_event(event)
 
     def _ready_for_key(self) -> bool:
         there = bool(self.screen_stack) and self.screen.is_mounted
-        return there and not self.bench.keys_wait.holds
+        return there and self._opening is None and not self.bench.keys_wait.holds
 
     def _send_after_key(self, follower: Follower) -> bool:
         if not self.screen_stack or not (self.focused or self.screen).post_message(follower):

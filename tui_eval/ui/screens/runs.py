@@ -13,13 +13,16 @@ from textual.message import Message
 from textual.widgets import Input
 
 from tui_eval.model.states import RunState
+from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.run.notice import awaits_cap
+from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.listing import MOST, Listed, listed
+from tui_eval.ui.runs.stopping import why_not_steered
 from tui_eval.ui.runs.table import RunTable
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.shown_keys import key
@@ -37,7 +40,7 @@ _NOT_FOUND = "No run is called so, nor its suite, label or target. esc lists all
 
 
 class RunsScreen(BaseScreen):
-    """Lists runs; opens, resumes, exports and deletes them."""
+    """Lists runs; opens, stops, resumes, exports and deletes them."""
 
     CSS_PATH = styles_dir() / "runs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,6 +55,10 @@ class RunsScreen(BaseScreen):
             tooltip="Mark all runs that are listed, or take that back",
         ),
         Binding("u", "resume", "resume", id="runs.resume", tooltip="Finish what is missing"),
+        Binding(
+            "p", "pause", "pause", show=False, id="runs.pause", tooltip="Pause the run, or go on"
+        ),
+        Binding("C", "stop", "stop", show=False, id="runs.stop", tooltip="Stop the run"),
         Binding("slash", "find", "find", id="runs.find", tooltip="List runs by their names"),
         Binding("E", "export", "export", id="runs.export", tooltip="Write the trials into a file"),
         Binding("D", "delete", "delete", id="runs.delete", tooltip="Delete the run for good"),
@@ -64,8 +71,15 @@ class RunsScreen(BaseScreen):
 
         run_id: int
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, opening: str | None = None) -> None:
+        """Prepare the screen.
+
+        Args:
+            bench: What all screens share.
+            opening: A run that is being opened: nothing is listed before that is done.
+        """
         super().__init__(bench)
+        self.opening = opening
         self.head = Bar([Piece("  Runs", "strong")], id="title", classes="title")
         self.table = RunTable(bench.glyphs, bench.rates)
         self.find = Input(
@@ -75,6 +89,8 @@ class RunsScreen(BaseScreen):
             select_on_focus=False,
         )
         self._all: Sequence[Listed] = ()
+        self._read = False
+        """Whether the runs have been read once: before that nobody knows that there are none."""
         self._sought = ""
         self._marked: set[int] = set()
         self._leaving: set[int] = set()
@@ -93,6 +109,8 @@ class RunsScreen(BaseScreen):
 
     def on_mount(self) -> None:
         """Begin to follow the store."""
+        if self.opening is not None:
+            self.table.say_empty(visible(f"opening {self.opening}…"))
         self.table.focus()
         self.on_pulse(self._changed.set)
         self.every(_TICK_S, self._tick)
@@ -118,6 +136,7 @@ class RunsScreen(BaseScreen):
             began = time.monotonic()
             known = {one.run.id: one for one in self._all}
             self._all = await self.bench.desk.read(listed, known)
+            self._read = True
             there = {one.run.id for one in self._all}
             self._marked &= there
             self._leaving &= there
@@ -143,6 +162,8 @@ class RunsScreen(BaseScreen):
     # -- showing
 
     def _list(self) -> None:
+        if not self._read or self.opening is not None:
+            return  # what stands there says what is waited for
         table = self.table
         sought = self._sought.casefold()
         runs = [one for one in self._all if not sought or one.has(sought)]
@@ -189,7 +210,11 @@ class RunsScreen(BaseScreen):
         if action in ("back", "leave", "app.suites", "find"):
             return None
         if not self.chosen:
+            if not self._read:
+                return "the runs are still being read"
             return "there is no run here" if self._all else "there is no run yet"
+        if action in ("stop", "pause"):
+            return why_not_steered(self.chosen)
         if action == "resume":
             reasons = [why for one in self.chosen if (why := _why_not_resumed(one))]
             if len(reasons) == len(self.chosen):
@@ -197,8 +222,8 @@ class RunsScreen(BaseScreen):
         if action == "delete":
             live = [one.run.name for one in self.chosen if one.run.live]
             if live:
-                stop = key("run.stop-run", "C")
-                return f"{', '.join(live[:3])} is live: stop it first ({stop} in the run)"
+                stop = key("runs.stop", "C")
+                return f"{', '.join(live[:3])} is live: stop it first ({stop})"
         return None
 
     # -- what widgets say
@@ -263,6 +288,16 @@ class RunsScreen(BaseScreen):
         if capped:
             said += f"; {many(len(capped), 'waits', 'wait')} at a cap: open each to move it"
         self.say(said)
+
+    @work
+    async def action_stop(self) -> None:
+        """Stop the run, or the live ones that are marked."""
+        await stopping.stop(self, self.chosen)
+
+    @work
+    async def action_pause(self) -> None:
+        """Pause the run, or the live ones that are marked; or go on."""
+        await stopping.pause(self, self.chosen)
 
     @work
     async def action_export(self) -> None:
