@@ -38,8 +38,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store import reader, schema
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.app import TuiEvalApp
-from tui_eval.ui.runs.listing import Listed
-from tui_eval.ui.screens import runs as runs_screen
+from tui_eval.ui.runs.listing import Listed, listed
 from tui_eval.ui.screens import suites as suites_module
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.help import Help
@@ -198,13 +197,13 @@ async def test_runs_that_are_still_being_read_are_not_none(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain_run(store, 1)
-    go_on, found = threading.Event(), runs_screen.listed
+    go_on, found = threading.Event(), listed
 
     def slowly(db: sqlite3.Connection, known: Mapping[int, Listed]) -> list[Listed]:
         go_on.wait(20)
         return found(db, known)
 
-    monkeypatch.setattr(runs_screen, "listed", slowly)
+    monkeypatch.setattr("tui_eval.ui.screens.runs.listed", slowly)
     app = app_on(store)
     async with shown_on(app) as pilot:
         try:
