@@ -79,7 +79,7 @@ async def test_the_suites_file_as_it_is_now_brings_its_changes(
         (first, *_) = (trial.id for trial in bench.trials(run))
         lines = offered(bench, run, (first,))
         changed = (
-            "as the suite's file says now (scorer good changed, judge j gone, judge judge new)"
+            "as the suite's file says now (scorer good changed, judge j gone, judge new)"
         )
         assert list(lines) == ["everything", f"everything {changed}", f"the marked {changed}"]
         marked = lines[f"the marked {changed}"]

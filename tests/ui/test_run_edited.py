@@ -123,7 +123,12 @@ def test_where_there_is_little_room_what_would_change_stays() -> None:
     half = replace(
         said, judged=5, judge_calls=2, broken=2, problem="cannot be scored: x", ended=False
     )
+    unknown = Edited(("judge changed",), outputs=8, judged=8, judge_calls=2, ended=True)
+    assert list(wordings(unknown))[1] == (
+        "judge changed: about 2 judge calls, verdicts unknown until judged"
+    )
     assert next(iter(wordings(half))) == (
         "scorer exact changed: 893 outputs, 0 target calls, about 2 judge calls, "
-        "12 verdicts would change so far; 2 outputs cannot be scored: x"
+        "12 verdicts would change so far, 5 verdicts unknown until judged; "
+        "2 outputs cannot be scored: x"
     )

@@ -100,7 +100,9 @@ def edits(frozen: Suite, changed: Suite) -> Edits:
         if not judges.keys().isdisjoint(judges_of(scorer, names))
     ]
     words = [f"scorer {name} {how}" for name, how in scorers.items()]
-    words += [f"judge {name} {how}" for name, how in judges.items()]
+    words += [
+        f"judge {how}" if name == "judge" else f"judge {name} {how}" for name, how in judges.items()
+    ]
     return Edits(tuple(words), tuple(dict.fromkeys([*scorers, *asking])))
 
 

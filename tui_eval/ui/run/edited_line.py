@@ -118,6 +118,10 @@ def wordings(said: Edited) -> Iterator[str]:
         return
     changed, still = ", ".join(said.changed), "" if said.ended else " so far"
     flips = f"{many(said.flips, 'verdict would change', 'verdicts would change')}{still}"
+    if said.judged:  # nobody knows what judges will say
+        unknown = "verdicts" if said.judged == said.outputs else many(said.judged, "verdict")
+        told = f"{flips}, " if said.flips else ""
+        flips = f"{told}{unknown} unknown until judged"
     outputs = many(said.outputs, "output")
     judged = f"about {many(said.judge_calls, 'judge call')}" if said.judge_calls else ""
     broken = f"{many(said.broken, 'output')} {said.problem}" if said.problem is not None else ""
