@@ -78,9 +78,7 @@ async def test_the_suites_file_as_it_is_now_brings_its_changes(
         run = await run_of(bench, server, write(tmp_path, server.base_url))
         (first, *_) = (trial.id for trial in bench.trials(run))
         lines = offered(bench, run, (first,))
-        changed = (
-            "as the suite's file says now (scorer good changed, judge j gone, judge new)"
-        )
+        changed = "as the suite's file says now (scorer good changed, judge j gone, judge new)"
         assert list(lines) == ["everything", f"everything {changed}", f"the marked {changed}"]
         marked = lines[f"the marked {changed}"]
         await bench.again(run, Verb.RESCORE, **marked.args)

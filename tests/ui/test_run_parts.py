@@ -5,6 +5,7 @@ import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -328,6 +329,9 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
         state=RunState.RUNNING,
     )
     found = first_look(store, made.run)
+    judged = SimpleNamespace(cut={}, p50={}, rates={}, judges=("one",))
+    marked = "".join(piece.text for piece in target_lines(found, judged, 3, 80)[1])  # type: ignore[arg-type]
+    assert "~" in marked and "~" not in "".join(p.text for p in target_lines(found, None, 3, 80)[1])
     head, line = target_lines(found, None, 3, 80)
     assert words(head).split() == [
         "target",

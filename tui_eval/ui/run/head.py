@@ -35,7 +35,7 @@ KEPT_OF_TARGET = 6
 """Cells at the end of a target's name that stay where it is cut: its prompt's."""
 _FIELDS = (
     Field("target · prompt", 12, share=1, keep=KEPT_OF_TARGET),
-    Field("pass", 6, right=True),
+    Field("pass", 7, right=True),
     Field("95%", 9, right=True, drop=3),
     Field("n", 5, right=True),
     Field("?", 3, right=True),
@@ -272,9 +272,10 @@ def _target(column: ColumnRow, run: Snapshot, figures: Figures | None) -> list[t
     rate, bounds = _rate(column.index, counts, run, figures)
     cut = figures.cut.get(column.index, 0) if figures is not None else None
     p50 = figures.p50.get(column.index) if figures is not None else None
+    judged = "~" if figures is not None and figures.judges and rate is not None else ""
     return [
         (_named(column), "plain"),
-        (percent(rate), "strong"),
+        (f"{judged}{percent(rate)}", "strong"),
         (bounds, "dim"),
         (number(counts.graded), "plain"),
         (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),
