@@ -254,6 +254,7 @@ async def test_selection_scroll_and_focus_stay_while_hundreds_of_rows_a_second_c
 
         await asyncio.to_thread(keep_changing)
         await until_shown(pilot, "1,000/3,000")
+        await until(pilot, lambda: cursor_case(screen) is not None)  # it may be read again
         after = (
             cursor_case(screen),
             table.cursor,

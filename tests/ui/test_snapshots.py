@@ -1,0 +1,186 @@
+"""How the screens look, small and large, dark and light.
+
+`pytest tests/ui/test_snapshots.py --snapshot-update` keeps what is shown now: look at the diff.
+"""
+
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.ui.picturing import pictures
+from tests.ui.playing import app_on, finished, run_screen, shown_on, until_shown
+from tui_eval.suites.loading import load
+
+NOW = 1_760_000_000.0
+"""Unix seconds at which every picture is taken."""
+SUITE = """
+name = "capitals"
+description = "Capitals of the world, in one word."
+
+[prompt]
+system = "Answer with the city only."
+user = "What is the capital of {{ country }}?"
+
+[[targets]]
+kind = "simulated"
+name = "quick"
+answers = ["{{ capital }}", "Atlantis"]
+accuracy = 0.8
+
+[[targets]]
+kind = "simulated"
+name = "thorough"
+answers = ["The capital of {{ country }} is **{{ capital }}**."]
+
+[[scorers]]
+kind = "includes"
+expected = "{{ capital }}"
+
+[[scorers]]
+kind = "regex"
+name = "one-word"
+expected = "^\\\\w+$"
+required = false
+
+[gate]
+pass_rate = 0.7
+"""
+CASES = """
+[[cases]]
+id = "{id}"
+country = "{country}"
+capital = "{capital}"
+tags = ["{tag}"]
+"""
+PLACES = (
+    ("fr", "France", "Paris", "europe"),
+    ("de", "Germany", "Berlin", "europe"),
+    ("bf", "Burkina Faso", "Ouagadougou", "africa"),
+    ("ke", "Kenya", "Nairobi", "africa"),
+    ("jp", "Japan", "Tokyo", "asia"),
+    ("in", "India", "New Delhi", "asia"),
+    ("pe", "Peru", "Lima", "america"),
+    ("ca", "Canada", "Ottawa", "america"),
+)
+
+
+class TextSnapshot(SingleFileSnapshotExtension):
+    """A file for each scene, to be read."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A place in the app, and how one gets there."""
+
+    name: str
+    keys: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    """What stands there once all keys have been taken."""
+    run: bool = False
+    """Whether the app is opened on the run."""
+
+
+SCENES = (
+    Scene("suites", shown=("capitals", "Capitals of the world")),
+    Scene("launch", ("enter",), ("at once", "Start")),
+    Scene("runs", ("2",), ("capitals-aaaa",)),
+    Scene("run", run=True),
+    Scene("run scores", ("right_square_bracket",), ("includes",), run=True),
+    Scene("run messages", ("right_square_bracket",) * 2, ("system",), run=True),
+    Scene("run attempts", ("right_square_bracket",) * 3, ("answered",), run=True),
+    Scene("run case", ("left_square_bracket",), ("number 1",), run=True),
+    Scene("run zoomed", ("n", "enter"), ("Atlantis",), run=True),
+    Scene("run marked", ("space", "space", "s"), ("Score 2 trials again?",), run=True),
+    Scene("run found", ("slash", *"atlantis", "enter"), ("Atlantis",), run=True),
+    Scene("filter", ("f",), ("space tick",), run=True),
+    Scene("filtered", ("f", "space", "enter"), ("not passed",), run=True),
+    Scene("sort", ("o",), ("sort by",), run=True),
+    Scene("groups", ("b",), ("did not pass",), run=True),
+    Scene("copy", ("y",), ("request as curl",), run=True),
+    Scene("note", ("t",), ("note on",), run=True),
+    Scene("diff", ("n", "d"), ("Nairobi",), run=True),
+    Scene("history", ("h",), ("full run",), run=True),
+    Scene("charts", ("v",), ("throughput",), run=True),
+    Scene("charts latency", ("v", "right_square_bracket"), ("p95",), run=True),
+    Scene("charts by tag", ("v", "left_square_bracket"), ("europe",), run=True),
+    Scene("help", ("question_mark",), ("do it",), run=True),
+    Scene("palette", ("ctrl+p",), ("retry",), run=True),
+    Scene("import", ("i",), ("import",)),
+)
+
+
+@pytest.fixture(autouse=True)
+def unchanging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clock stand still, names be the same, and nothing blink."""
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    monkeypatch.setattr(secrets, "choice", lambda letters: letters[0])
+    monkeypatch.setattr(Input, "cursor_blink", False)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+async def made(folder: Path) -> Path:
+    """Make a suite, and a store with a finished run of it."""
+    suite = folder / "capitals.toml"
+    names = ("id", "country", "capital", "tag")
+    cases = [CASES.format(**dict(zip(names, place, strict=True))) for place in PLACES]
+    suite.write_text(SUITE + "".join(cases))
+    (folder / "broken.toml").write_text('name = "broken"\n[[scorers]]\nkind = "exakt"\n')
+    return suite
+
+
+@asynccontextmanager
+async def scene(folder: Path, store: Path, shown: Scene) -> AsyncIterator[Pilot[None]]:
+    """Give the app where a scene is."""
+    suite = await made(folder)
+    await finished(store, load(suite))
+    _settle_times(store)
+    app = app_on(store, Path(), run="last" if shown.run else None)
+    async with shown_on(app) as pilot:
+        if shown.run:
+            await run_screen(pilot)
+        else:
+            await until_shown(pilot, "capitals")
+        await pilot.press(*shown.keys)
+        await until_shown(pilot, *shown.shown)
+        yield pilot
+
+
+def _settle_times(store: Path) -> None:
+    """Give everything that took time a time of its own that is always the same."""
+    db = sqlite3.connect(store)
+    begun = NOW - 3600
+    for statement in (
+        f"UPDATE runs SET created_at={begun}, started_at={begun}, ended_at={begun + 60}, wall_s=60",
+        f"UPDATE trials SET since = {begun} + id, latency_s = 0.4 + id * 0.05",
+        "UPDATE outputs SET latency_s = 0.4 + id * 0.05",
+        f"UPDATE attempts SET sent_at = {begun} + id, queue_s = 0.01 * id, call_s = 0.4 + id * .05",
+        f"UPDATE scores SET at = {begun} + trial",
+        f"UPDATE limits SET at = {begun}",
+    ):
+        db.execute(statement)
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize("shown", SCENES, ids=lambda shown: shown.name)
+async def test_every_screen_looks_as_it_did(
+    shown: Scene, tmp_path: Path, store: Path, snapshot: SnapshotAssertion
+) -> None:
+    async with scene(tmp_path, store, shown) as pilot:
+        taken = await pictures(pilot)
+    kept = "\n".join(f"=== {name}\n{picture}" for name, picture in taken.items())
+    assert kept == snapshot(extension_class=TextSnapshot)
