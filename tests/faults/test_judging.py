@@ -4,6 +4,8 @@ import random
 from collections import Counter
 from functools import partial
 
+import pytest
+
 from tests.engine.harness import Bench, suite
 from tests.faults.guards import failing, guarded
 from tests.faults.processes import assert_whole, resume, until
@@ -82,6 +84,7 @@ async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
             assert_whole(bench, run, scorers=2)
 
 
+@pytest.mark.whole
 async def test_kills_while_gold_and_audit_go_on_ask_only_for_what_was_in_flight(
     bench: Bench,
 ) -> None:
