@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 UV     ?= uv
-PYTEST ?= -n 2
+PYTEST ?= -n 3
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
