@@ -1,4 +1,6 @@
+import hashlib
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -7,6 +9,15 @@ from tui_eval.store import schema
 
 SCHEMA = len(schema.MIGRATIONS)
 """The version of a store of today."""
+_SCHEMAS = [
+    "fa986f8022c5",
+    "22439b9e9145",
+    "91dc13feb59a",
+    "4452c07e14f0",
+    "646720402aac",
+    "1f2971898b0c",
+]
+"""Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """
     SELECT run, col, state, ifnull(verdict, ''), count(*), sum(attempts), sum(cached),
         sum(max(attempts - 1, 0)), sum(input_tokens), sum(output_tokens), sum(cost_usd IS NULL),
@@ -26,6 +37,38 @@ def recount(db: sqlite3.Connection) -> None:
 def test_a_migration_is_done_once(db: sqlite3.Connection) -> None:
     schema.migrate(db)
     assert db.execute("SELECT count(*) FROM migrations").fetchone() == (len(schema.MIGRATIONS),)
+
+
+def tables(db: sqlite3.Connection) -> dict[str, list[str]]:
+    """Give the columns of all tables, in their order."""
+    names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
+
+
+def test_what_is_appended_changes_no_schema_there_was() -> None:
+    """Stores in the world were made by these very statements: a change is a further migration."""
+    seen = []
+    with closing(sqlite3.connect(":memory:")) as db:
+        for migration in schema.MIGRATIONS:
+            migration(db)
+            rows = db.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+            seen.append(hashlib.sha256(repr(rows).encode()).hexdigest()[:12])
+    assert seen[: len(_SCHEMAS)] == _SCHEMAS
+
+
+@pytest.mark.parametrize("more", ["", "ALTER TABLE findings ADD COLUMN spent INTEGER DEFAULT 0"])
+def test_a_store_of_the_first_schema_gets_all_there_is(more: str) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        schema.first_schema(db)
+        db.execute("CREATE TABLE migrations (name TEXT NOT NULL, at REAL NOT NULL)")
+        db.execute("PRAGMA user_version = 1")
+        db.execute(more or "SELECT 1")
+        schema.migrate(db)
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+            schema.migrate(new)
+            assert {t: sorted(c) for t, c in tables(db).items()} == {
+                t: sorted(c) for t, c in tables(new).items()
+            }
 
 
 def test_a_migration_that_breaks_is_undone_at_once(

@@ -247,8 +247,7 @@ CREATE TABLE findings (                 -- what one judge said of one output, on
     call INTEGER,                       -- the last judge call about it; NULL: copied
     position INTEGER,                   -- its place in that call
     origin INTEGER,                     -- the finding it was copied from
-    superseded INTEGER NOT NULL DEFAULT 0,  -- its trial has been scored anew
-    spent INTEGER NOT NULL DEFAULT 0,   -- answers no other trial any more: somebody asked anew
+    superseded INTEGER NOT NULL DEFAULT 0,
     at REAL NOT NULL
 );
 CREATE INDEX findings_trial ON findings (trial, id);
@@ -350,12 +349,22 @@ def trials_rescored(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE trials ADD COLUMN rescored_at REAL")
 
 
+def findings_spent(db: sqlite3.Connection) -> None:
+    """Let a finding answer no other trial any more, once somebody has asked anew.
+
+    Some stores have the column from their first schema.
+    """
+    if "spent" not in {row[1] for row in db.execute("PRAGMA table_info(findings)")}:
+        db.execute("ALTER TABLE findings ADD COLUMN spent INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
     scores_withdrawn,
     unmet_trials,
     trials_rescored,
+    findings_spent,
 )
 """Every change the schema ever went through, in order. Append only."""
 
