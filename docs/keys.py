@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tui_eval.ui.keymap import Action, actions  # noqa: E402 - found by the line above
+from tui_eval.ui.keyboard import keyboard  # noqa: E402 - found by the line above
+from tui_eval.ui.keymap import Action  # noqa: E402
 
 PAGE = ROOT / "docs" / "configuration.md"
 HEAD = "| id | usual key | what it does |\n|---|---|---|\n"
@@ -23,7 +24,7 @@ def line(action: Action) -> str:
 
 def table() -> str:
     """Give the table, without its head."""
-    return "".join(map(line, actions().values()))
+    return "".join(map(line, keyboard().actions.values()))
 
 
 def main() -> None:

@@ -52,7 +52,7 @@ from tui_eval.suites.spec import (
 from tui_eval.suites.spec.targets import TargetBase
 from tui_eval.suites.starter import starter
 from tui_eval.suites.templates import RESERVED
-from tui_eval.ui.keymap import actions
+from tui_eval.ui.keyboard import keyboard
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -700,12 +700,14 @@ def told_keys(file: Path) -> set[str]:
 def keys_of(*scopes: str) -> dict[str, tuple[str, ...]]:
     """Give the keys of all actions of some scopes."""
     return {
-        name: action.keys for name, action in actions().items() if name.rpartition(".")[0] in scopes
+        name: action.keys
+        for name, action in keyboard().actions.items()
+        if name.rpartition(".")[0] in scopes
     }
 
 
 def test_the_pages_of_the_app_tell_every_scope() -> None:
-    scopes = {name.rpartition(".")[0] for name in actions()}
+    scopes = {name.rpartition(".")[0] for name in keyboard().actions}
     assert set(EVERYWHERE).union(*TOLD.values()) == scopes
     assert set(TOLD) == {ROOT / "docs" / "app.md", *APP.glob("*.md")}
 

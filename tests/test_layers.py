@@ -4,8 +4,10 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 import tui_eval
@@ -48,6 +50,13 @@ def test_imports_keep_every_contract() -> None:
         cwd=Path(__file__).parent.parent,
     )
     assert checked.returncode == 0, checked.stdout
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = grimp.build_graph("tui_eval")  # what is imported inside functions, and for types, too
+    imports = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    assert "tui_eval.ui.screens.run" in imports["tui_eval.ui.app"]  # from inside a function
+    TopologicalSorter(imports).prepare()  # raises where there is a circle
 
 
 def test_nothing_without_a_screen_loads_textual() -> None:

@@ -9,7 +9,8 @@ import pytest
 from tests.ui.playing import app_on, lines, plain_run, run_screen, shown_on, until_shown
 from tui_eval.suites import configuration
 from tui_eval.suites.config_writing import change
-from tui_eval.ui.keymap import actions, checked, key_named
+from tui_eval.ui.keyboard import keyboard
+from tui_eval.ui.keymap import checked, key_named
 from tui_eval.ui.preferences import preferences
 from tui_eval.ui.widgets.keyline import KeyLine
 
@@ -29,7 +30,7 @@ def write(file: Path, text: str) -> None:
 
 def told(file: Path, text: str) -> list[str]:
     file.write_text(text)
-    found = preferences(configuration.read(), None)
+    found = preferences(configuration.read(), None, keyboard)
     return [str(mistake).replace(str(file), "config.toml") for mistake in found.mistakes]
 
 
@@ -60,12 +61,12 @@ def test_keys_are_called_as_people_call_them(written: str, called: str | None) -
 
 
 def test_two_actions_may_change_places() -> None:
-    kept, problems = checked({"run.retry": ["c"], "run.cancel": ["r"]})
+    kept, problems = checked(keyboard(), {"run.retry": ["c"], "run.cancel": ["r"]})
     assert (kept, problems) == ({"run.retry": ("c",), "run.cancel": ("r",)}, [])
 
 
 def test_what_quits_and_goes_back_cannot_be_lost() -> None:
-    kept, problems = checked({"quit": ["f10"], "back": ["f9"], "modal.no": ["f8"]})
+    kept, problems = checked(keyboard(), {"quit": ["f10"], "back": ["f9"], "modal.no": ["f8"]})
     assert not problems
     assert kept["quit"] == ("f10", "ctrl+q")
     assert kept["back"] == ("f9", "escape")
@@ -93,19 +94,19 @@ def test_a_mistake_is_told_and_the_action_keeps_its_key(
     found = told(file, f'[keymap]\nruns.export = "f8"\n{line}\n')
     assert all(one.startswith("config.toml, line 3: ") for one in found), found
     assert expected in found[0]
-    assert preferences(configuration.read(), None).keymap == {"runs.export": ("f8",)}
+    assert preferences(configuration.read(), None, keyboard).keymap == {"runs.export": ("f8",)}
 
 
 def test_keys_that_clash_with_what_another_falls_back_to_are_found_too() -> None:
     # `retry` cannot have `n`, so it stays on `r`, which `cancel` then cannot have
-    kept, problems = checked({"run.retry": ["n"], "run.cancel": ["r"]})
+    kept, problems = checked(keyboard(), {"run.retry": ["n"], "run.cancel": ["r"]})
     assert not kept
     assert {problem.id for problem in problems} == {"run.retry", "run.cancel"}
 
 
 def test_no_two_actions_of_a_screen_share_a_key_unmeant() -> None:
-    for name, action in actions().items():
-        kept, problems = checked({name: action.keys})
+    for name, action in keyboard().actions.items():
+        kept, problems = checked(keyboard(), {name: action.keys})
         assert (list(kept), problems) == ([name], []), name
 
 
@@ -159,7 +160,9 @@ def test_sentences_name_keys_that_there_are() -> None:
         if file.name != "shown_keys.py"
     }
     assert len(found) > 8
-    assert not [(name, usual) for name, usual in found if usual not in actions()[name].keys]
+    assert not [
+        (name, usual) for name, usual in found if usual not in keyboard().actions[name].keys
+    ]
 
 
 async def test_sentences_name_the_keys_that_were_chosen(file: Path, tmp_path: Path) -> None:

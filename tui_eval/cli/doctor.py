@@ -103,11 +103,12 @@ def _configuration() -> "JsonObject":
     from tui_eval.suites import configuration
     from tui_eval.suites.consent import TrustBook
     from tui_eval.suites.errors import SuiteError
+    from tui_eval.ui.keyboard import keyboard
     from tui_eval.ui.preferences import preferences
     from tui_eval.ui.remembered import Remembered, state_file
 
     read = configuration.read()
-    looks = preferences(read, Remembered(state_file()).get("theme"))
+    looks = preferences(read, Remembered(state_file()).get("theme"), keyboard)
     in_file = str(read.file)
     found: JsonObject = {
         "file": in_file if read.there else f"{in_file} (not there: all is as usual)",

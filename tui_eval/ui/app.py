@@ -27,8 +27,10 @@ from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.desk import Desk
+from tui_eval.ui.everywhere import EVERYWHERE
 from tui_eval.ui.frames import PlainFrames
 from tui_eval.ui.glyphs import ASCII, glyphs_for
+from tui_eval.ui.going import LaunchSuite, OpenRun
 from tui_eval.ui.palette import Actions
 from tui_eval.ui.remembered import Remembered, state_file
 from tui_eval.ui.screens.base import BaseScreen
@@ -80,37 +82,7 @@ class TuiEvalApp(App[None]):
         (80, "-normal"),
         (120, "-wide"),
     ]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "suites", "Suites", show=False, id="suites", tooltip="The suites there are"),
-        Binding("2", "runs", "Runs", show=False, id="runs", tooltip="All runs, live ones on top"),
-        Binding("question_mark", "help", "Keys", key_display="?", id="help", tooltip="All keys"),
-        Binding(
-            "ctrl+p",
-            "command_palette",
-            "Actions",
-            show=False,
-            priority=True,
-            id="palette",
-            tooltip="Every action by its name",
-        ),
-        Binding(
-            "comma",
-            "settings",
-            "Settings",
-            show=False,
-            id="settings",
-            tooltip="Theme, store, keys: what is in force, and a way to change it",
-        ),
-        Binding("ctrl+q", "quit", "quit", show=False, id="quit", tooltip="Leave the app"),
-        Binding(
-            "ctrl+z",
-            "suspend_process",
-            "suspend",
-            show=False,
-            id="suspend",
-            tooltip="To the shell; fg comes back",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = EVERYWHERE
 
     def __init__(
         self, store: Path, paths: Sequence[Path] = (), open_run: str | None = None
@@ -199,7 +171,7 @@ class TuiEvalApp(App[None]):
             said = f"and {len(more)} more in {read.file}: the settings list all"
             self.notify(visible(said), severity="warning", timeout=_READ_S, markup=False)
 
-    def reread_configuration(self) -> "tuple[Configuration, Preferences]":
+    def _reread_configuration(self) -> "tuple[Configuration, Preferences]":
         """Read the configuration again and put it in force; give it, and what is made of it."""
         from tui_eval.suites import configuration
 
@@ -210,9 +182,10 @@ class TuiEvalApp(App[None]):
         return read, found
 
     def _put_in_force(self, read: "Configuration") -> "Preferences":
+        from tui_eval.ui.keyboard import keyboard
         from tui_eval.ui.preferences import preferences
 
-        found = self.preferences = preferences(read, self.bench.remembered.get("theme"))
+        found = preferences(read, self.bench.remembered.get("theme"), keyboard)
         self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
         put_in_force(
             {
@@ -236,7 +209,7 @@ class TuiEvalApp(App[None]):
                 self.notify(visible(words), timeout=_READ_S, markup=False)
             if self._opening is not None:
                 run = await desk.read(reader.run_named, self._opening)
-                self.open_run(run.id)
+                self.post_message(OpenRun(run.id))
         except StoreError as error:
             self.exit(return_code=_REFUSED, message=Text(visible(str(error))))
             return
@@ -339,40 +312,35 @@ class TuiEvalApp(App[None]):
     @work
     async def action_settings(self) -> None:
         """Show the settings."""
+        from tui_eval.ui.keyboard import keyboard
         from tui_eval.ui.screens.settings import SettingsScreen
 
         if not isinstance(self.screen, SettingsScreen):
-            await self.push_screen(SettingsScreen(self.bench))
+            screen = SettingsScreen(self.bench, keyboard(), self._reread_configuration)
+            await self.push_screen(screen)
 
     @work
-    async def launch_suite(self, path: str) -> None:
+    async def on_launch_suite(self, event: LaunchSuite) -> None:
         """Show the form that launches a suite."""
         from tui_eval.ui.screens.suites import SuitesScreen
 
         await self._show("suites")
         if isinstance(self.screen, SuitesScreen):
-            self.screen.launch(path)
+            self.screen.launch(event.path)
 
     @work
-    async def open_run(self, run_id: int) -> None:
+    async def on_open_run(self, event: OpenRun) -> None:
         """Show a run."""
         from tui_eval.ui.screens.run import RunScreen
         from tui_eval.ui.screens.runs import RunsScreen
 
-        await self._show("runs")
-        runs = self.screen
-        await self.push_screen(RunScreen(self.bench, run_id))
+        if not event.here:
+            await self._show("runs")
+        below = self.screen
+        await self.push_screen(RunScreen(self.bench, event.run_id, event.place))
         self._opening = None
-        if isinstance(runs, RunsScreen):
-            runs.opening = None
-
-    def on_runs_screen_chosen(self, event: "RunsScreen.Chosen") -> None:
-        """Show the run that was chosen."""
-        self.open_run(event.run_id)
-
-    def on_suites_screen_launched(self, event: "SuitesScreen.Launched") -> None:
-        """Show the run that was made."""
-        self.open_run(event.run_id)
+        if isinstance(below, RunsScreen):
+            below.opening = None
 
     async def on_event(self, event: events.Event) -> None:
         """Let keys take turns; everything else is dealt with as it comes."""

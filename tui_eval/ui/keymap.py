@@ -4,25 +4,16 @@ A binding has an id; the person's configuration gives keys to ids. Nothing of wh
 is taken: those actions keep the keys they had.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
 from typing import Final
 
-from textual.app import App
 from textual.binding import Binding
-from textual.dom import DOMNode
 from textual.keys import Keys
-from textual.screen import ModalScreen, Screen
-from textual.widget import Widget
 
 from tui_eval.suites.errors import did_you_mean, nearest
-from tui_eval.ui.offered import area_of, rank
 
-_OURS: Final = "tui_eval."
 _ALWAYS: Final = {
     "ctrl+q": "always quits",
     "escape": "always goes back",
@@ -65,38 +56,20 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chain:
+class Chain:
     """Actions whose keys are looked at one after the other, for what has the focus on a screen."""
 
     screen: str
     ids: frozenset[str]
 
 
-@cache
-def actions() -> Mapping[str, Action]:
-    """Give every action by its id, in the order of the help; those of boxes on a screen last."""
-    found: dict[str, Action] = {}
-    for kind in _nodes():
-        for binding in _bindings(kind):
-            if not binding.id:
-                continue
-            known = found.get(binding.id)
-            keys = (*(known.keys if known else ()), binding.key)
-            words = binding.tooltip or binding.description
-            found[binding.id] = Action(
-                binding.id,
-                area_of(binding.id),
-                known.words if known else words,
-                tuple(dict.fromkeys(keys)),
-            )
-    boxes = {
-        area_of(name) for kind in _nodes() if issubclass(kind, ModalScreen) for name in _ids(kind)
-    }
+@dataclass(frozen=True, slots=True)
+class Keyboard:
+    """All actions there are, and where their keys meet."""
 
-    def order(item: tuple[str, Action]) -> tuple[bool, int, str]:
-        return item[1].area in boxes, rank(item[1].area), item[1].area
-
-    return dict(sorted(found.items(), key=order))
+    actions: Mapping[str, Action]
+    """By their ids, in the order of the help; those of boxes on a screen last."""
+    chains: tuple[Chain, ...]
 
 
 def key_named(text: str) -> str | None:
@@ -130,11 +103,13 @@ def _character_names() -> frozenset[str]:
 
 
 def checked(
+    usual: Keyboard,
     wanted: Mapping[str, Sequence[str]],
 ) -> tuple[dict[str, tuple[str, ...]], list[Problem]]:
     """Look through a keymap.
 
     Args:
+        usual: The actions there are, and where their keys meet.
         wanted: Keys, as a person names them, by the ids of actions.
 
     Returns:
@@ -144,9 +119,10 @@ def checked(
     problems: list[Problem] = []
     kept: dict[str, tuple[str, ...]] = {}
     for name, keys in wanted.items():
-        action = actions().get(name)
+        action = usual.actions.get(name)
         if action is None:
-            problems.append(Problem(name, "no action has this id", did_you_mean(name, actions())))
+            hint = did_you_mean(name, usual.actions)
+            problems.append(Problem(name, "no action has this id", hint))
             continue
         wrong = [problem for key in keys if (problem := _refused(action, key)) is not None]
         if wrong:
@@ -155,7 +131,7 @@ def checked(
         named = [found for key in keys if (found := key_named(key)) is not None]
         lasting = [key for key in action.keys if key in _ALWAYS]
         kept[name] = tuple(dict.fromkeys([*named, *lasting]))
-    while clashes := list(_clashes(kept)):
+    while clashes := list(_clashes(usual, kept)):
         # those of each clash keep their usual keys, which may clash with others again
         problems += clashes
         for clash in clashes:
@@ -174,17 +150,17 @@ def _refused(action: Action, key: str) -> Problem | None:
     return None
 
 
-def _clashes(keymap: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+def _clashes(usual: Keyboard, keymap: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
     """Find actions with a new key that does something else on the same screen."""
     seen: set[tuple[str, str]] = set()
-    for chain in _chains():
+    for chain in usual.chains:
         on: dict[str, list[str]] = {}
         for name in chain.ids:
-            for key in keymap.get(name, actions()[name].keys):
+            for key in keymap.get(name, usual.actions[name].keys):
                 on.setdefault(key, []).append(name)
         for key, names in on.items():
             for name in names if len(names) > 1 else ():
-                if name not in keymap or key in actions()[name].keys or (name, key) in seen:
+                if name not in keymap or key in usual.actions[name].keys or (name, key) in seen:
                     continue  # it has always been so, as where one goes on what the other began
                 seen.add((name, key))
                 others = ", ".join(sorted(other for other in names if other != name))
@@ -193,76 +169,3 @@ def _clashes(keymap: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
                     f"{key} is the key of {others} too, on the {chain.screen} screen",
                     "give one of them another key",
                 )
-
-
-@cache
-def _chains() -> tuple[_Chain, ...]:
-    app = next(kind for kind in _nodes() if issubclass(kind, App))
-    everywhere = _ids(app)
-    found: dict[_Chain, None] = {}
-    for kind in _nodes():
-        if not issubclass(kind, Screen):
-            continue
-        ids = _ids(kind) if issubclass(kind, ModalScreen) else _ids(kind) | everywhere
-        name = kind.__name__.removesuffix("Screen")
-        widgets = list(_widgets(importlib.import_module(kind.__module__), set()))
-        # what never has the focus stands around what has
-        around = [_ids(widget) for widget in widgets if not widget.can_focus]
-        ids = ids.union(*around)
-        found[_Chain(name, ids)] = None
-        for widget in widgets:
-            if widget.can_focus:
-                found[_Chain(name, ids | _ids(widget))] = None
-    return tuple(found)
-
-
-@cache
-def _nodes() -> tuple[type[DOMNode], ...]:
-    """Give everything of ours that has keys: the app, its screens, and what stands on them."""
-    from tui_eval.ui import screens
-    from tui_eval.ui.app import TuiEvalApp
-    from tui_eval.ui.screens.base import BaseScreen
-
-    found: dict[type[DOMNode], None] = {}
-    for info in pkgutil.iter_modules(screens.__path__):
-        module = importlib.import_module(f"{screens.__name__}.{info.name}")
-        for value in vars(module).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, Screen)
-                and _is_ours(value)
-                and value is not BaseScreen
-            ):
-                found[value] = None
-        found.update(dict.fromkeys(_widgets(module, set())))
-    found[TuiEvalApp] = None
-    return tuple(found)
-
-
-def _widgets(module: ModuleType, seen: set[str]) -> Iterator[type[Widget]]:
-    """Give the widgets a module names, and those that their modules name."""
-    seen.add(module.__name__)
-    for value in list(vars(module).values()):
-        if not isinstance(value, type) or not issubclass(value, Widget) or not _is_ours(value):
-            continue
-        if not issubclass(value, Screen):
-            yield value
-            if value.__module__ not in seen:
-                yield from _widgets(importlib.import_module(value.__module__), seen)
-
-
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.startswith(_OURS)
-
-
-def _bindings(kind: type[DOMNode]) -> list[Binding]:
-    """Give the keys of a class and of those of ours that it inherits from."""
-    found: list[Binding] = []
-    for one in kind.__mro__:
-        if _is_ours(one):
-            found += Binding.make_bindings(vars(one).get("BINDINGS", ()))
-    return found
-
-
-def _ids(kind: type[DOMNode]) -> frozenset[str]:
-    return frozenset(binding.id for binding in _bindings(kind) if binding.id)

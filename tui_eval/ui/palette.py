@@ -10,12 +10,14 @@ from textual.content import Content
 from textual.fuzzy import Matcher
 
 from tui_eval.model.visible import visible_line
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.going import LaunchSuite, OpenRun
 from tui_eval.ui.offered import offered
+from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.themes import THEMES
 
 if TYPE_CHECKING:
     from tui_eval.store.rows import RunRow
-    from tui_eval.ui.app import TuiEvalApp
 
 _TOLD = 0.3
 """How much a match counts in what is told of an action, beside one in its name."""
@@ -42,7 +44,7 @@ class Actions(Provider):
         """Look which runs there are."""
         from tui_eval.store import reader
 
-        desk = self._owner.bench.desk
+        desk = self._bench.desk
         if desk.opened:
             self._runs = await desk.read(reader.runs, limit=_RUNS)
 
@@ -61,20 +63,18 @@ class Actions(Provider):
                 yield Hit(likeness, _highlighted(matcher, words), do, text=words, help=told)
 
     @property
-    def _owner(self) -> "TuiEvalApp":
-        from tui_eval.ui.app import TuiEvalApp
-
-        assert isinstance(self.app, TuiEvalApp), "the palette is the app's"
-        return self.app
+    def _bench(self) -> Bench:
+        assert isinstance(self.screen, BaseScreen), "boxes have no palette"
+        return self.screen.bench
 
     def _entries(self) -> Iterator[_Entry]:
-        app = self._owner
+        app = self.app
         for one in offered(self.screen):
             binding = one.active.binding
             if one.active.enabled and binding.id != "palette":
                 words = f"{binding.description}  ({app.get_key_display(binding)})"
                 yield _Entry(words, partial(self._do, one.active), binding.tooltip)
-        for entry in app.bench.suites:
+        for entry in self._bench.suites:
             if entry.usable or entry.wants_trust:
                 words = visible_line(f"Launch {entry.name}…", _LONGEST)
                 yield _Entry(words, partial(self._launch, str(entry.path)), "A suite: its form")
@@ -92,13 +92,13 @@ class Actions(Provider):
         await self.app.run_action(active.binding.action, active.node)
 
     async def _launch(self, path: str) -> None:
-        self._owner.launch_suite(path)
+        self.screen.post_message(LaunchSuite(path))
 
     async def _open(self, run_id: int) -> None:
-        self._owner.open_run(run_id)
+        self.screen.post_message(OpenRun(run_id))
 
     async def _wear(self, name: str) -> None:
-        self._owner.action_wear(name)
+        await self.app.run_action(f"wear({name!r})")
 
 
 def _highlighted(matcher: Matcher, words: str) -> Content:

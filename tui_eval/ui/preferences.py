@@ -1,10 +1,11 @@
 """What the app makes of the person's configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tui_eval.suites.configuration import Configuration
 from tui_eval.suites.errors import Mistake, did_you_mean
+from tui_eval.ui.keymap import Keyboard, checked
 from tui_eval.ui.themes import THEMES, USUAL
 
 
@@ -21,15 +22,16 @@ class Preferences:
     """All there are in the file; what they are about is as usual."""
 
 
-def preferences(read: Configuration, remembered: str | None) -> Preferences:
+def preferences(
+    read: Configuration, remembered: str | None, keyboard: Callable[[], Keyboard]
+) -> Preferences:
     """Look through a configuration.
 
     Args:
         read: The configuration.
         remembered: The theme that was chosen in the app last; None: none was.
+        keyboard: Gives the usual keys; slow, so asked only where there are others.
     """
-    from tui_eval.ui.keymap import checked
-
     theme, theme_from = theme_of(read, remembered)
     mistakes = list(read.mistakes)
     if read.theme is not None and read.theme not in THEMES:
@@ -37,7 +39,7 @@ def preferences(read: Configuration, remembered: str | None) -> Preferences:
         mistakes.append(read.mistake(("theme",), f"no theme is called {read.theme!r}", hint))
     keymap: dict[str, tuple[str, ...]] = {}
     if read.keymap:
-        keymap, problems = checked(read.keymap)
+        keymap, problems = checked(keyboard(), read.keymap)
         mistakes += [read.mistake(_place(read, one.id), one.message, one.hint) for one in problems]
     mistakes.sort(key=lambda one: one.line or 0)
     return Preferences(theme, theme_from, keymap, tuple(mistakes))

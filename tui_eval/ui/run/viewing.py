@@ -4,10 +4,13 @@ from textual import work
 
 from tui_eval.store import browse
 from tui_eval.store.browse import WholeTrial
+from tui_eval.ui.going import OpenRun
 from tui_eval.ui.run.beside import beside
 from tui_eval.ui.run.copying import NothingToCopyError, copied, copied_words, copy_choices
 from tui_eval.ui.run.finder import Finder
 from tui_eval.ui.run.others import Other, others, spoken, text_of
+from tui_eval.ui.screens.diff import Compared, Diff
+from tui_eval.ui.screens.history import History
 from tui_eval.ui.screens.menu import Choice, Menu
 
 
@@ -50,9 +53,6 @@ class Viewing(Finder):
     @work
     async def action_history(self) -> None:
         """List what became of the case over the runs of its suite, and go to one of them."""
-        from tui_eval.ui.screens.history import History
-        from tui_eval.ui.screens.run import RunScreen  # late: this is a part of it
-
         found = await self._whole()
         if found is None:
             return
@@ -68,13 +68,11 @@ class Viewing(Finder):
         if chosen.run == self.run_id:
             self.listing.go_to(chosen.place)
         else:  # on top of this one: going back leads here again
-            await self.app.push_screen(RunScreen(self.bench, chosen.run, chosen.place))
+            self.post_message(OpenRun(chosen.run, chosen.place, here=True))
 
     @work
     async def action_diff(self) -> None:
         """Show what differs between the output and another text for the case."""
-        from tui_eval.ui.screens.diff import Compared, Diff
-
         found = await self._whole()
         if found is None or found.output is None:
             return

@@ -3,13 +3,11 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.widgets import Input
 
 from tui_eval.model.states import RunState
@@ -19,6 +17,7 @@ from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.bench import Bench
+from tui_eval.ui.going import OpenRun
 from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.listing import MOST, Listed, listed
@@ -64,12 +63,6 @@ class RunsScreen(BaseScreen):
         Binding("D", "delete", "delete", id="runs.delete", tooltip="Delete the run for good"),
         Binding("1", "app.suites", "suites", id="suites", tooltip="The suites there are"),
     ]
-
-    @dataclass
-    class Chosen(Message):
-        """A run is to be opened."""
-
-        run_id: int
 
     def __init__(self, bench: Bench, opening: str | None = None) -> None:
         """Prepare the screen.
@@ -245,7 +238,7 @@ class RunsScreen(BaseScreen):
         """Open the run."""
         run = self.selected
         if run is not None:
-            self.post_message(self.Chosen(run.id))
+            self.post_message(OpenRun(run.id))
 
     def action_mark(self) -> None:
         """Mark the run, or take it back, and go on to the next."""
@@ -272,7 +265,7 @@ class RunsScreen(BaseScreen):
         runs = [one.run for one in self.chosen if _why_not_resumed(one) is None]
         capped = [run for run in runs if awaits_cap(run)]
         if len(runs) == 1 and capped:
-            self.post_message(self.Chosen(runs[0].id))  # there a person says how much more
+            self.post_message(OpenRun(runs[0].id))  # there a person says how much more
             return
         runs = [run for run in runs if run not in capped]
         try:
@@ -282,7 +275,7 @@ class RunsScreen(BaseScreen):
             self.say(f"not resumed: {error}", "error", seconds=15)
             return
         if len(runs) == 1:
-            self.post_message(self.Chosen(runs[0].id))
+            self.post_message(OpenRun(runs[0].id))
             return
         said = f"{many(len(runs), 'run')} resumed"
         if capped:

@@ -1,7 +1,7 @@
 """Settings: what the configuration says, what is in force, and a way to change each of it."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -9,11 +9,13 @@ from textual.binding import Binding, BindingType
 
 from tui_eval.resources import styles_dir
 from tui_eval.suites import config_writing
+from tui_eval.suites.configuration import Configuration
 from tui_eval.suites.errors import SuiteError
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.editing import NoEditorError, edit
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.keymap import actions, checked
+from tui_eval.ui.keymap import Keyboard, checked
+from tui_eval.ui.preferences import Preferences
 from tui_eval.ui.prose import Para, fold
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.menu import Choice, Menu
@@ -27,9 +29,6 @@ from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
-
-if TYPE_CHECKING:
-    from tui_eval.ui.app import TuiEvalApp
 
 _SHARE = 0.45
 """Of the width that what a setting is called may take."""
@@ -57,8 +56,22 @@ class SettingsScreen(BaseScreen):
         ),
     ]
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        keyboard: Keyboard,
+        reread: Callable[[], tuple[Configuration, Preferences]],
+    ) -> None:
+        """Prepare the screen.
+
+        Args:
+            bench: What every screen gets.
+            keyboard: The usual keys.
+            reread: Reads the configuration again and puts it in force.
+        """
         super().__init__(bench)
+        self._keyboard = keyboard
+        self._reread = reread
         self.table = _Table(bench.glyphs)
         self._told = Lines(id="told")
         """The line under the cursor, whole, where that is a mistake."""
@@ -78,9 +91,10 @@ class SettingsScreen(BaseScreen):
         self.table.focus()
 
     def _list(self) -> None:
-        app = self._owner
-        read, looks = app.reread_configuration()
-        known = Known(read, looks, self.bench.desk.path, self._shown)
+        read, looks = self._reread()
+        self._own = looks.keymap
+        actions = self._keyboard.actions
+        known = Known(read, looks, actions, self.bench.desk.path, self._shown)
         self.table.list_settings(settings(known))
         self._file = read.file
         there = "" if read.there else "  not there yet: a change writes it "
@@ -91,14 +105,6 @@ class SettingsScreen(BaseScreen):
 
     def _shown(self, key: str) -> str:
         return self.app.get_key_display(Binding(key, "", ""))
-
-    @property
-    def _owner(self) -> "TuiEvalApp":
-        from tui_eval.ui.app import TuiEvalApp
-
-        app = self.app
-        assert isinstance(app, TuiEvalApp), "screens are the app's"
-        return app
 
     @property
     def selected(self) -> Setting:
@@ -164,17 +170,17 @@ class SettingsScreen(BaseScreen):
 
     async def _press_key(self, setting: Setting) -> None:
         name = setting.at[1]
-        own = {**self._owner.preferences.keymap}
+        usual, own = self._keyboard, self._own
 
         def refused(key: str) -> str | None:
-            _, problems = checked({**own, name: (key,)})
+            _, problems = checked(usual, {**own, name: (key,)})
             new = [one for one in problems if one.id == name]
             return f"{new[0].message}; {new[0].hint}" if new else None
 
         question = PressKey(setting.words, setting.value, refused)
         key = await self.app.push_screen_wait(question)
         if key is not None:
-            self._write(setting.at, None if (key,) == actions()[name].keys else key)
+            self._write(setting.at, None if (key,) == usual.actions[name].keys else key)
 
     async def _type(self, setting: Setting) -> None:
         question = Name(

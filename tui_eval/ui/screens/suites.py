@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,12 +10,12 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.message import Message
 from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.editing import NoEditorError, edit
+from tui_eval.ui.going import OpenRun
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.suites import shelf
@@ -83,12 +83,6 @@ class SuitesScreen(BaseScreen):
         ),
         Binding("2", "app.runs", "runs", id="runs", tooltip="All runs, live ones on top"),
     ]
-
-    @dataclass
-    class Launched(Message):
-        """A run was made."""
-
-        run_id: int
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
@@ -361,7 +355,7 @@ class SuitesScreen(BaseScreen):
         book = self._book if self._shown is entry else None
         came = await self.app.push_screen_wait(Launch(self.bench, entry, book or Book(entry)))
         if isinstance(came, int):
-            self.post_message(self.Launched(came))
+            self.post_message(OpenRun(came))
         elif came is not None and self._edited(came.file, came.line):
             again = await asyncio.to_thread(shelf.read, entry.path, entry.sample)
             self._all = [again if one.path == entry.path else one for one in self._all]

@@ -1,7 +1,7 @@
 """What there is to set: each field of the configuration with its value and who says so."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -10,7 +10,7 @@ from tui_eval.providers.presets import PRESETS, key_hosts
 from tui_eval.store.place import usual_store
 from tui_eval.suites.configuration import Configuration
 from tui_eval.suites.errors import Mistake
-from tui_eval.ui.keymap import actions
+from tui_eval.ui.keymap import Action
 from tui_eval.ui.preferences import Preferences
 
 
@@ -49,6 +49,8 @@ class Known:
 
     read: Configuration
     looks: Preferences
+    actions: Mapping[str, Action]
+    """All there are, by their ids."""
     store: Path
     """The one that is open."""
     shown: Callable[[str], str]
@@ -134,7 +136,7 @@ def _hosts(known: Known) -> Iterator[Setting]:
 
 def _keys(known: Known) -> Iterator[Setting]:
     area = ""
-    for name, action in actions().items():
+    for name, action in known.actions.items():
         if action.area != area:
             area = action.area
             yield Setting(Kind.HEAD, (), f"keys: {area}")
