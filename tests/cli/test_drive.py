@@ -55,6 +55,29 @@ async def test_a_signal_stops_writes_down_and_says_how_to_resume(
         assert server.requests == 60  # nothing finished was asked twice
 
 
+async def test_a_store_that_is_moved_away_stops_the_run_and_loses_nothing(place: Place) -> None:
+    async with FakeModel(latency=0.1) as server:
+        suite = place.asking(server.base_url, n=200)
+        running = await place.start("run", suite, "--json", "--concurrency", "4")
+        await until(lambda: done_trials(place) >= 4)
+        waiting = await place.start("resume", "last")
+        await waiting.says("waiting for it")
+        aside = place.store.with_name("aside.sqlite3")
+        place.store.rename(aside)
+        for done in (await running.ended(), await waiting.ended()):
+            assert (done.code, done.out) == (3, "")
+            assert f"{place.store}: moved, removed or replaced while it was in use" in done.err
+            assert "Traceback" not in done.err
+        asked = server.requests
+        assert asked < 100, "it went on asking with nowhere to write to"
+
+        aside.rename(place.store)
+        resumed = await (await place.start("resume", "last", "--json")).ended()
+        assert resumed.code == 0, resumed.err
+        assert json.loads(resumed.out)["counts"]["done"] == 200
+        assert server.requests <= 200 + 4  # what was in flight
+
+
 async def test_a_terminal_that_goes_away_stops_a_run_like_a_signal(place: Place) -> None:
     ours, theirs = os.openpty()
     async with FakeModel(latency=0.1) as server:

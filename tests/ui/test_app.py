@@ -706,3 +706,19 @@ def test_the_app_closes_its_connections(store: Path) -> None:
     db = sqlite3.connect(store, timeout=1)
     db.execute("BEGIN EXCLUSIVE")
     db.close()
+
+
+async def test_a_store_that_is_replaced_ends_the_app_before_anything_is_written_to_another(
+    store: Path,
+) -> None:
+    plain_run(store)
+    other = store.with_name("other.sqlite3")
+    plain_run(other)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "case-003")
+        other.replace(store)
+        await pilot.press("t", *"wrong", "enter")
+        await until(pilot, lambda: app.return_code is not None)
+    assert app.return_code == 2
+    assert sql(store, "SELECT count(*) FROM notes") == [(0,)]

@@ -18,7 +18,7 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.results import results
 from tui_eval.store import reader
 from tui_eval.store.connection import Connection, readable
-from tui_eval.store.errors import StoreError, UnknownRunError
+from tui_eval.store.errors import StoreError, StoreMovedError, UnknownRunError
 from tui_eval.store.follow import Pulse, follow
 from tui_eval.store.lease import Lease
 from tui_eval.store.rows import RunRow
@@ -44,6 +44,7 @@ def drive(store: Path, run_id: int, form: Form, *, asked: bool = False) -> int:
     Raises:
         SuiteError: its data has mistakes; nothing was started.
         UnavailableError: a target cannot even be described; likewise.
+        StoreMovedError: its file was moved, removed or replaced meanwhile.
         StoreError: the store cannot be used.
     """
     # what is said is said here, and not by a library's log in the middle of the progress
@@ -62,6 +63,8 @@ class _Drive:
         self._stops = Stops()
         self._leaving = asyncio.Event()
         self._broke = False
+        self._moved: StoreMovedError | None = None
+        """Raised in the end: what is left to read is in no file that anybody finds."""
         self._name = ""
         self._last_word: asyncio.TimerHandle | None = None
         """When the process ends whatever the engine does."""
@@ -81,6 +84,8 @@ class _Drive:
                     await self._until_settled(reading, asked)
                 finally:
                     await _end(following)
+            if self._moved is not None:
+                raise self._moved
             try:
                 await self._tell(reading, Pulse(self._known, await reading.call(reader.change)))
                 return await self._finish(reading)
@@ -92,7 +97,7 @@ class _Drive:
 
     async def _until_settled(self, reading: Connection, asked: bool) -> None:
         begun = asked
-        while not self._leaving.is_set() and not self._broke:
+        while not (self._leaving.is_set() or self._broke or self._moved):
             if (await self._row(reading)).live:
                 await self._wait(reading)
             elif not begun or await self._pending(reading):
@@ -110,6 +115,8 @@ class _Drive:
             return  # somebody was quicker: wait for them
         except (SuiteError, UnavailableError):
             raise  # nothing was started, and the run is forgotten
+        except StoreMovedError as error:
+            self._moved = error
         except StoreError as error:
             self._broke = True
             self._telling.say(f"error: {error}")
@@ -126,6 +133,8 @@ class _Drive:
         """Wait for the process that works on the run; say which, and whether it stands still."""
         told = ""
         while (run := await self._row(reading)).live and not self._leaving.is_set():
+            if self._moved is not None:
+                return
             if (words := _worked_on_by(run.lease)) != told:
                 self._telling.say(words)
                 told = words
@@ -134,9 +143,13 @@ class _Drive:
                     await self._leaving.wait()
 
     async def _follow(self, reading: Connection) -> None:
-        with suppress(UnknownRunError):  # forgotten: whoever found the mistakes tells them
+        try:
             async for pulse in follow(reading, self._known):
                 await self._tell(reading, pulse)
+        except StoreMovedError as error:
+            self._moved = error
+        except UnknownRunError:
+            return  # forgotten: whoever found the mistakes tells them
 
     async def _tell(self, reading: Connection, pulse: Pulse) -> None:
         self._telling.update(await reading.call(look, self._run, pulse, self._telling.events))

@@ -22,7 +22,7 @@ class Refused(click.ClickException):
 
 
 def explain(error: Exception) -> int:
-    """Say what went wrong; give the exit code for something that was not started.
+    """Say what went wrong; give the exit code: nothing was started, or it could not go on.
 
     Mistakes of a person's are told as they are. Anything else is a mistake of ours: one line, and
     the file with the whole story.
@@ -30,7 +30,7 @@ def explain(error: Exception) -> int:
     import sqlite3
 
     from tui_eval.providers.errors import UnavailableError
-    from tui_eval.store.errors import StoreError
+    from tui_eval.store.errors import StoreError, StoreMovedError
     from tui_eval.suites.errors import NeedsTrust, SuiteError
 
     if isinstance(error, NeedsTrust):
@@ -54,7 +54,7 @@ def explain(error: Exception) -> int:
         streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
     else:
         tell_crash(error)
-    return NOT_STARTED
+    return INCOMPLETE if isinstance(error, StoreMovedError) else NOT_STARTED
 
 
 def folder_is_there() -> bool:

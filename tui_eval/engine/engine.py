@@ -27,7 +27,7 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.store import judged, lease, reader, record, requests, runs
 from tui_eval.store.board import board, spent
 from tui_eval.store.connection import Connection, explain, put_away, readable, writable
-from tui_eval.store.errors import LeaseLostError, StoreFullError
+from tui_eval.store.errors import StoreFullError, StoreMovedError
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
@@ -104,6 +104,7 @@ class Engine:
             UnavailableError: a target cannot even be described, or a judge that cases bring cannot
                 be asked; likewise.
             LeaseLostError: another engine took the run over meanwhile.
+            StoreMovedError: the store's file was moved, removed or replaced meanwhile.
             StoreError: the store cannot be used.
         """
         try:
@@ -139,11 +140,13 @@ class Engine:
                         await self._work(session, reading, writer)
                     finally:
                         writer.close()
-            except BaseExceptionGroup as group_:
-                # a lost lease fails every worker at once: one error says it
-                if group_.split(LeaseLostError)[1] is None:
-                    raise LeaseLostError("another engine has taken this run over") from None
-                raise
+            except BaseExceptionGroup:
+                if writer.broken is None:
+                    raise
+                if isinstance(writer.broken, StoreMovedError):
+                    await writing.call(put_away)  # it may have been moved: let it be whole there
+                # it failed every worker at once: one error says why
+                raise writer.broken from None
             await writing.call(put_away)
 
     async def _open(self) -> Connection:

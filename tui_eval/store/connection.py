@@ -22,6 +22,7 @@ from tui_eval.store.errors import (
     StoreNewerError,
     StoreOlderError,
 )
+from tui_eval.store.opened import Opened
 
 log = logging.getLogger(__name__)
 
@@ -308,16 +309,23 @@ def _distrust(db: sqlite3.Connection) -> None:
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
     try:
-        return sqlite3.connect(
+        db = sqlite3.connect(
             f"{path.absolute().as_uri()}?{how}",
             uri=True,
             timeout=BUSY_S,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=512,
+            factory=Opened,
         )
     except sqlite3.OperationalError as error:
         raise StoreError(f"{path}: cannot be opened: {error}") from error
+    try:
+        db.opened_on(path)
+    except OSError as error:
+        db.close()
+        raise StoreError(f"{path}: cannot be reached: {error.strerror}") from error
+    return db
 
 
 def _beside(path: Path, suffix: str) -> Path:

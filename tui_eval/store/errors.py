@@ -27,6 +27,16 @@ class StoreFullError(StoreError):
         super().__init__(f"{path}: {self.reason}; make room there and try again")
 
 
+class StoreMovedError(StoreError):
+    """The file that is open is no more what its name leads to; nothing was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path}: moved, removed or replaced while it was in use; put the one that was there "
+            f"back with its log ({path.name}-wal), or start again with what is there now"
+        )
+
+
 class LeaseLostError(StoreError):
     """Another engine has taken the run over; nothing more may be written for it here."""
 

@@ -1,11 +1,13 @@
 """Following a run: one function for the app, the plain reporter and the JSON stream."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from tui_eval.store import reader
 from tui_eval.store.connection import Connection
+from tui_eval.store.opened import check_place
 
 POLL_S = 0.05
 
@@ -26,6 +28,9 @@ async def follow(connection: Connection, since: int | None = None) -> AsyncGener
     Args:
         connection: A read-only connection in autocommit, so that no reader holds the WAL.
         since: The change number already known; None: all that was before now is known.
+
+    Raises:
+        StoreMovedError: the store's file was moved, removed or replaced: nothing comes any more.
     """
     seen_version = await connection.call(reader.data_version)
     change = await connection.call(reader.change)
@@ -34,10 +39,15 @@ async def follow(connection: Connection, since: int | None = None) -> AsyncGener
     known = change
     while True:
         await asyncio.sleep(POLL_S)
-        version = await connection.call(reader.data_version)
+        version = await connection.call(_version)
         if version == seen_version:
             continue
         seen_version = version
         change = await connection.call(reader.change)
         yield Pulse(known, change)
         known = change
+
+
+def _version(db: sqlite3.Connection) -> int:
+    check_place(db)
+    return reader.data_version(db)

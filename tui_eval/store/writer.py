@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from tui_eval.store.connection import Connection, explain, open_writable
-from tui_eval.store.errors import LeaseLostError, StoreError
+from tui_eval.store.errors import LeaseLostError, StoreError, StoreMovedError
+from tui_eval.store.opened import check_place
 from tui_eval.store.tx import Tx
 
 T = TypeVar("T")
@@ -65,7 +66,10 @@ class Writer:
         """What is being written now."""
         self._wake = asyncio.Event()
         self._closing = False
-        self._broken: Exception | None = None
+        self._ended: Exception | None = None
+        """What whoever wants to write now is told."""
+        self.broken: Exception | None = None
+        """Why nothing can be written any more; None: it can, or the writer was ended."""
         self.stalled: str | None = None
         """Why nothing can be written just now; None: all is well."""
         self.commits = 0
@@ -73,12 +77,13 @@ class Writer:
     def submit(self, unit: Callable[[Tx], T]) -> "asyncio.Future[T]":
         """Put a unit in the line; the future resolves once it is committed.
 
-        The future fails with what the unit raised, with `LeaseLostError`, with `sqlite3.Error`
-        where the store can be written no more, and with `StoreError` once the writer has ended.
+        The future fails with what the unit raised, with `LeaseLostError`, with `StoreMovedError`,
+        with `sqlite3.Error` where the store can be written no more, and with `StoreError` once the
+        writer has ended.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        if self._broken is not None:
-            future.set_exception(self._broken)
+        if self._ended is not None:
+            future.set_exception(self._ended)
             return future
         waiting = _Waiting(unit, future)
         self._waiting.append(waiting)  # type: ignore[arg-type]  # T is erased in the line
@@ -117,11 +122,13 @@ class Writer:
         while True:
             try:
                 await self._connection.call(write)
-            except LeaseLostError as error:
+            except (LeaseLostError, StoreMovedError) as error:
+                self.broken = error
                 self._break(error)
                 return
             except sqlite3.Error as error:
                 if not _is_one_of(error, _PASSING):
+                    self.broken = error
                     self._break(error)
                     return
                 self.stalled = str(error)
@@ -142,7 +149,7 @@ class Writer:
                 waiting.future.set_result(result)
 
     def _break(self, error: Exception) -> None:
-        self._broken = self._broken or error
+        self._ended = self._ended or error
         for waiting in [*self._batch, *self._waiting]:
             if not waiting.future.done():
                 waiting.future.set_exception(error)
@@ -191,8 +198,10 @@ def transact(
 
     Raises:
         LeaseLostError: the fence does not hold.
+        StoreMovedError: the store's file is no more where it was.
         sqlite3.Error: it could not be committed.
     """
+    check_place(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         if run is not None:
@@ -267,7 +276,9 @@ def _check_fence(db: sqlite3.Connection, run: int, lease: int | None) -> None:
 
 def _is_the_stores(error: Exception) -> bool:
     """Whether nothing can be written just now, whoever's unit it is; else one unit is to blame."""
-    return isinstance(error, LeaseLostError) or _is_one_of(error, _PASSING | _LASTING)
+    return isinstance(error, LeaseLostError | StoreMovedError) or _is_one_of(
+        error, _PASSING | _LASTING
+    )
 
 
 def _is_one_of(error: Exception, codes: frozenset[int]) -> bool:

@@ -210,11 +210,10 @@ class TuiEvalApp(App[None]):
             if self._opening is not None:
                 run = await desk.read(reader.run_named, self._opening)
                 self.post_message(OpenRun(run.id))
+            async for pulse in follow(await desk.reader()):
+                self.bench.pulse.publish(pulse)
         except StoreError as error:
             self.exit(return_code=_REFUSED, message=Text(visible(str(error))))
-            return
-        async for pulse in follow(await desk.reader()):
-            self.bench.pulse.publish(pulse)
 
     def _tell_of_store(self, words: str) -> None:
         """Say what is being done to the store, which may take long, until it is done."""
