@@ -1,11 +1,16 @@
 """A picture of the screen as text: what stands where, and in which colours."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from itertools import groupby, pairwise
 from string import ascii_letters
+from typing import Any
 
+import pytest
 from rich.style import Style
 from textual.pilot import Pilot
 
+from tui_eval.store.connection import Connection
 from tui_eval.ui.app import TuiEvalApp
 
 SIZES = ((80, 24), (160, 48))
@@ -36,30 +41,54 @@ def picture(app: TuiEvalApp) -> str:
     return "\n".join([*text, "-" * app.size.width, *runs, "-" * app.size.width, *legend, ""])
 
 
-async def pictures(pilot: Pilot[None]) -> dict[str, str]:
-    """Give the pictures of what is shown now in every size and theme, by their names."""
+class Asking:
+    """Counts what threads are asked: until all have answered, the screen may change."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.open = 0
+        patch.setattr(Connection, "call", self._counted(Connection.call))
+        patch.setattr(asyncio, "to_thread", self._counted(asyncio.to_thread))
+
+    def _counted(self, ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def counted(*args: Any, **more: Any) -> Any:
+            self.open += 1
+            try:
+                return await ask(*args, **more)
+            finally:
+                self.open -= 1
+
+        return counted
+
+
+async def pictures(pilot: Pilot[None], asking: Asking) -> dict[str, str]:
+    """Give the pictures of what is shown, dark and small so far, in every size and theme."""
     app = pilot.app
     assert isinstance(app, TuiEvalApp)
     taken = {}
-    for theme in THEMES:
+    for theme, sizes in zip(THEMES, (SIZES, reversed(SIZES)), strict=True):  # no way twice
         app.theme = theme
-        for size in SIZES:
-            await pilot.resize_terminal(*size)
-            taken[f"{theme} {size[0]}x{size[1]}"] = await _steady(pilot, app)
-    app.theme = THEMES[0]
-    await pilot.resize_terminal(*SIZES[0])
-    await _steady(pilot, app)
-    return taken
+        for size in sizes:
+            if app.size != size:
+                await pilot.resize_terminal(*size)
+            taken[theme, size] = await _steady(pilot, app, asking)
+    return {
+        f"{theme} {width}x{height}": taken[theme, (width, height)]
+        for theme in THEMES
+        for width, height in SIZES
+    }
 
 
-async def _steady(pilot: Pilot[None], app: TuiEvalApp) -> str:
+async def _steady(pilot: Pilot[None], app: TuiEvalApp, asking: Asking) -> str:
     seen: list[str] = []
-    for _ in range(200):
+    for _ in range(500):
         await pilot.pause(0.02)
+        if asking.open:
+            seen.clear()
+            continue
         seen.append(picture(app))
         if len(seen) >= _STEADY and all(a == b for a, b in pairwise(seen[-_STEADY:])):
             return seen[-1]
-    raise AssertionError(f"the screen never comes to rest:\n{seen[-2]}\n{seen[-1]}")
+    raise AssertionError("\n".join(["the screen never comes to rest:", *seen[-2:]]))
 
 
 def _letter(n: int) -> str:

@@ -1,5 +1,6 @@
 """What the head says of a run beside its rates: gate, money, what stands in the way."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +21,14 @@ from tui_eval.store import browse, runs
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
 from tui_eval.store.lease import Lease
-from tui_eval.store.rows import RequestRow, RunRow
+from tui_eval.store.rows import LimitRow, RequestRow, RunRow
 from tui_eval.store.tx import Tx
 from tui_eval.ui.farewell import farewell
 from tui_eval.ui.glyphs import UNICODE
 from tui_eval.ui.run.capping import capped, error_args, error_choices
 from tui_eval.ui.run.feed import Gate, Snapshot, judge_gate, snapshot
 from tui_eval.ui.run.gate import gate_line, missed_words
-from tui_eval.ui.run.head import state_words
+from tui_eval.ui.run.head import pace_line, state_words
 from tui_eval.ui.run.money import Spending, expected_usd, so_far, spending, to_come
 from tui_eval.ui.run.notice import awaits_cap, notices
 from tui_eval.ui.run.pace import Pace
@@ -300,6 +301,21 @@ def test_the_pace_of_a_run_that_has_just_begun_is_of_that_time_alone() -> None:
     assert pace.per_second() == pytest.approx(8.0)
     pace.recall(1000.0, Lately(0, {}, 0, 0.0))
     assert pace.per_second() is None
+
+
+def test_what_is_clicked_beside_the_pace_stays_where_it_is(store: Path) -> None:
+    made = by_hand(store, [Case(0, "a", {})], answers=[None], state=RunState.RUNNING)
+    found = with_run(first_look(store, made.run), live=True)
+    limit = LimitRow("endpoint", 12, "start", 0.0)
+    places = []
+    for running, seconds in [(0, 0), (3, 1), (12, 60)]:
+        pace = Pace()
+        pace.recall(time.monotonic(), Lately(seconds, dict.fromkeys(range(seconds), (20, 0)), 0, 0))
+        now = replace(found, limits={"endpoint": limit}, total=Counts(total=99, running=running))
+        line = words(pace_line(now, None, pace, spending(now, pace), UNICODE, 80))
+        assert f"{running} of 12 slots - +" in line
+        places.append(line.index(" - +"))
+    assert len(set(places)) == 1
 
 
 def test_what_happened_lately_is_read_from_the_store(store: Path) -> None:

@@ -17,7 +17,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.ui.picturing import pictures
+from tests.ui.picturing import Asking, pictures
 from tests.ui.playing import app_on, finished, run_screen, shown_on, until_shown
 from tui_eval.suites.loading import load
 
@@ -178,9 +178,14 @@ def _settle_times(store: Path) -> None:
 
 @pytest.mark.parametrize("shown", SCENES, ids=lambda shown: shown.name)
 async def test_every_screen_looks_as_it_did(
-    shown: Scene, tmp_path: Path, store: Path, snapshot: SnapshotAssertion
+    shown: Scene,
+    tmp_path: Path,
+    store: Path,
+    snapshot: SnapshotAssertion,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    asking = Asking(monkeypatch)
     async with scene(tmp_path, store, shown) as pilot:
-        taken = await pictures(pilot)
+        taken = await pictures(pilot, asking)
     kept = "\n".join(f"=== {name}\n{picture}" for name, picture in taken.items())
     assert kept == snapshot(extension_class=TextSnapshot)

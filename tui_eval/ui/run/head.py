@@ -25,6 +25,7 @@ from tui_eval.ui.widgets.rows import Field, lay_out
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 from tui_eval.ui.words import clock, interval, many, number, per_second, percent, seconds
 
+_RATE_CELLS = 6
 _SPARK_CELLS = 16
 _MARGIN = "  "
 _NOTICE_LINES = 3
@@ -91,7 +92,7 @@ class RunHead(Vertical):
             self._trust.show([line] if line else [])
         else:
             self._trust.show([])
-        self._pace.show(_pace(run, figures, pace, spent, self._glyphs, width))
+        self._pace.show(pace_line(run, figures, pace, spent, self._glyphs, width))
         said = fold(notices(run, now), width - 2 * len(_MARGIN))
         self._notice.show(
             [[Piece(_MARGIN), Piece(line, tone)] for line, tone in islice(said, _NOTICE_LINES)]
@@ -159,7 +160,7 @@ def _title(
     return left, right
 
 
-def _pace(
+def pace_line(
     run: Snapshot,
     figures: Figures | None,
     pace: Pace,
@@ -173,7 +174,9 @@ def _pace(
         return _whole_pace(run, figures, glyphs, width)
     spark = sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels)
     apart = Piece("   ")
-    groups = [[Piece(f"{_MARGIN}{per_second(pace.per_second())} "), Piece(spark, "accent")]]
+    # as wide as it gets from the start: what is clicked beside it stays under the pointer
+    rate = f"{_MARGIN}{per_second(pace.per_second()):<{_RATE_CELLS}} "
+    groups = [[Piece(rate), Piece(spark.ljust(_SPARK_CELLS), "accent")]]
     endpoints = {column.endpoint for column in run.columns}  # judges have limits of their own
     slots = sum(limit.concurrency for name, limit in run.limits.items() if name in endpoints)
     if slots:
@@ -183,7 +186,7 @@ def _pace(
         groups.append(
             [
                 apart,
-                Piece(f"{held} of {many(slots, 'slot')}"),
+                Piece(f"{held:>{len(number(slots))}} of {many(slots, 'slot')}"),
                 Piece(" -", "accent", "screen.limit(-1)"),
                 Piece(" +", "accent", "screen.limit(1)"),
             ]
