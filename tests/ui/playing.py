@@ -100,7 +100,7 @@ async def run_screen(pilot: Pilot[None]) -> RunScreen:
     await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen))
     screen = pilot.app.screen
     assert isinstance(screen, RunScreen)
-    await until(pilot, lambda: screen.snapshot is not None and screen.figures is not None)
+    await until(pilot, lambda: None not in (screen.snapshot, screen.figures, screen.so_far))
     await until(pilot, lambda: not screen.listing.table.count or screen.selected is not None)
     return screen
 

@@ -5,7 +5,6 @@ import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +15,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.rates import rates
+from tui_eval.reports.so_far import so_far_of
 from tui_eval.store import finding, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
@@ -286,17 +286,17 @@ def test_figures_of_a_settled_run_have_rates_with_intervals(store: Path) -> None
         spec=spec,
     )
     with reading(store) as db:
-        found = count_figures(db, made.run)
+        found, counted = so_far_of(db, made.run), count_figures(db, made.run)
     assert found.rates[0].rate == pytest.approx(0.7)
     assert found.rates[0].interval is not None
-    assert found.failing == (("exact", 3),)
+    assert counted.failing == (("exact", 3),)
 
 
 async def test_rates_of_epochs_are_those_of_the_reports(store: Path) -> None:
     suite = made_up(12)
     run_id = await finished(store, suite, Settings(epochs=3))
     with reading(store) as db:
-        found = count_figures(db, run_id)
+        found = so_far_of(db, run_id)
         reported = rates(db, run_id, suite.run).columns[0]
     assert found.rates[0].rate == reported.pass_rate
     assert found.rates[0].interval == reported.interval
@@ -306,7 +306,7 @@ async def test_rates_without_epochs_are_those_of_the_reports_too(store: Path) ->
     suite = made_up(40)
     run_id = await finished(store, suite)
     with reading(store) as db:
-        found = count_figures(db, run_id)
+        found = so_far_of(db, run_id)
         reported = rates(db, run_id, suite.run).columns[0]
     assert found.rates[0].rate == pytest.approx(reported.pass_rate)
     assert found.rates[0].interval == pytest.approx(reported.interval)
@@ -329,10 +329,9 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
         state=RunState.RUNNING,
     )
     found = first_look(store, made.run)
-    judged = SimpleNamespace(cut={}, p50={}, rates={}, judges=("one",))
-    marked = "".join(piece.text for piece in target_lines(found, judged, 3, 80)[1])  # type: ignore[arg-type]
-    assert "~" in marked and "~" not in "".join(p.text for p in target_lines(found, None, 3, 80)[1])
-    head, line = target_lines(found, None, 3, 80)
+    with reading(store) as db:
+        now = so_far_of(db, made.run)
+    head, line = target_lines(found, now, None, 3, 80)
     assert words(head).split() == [
         "target",
         "·",
@@ -359,17 +358,21 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
         "–",
     ]
     assert state_words(found, time.time()) == ("interrupted", "error")
+    (_, judged) = target_lines(found, replace(now, judged=True), None, 3, 80)
+    assert "~50.0%" in words(judged)
+    (_, unread) = target_lines(found, None, None, 3, 80)
+    assert words(unread).split()[3:] == ["–"] * 6
 
 
 def test_targets_beyond_the_room_are_folded(store: Path) -> None:
     names = [f"target-{n}" for n in range(6)]
     made = by_hand(store, [Case(0, "c", {})], answers=[None] * 6, columns=names)
     found = first_look(store, made.run)
-    lines = target_lines(found, None, 3, 80)
+    lines = target_lines(found, None, None, 3, 80)
     assert len(lines) == 4
     assert words(lines[0]).split("  ")[1] == "target · prompt, 3 of 6"
-    assert len(target_lines(found, None, 8, 80)) == 7
-    narrow = target_lines(found, None, 8, 60)
+    assert len(target_lines(found, None, None, 8, 80)) == 7
+    narrow = target_lines(found, None, None, 8, 60)
     assert all(len(words(line)) <= 60 for line in narrow)
 
 
@@ -378,18 +381,18 @@ def test_the_filter_line_says_how_the_list_divides(store: Path) -> None:
     found = first_look(store, made.run)
     with reading(store) as db:
         figures = count_figures(db, made.run)
-    plain = words(filter_words(found, figures, View(), "10", UNICODE, 80))
+    plain = words(filter_words(found.total, figures, View(), "10", UNICODE, 80))
     assert "all 10" in plain
     assert "✓ 8" in plain
     assert "✗ 2" in plain
     assert "exact 2" in plain
     view = View((FAILED, Part(Kind.TAG, "t1")), "a b", Order.SCORE)
-    narrowed = filter_words(found, figures, view, "2 of 10", UNICODE, 80)
+    narrowed = filter_words(found.total, figures, view, "2 of 10", UNICODE, 80)
     assert "2 of 10 ─ failed × tag t1 × “a b” × ─ by score" in words(narrowed)
     acts = {piece.text.strip(): piece.action for piece in narrowed}
     assert acts["tag t1 ×"] == "drop_filter(1)"
     assert acts["“a b” ×"] == "drop_filter(2)"
-    assert words(filter_words(found, figures, view, "2 of 10", UNICODE, 27)).endswith(
+    assert words(filter_words(found.total, figures, view, "2 of 10", UNICODE, 27)).endswith(
         "failed × +2 "
     )
 

@@ -17,6 +17,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Exhausted, Failure
 from tui_eval.model.states import RunState
 from tui_eval.reports.gate import Missed
+from tui_eval.reports.so_far import GateSoFar, so_far_of
 from tui_eval.store import browse, runs
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
@@ -26,7 +27,7 @@ from tui_eval.store.tx import Tx
 from tui_eval.ui.farewell import farewell
 from tui_eval.ui.glyphs import UNICODE
 from tui_eval.ui.run.capping import capped, error_args, error_choices
-from tui_eval.ui.run.feed import Gate, Snapshot, judge_gate, snapshot
+from tui_eval.ui.run.feed import Snapshot, snapshot
 from tui_eval.ui.run.gate import gate_line, missed_words
 from tui_eval.ui.run.head import pace_line, state_words
 from tui_eval.ui.run.money import Spending, expected_usd, so_far, spending, to_come
@@ -176,7 +177,7 @@ def test_an_endpoint_that_refuses_everybody_is_in_the_head_until_it_answers(stor
 # -- the gate
 
 
-def gate_words(gate: Gate, columns: int = 1, width: int = 80) -> str:
+def gate_words(gate: GateSoFar, columns: int = 1, width: int = 80) -> str:
     return words(gate_line(gate, columns, width, UNICODE)).strip()
 
 
@@ -184,12 +185,12 @@ RATE = Missed("one", None, "pass_rate", 0.9, 0.675)
 
 
 def test_the_gate_says_whether_it_holds() -> None:
-    assert gate_words(Gate(True, (), 0)) == "gate ✓ holds"
-    assert gate_words(Gate(False, (), 0)) == "gate ✓ holds so far"
-    assert gate_words(Gate(False, (), 2)) == "gate · nothing to measure yet"
-    missed = gate_words(Gate(True, (RATE,), 0))
+    assert gate_words(GateSoFar(True, (), 0)) == "gate ✓ holds"
+    assert gate_words(GateSoFar(False, (), 0)) == "gate ✓ holds so far"
+    assert gate_words(GateSoFar(False, (), 2)) == "gate · nothing to measure yet"
+    missed = gate_words(GateSoFar(True, (RATE,), 0))
     assert missed == "gate ✗ does not hold  pass rate 67.5% < 90%"
-    assert gate_words(Gate(False, (RATE,), 0)).startswith("gate ✗ does not hold so far  ")
+    assert gate_words(GateSoFar(False, (RATE,), 0)).startswith("gate ✗ does not hold so far  ")
 
 
 def test_what_of_a_gate_does_not_hold_is_told_in_few_words() -> None:
@@ -202,7 +203,7 @@ def test_what_of_a_gate_does_not_hold_is_told_in_few_words() -> None:
 
 
 def test_a_gate_says_how_much_more_does_not_hold_than_there_is_room_for() -> None:
-    gate = Gate(True, tuple(replace(RATE, column=f"target-{n}") for n in range(5)), 0)
+    gate = GateSoFar(True, tuple(replace(RATE, column=f"target-{n}") for n in range(5)), 0)
     for width in (80, 120, 400):
         shown = gate_words(gate, 5, width)
         assert len(shown) <= width
@@ -214,13 +215,13 @@ async def test_the_gate_is_judged_as_the_reports_judge_it(store: Path) -> None:
     gated = made_up(40, gate={"pass_rate": 1.0, "max_error_rate": 0.0})
     run = await finished(store, gated)
     with reading(store) as db:
-        gate = judge_gate(db, run)
+        gate = so_far_of(db, run).gate
     assert gate is not None
     assert gate.settled
     assert [missed.threshold for missed in gate.missed] == ["pass_rate"]
     plain = await finished(store, made_up(3, name="plain"))
     with reading(store) as db:
-        assert judge_gate(db, plain) is None
+        assert so_far_of(db, plain).gate is None
 
 
 def test_a_gate_of_an_open_run_is_not_missed_by_what_nobody_can_measure_yet(store: Path) -> None:
@@ -233,7 +234,7 @@ def test_a_gate_of_an_open_run_is_not_missed_by_what_nobody_can_measure_yet(stor
         state=RunState.RUNNING,
     )
     with reading(store) as db:
-        assert judge_gate(db, made.run) == Gate(False, (), 1)
+        assert so_far_of(db, made.run).gate == GateSoFar(False, (), 1)
 
 
 # -- money

@@ -12,7 +12,7 @@ from pathlib import Path
 from tui_eval.cli import streams
 from tui_eval.cli.errors import INCOMPLETE, INTERRUPTED, tell_crash
 from tui_eval.cli.stops import Stops
-from tui_eval.cli.telling import Form, Telling, look
+from tui_eval.cli.telling import Form, Telling
 from tui_eval.engine.host import Engine, RunBusyError, host
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.results import results
@@ -152,7 +152,7 @@ class _Drive:
             return  # forgotten: whoever found the mistakes tells them
 
     async def _tell(self, reading: Connection, pulse: Pulse) -> None:
-        self._telling.update(await reading.call(look, self._run, pulse, self._telling.events))
+        self._telling.update(await reading.call(self._telling.look, self._run, pulse))
         self._known = pulse.change
 
     async def _finish(self, reading: Connection) -> int:

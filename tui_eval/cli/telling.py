@@ -13,6 +13,7 @@ from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import jsontext
 from tui_eval.reports.document import of_results
+from tui_eval.reports.passing import passing
 from tui_eval.reports.progress import Progress
 from tui_eval.reports.results import Results
 from tui_eval.reports.summary import summary
@@ -22,6 +23,9 @@ from tui_eval.store import browse, figures, reader
 from tui_eval.store.board import Counts, board
 from tui_eval.store.follow import Pulse
 from tui_eval.store.rows import ANSWERS_AGAIN, LimitRow, RunRow
+
+_RATES_SHARE = 8
+"""Rates that take a second to work out are worked out every eight."""
 
 
 class Form(Enum):
@@ -42,6 +46,8 @@ class Look:
     run: RunRow
     counts: Counts
     columns: Sequence[Counts]
+    rates: Sequence[float | None] | None
+    """Pass rates, of the same moment; None: not looked at."""
     limits: Mapping[str, LimitRow]
     left_alone: Mapping[str, LimitRow]
     """Endpoints that are given a rest just now, and why."""
@@ -49,8 +55,16 @@ class Look:
     """Events of the trials that settled; empty where nobody wants them."""
 
 
-def look(db: sqlite3.Connection, run_id: int, pulse: Pulse, events: bool) -> Look:
-    """Read what is to be told after a pulse."""
+def look(db: sqlite3.Connection, run_id: int, pulse: Pulse, *, events: bool, rated: bool) -> Look:
+    """Read what is to be told after a pulse.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        pulse: What changed.
+        events: Whether each trial that settled is wanted.
+        rated: Whether pass rates are: they may take a pass over the trials.
+    """
     run = reader.run(db, run_id)
     settled = []
     if events:
@@ -62,9 +76,19 @@ def look(db: sqlite3.Connection, run_id: int, pulse: Pulse, events: bool) -> Loo
         for endpoint, limit in browse.left_alone(db, run_id).items()
         if run.active_since is not None and limit.at >= run.active_since
     }
-    counts, by_column = board(db, run_id)
-    columns = [by_column[col] for col in sorted(by_column)]
-    return Look(run, counts, columns, limits, resting, settled)
+    with figures.moment(db):
+        counts, by_column = board(db, run_id)
+        known = passing(db, run_id) if rated else None
+    columns = sorted(by_column)
+    return Look(
+        run,
+        counts,
+        [by_column[col] for col in columns],
+        None if known is None else [known[col].rate if col in known else None for col in columns],
+        limits,
+        resting,
+        settled,
+    )
 
 
 class Telling:
@@ -80,6 +104,9 @@ class Telling:
         """Whether results could not be written although somebody wants them."""
         self._limits: dict[str, LimitRow] = {}
         self._left_alone: Mapping[str, LimitRow] = {}
+        self._rates: Sequence[float | None] = ()
+        self._rates_again_at = 0.0
+        """Not looked at before, on the monotonic clock: what takes long is looked at seldom."""
         self._state: RunState | None = None
         self._named = False
         self._paused = False
@@ -88,6 +115,16 @@ class Telling:
     def events(self) -> bool:
         """Whether each thing that happens is told on stdout."""
         return self.form is Form.EVENTS
+
+    def look(self, db: sqlite3.Connection, run_id: int, pulse: Pulse) -> Look:
+        """Read what is to be told after a pulse."""
+        began = time.monotonic()
+        rated = began >= self._rates_again_at
+        found = look(db, run_id, pulse, events=self.events, rated=rated)
+        if rated:
+            now = time.monotonic()
+            self._rates_again_at = now + (now - began) * _RATES_SHARE
+        return found
 
     def begin(self, run: RunRow, limits: Mapping[str, LimitRow]) -> None:
         """Tell which run it is, once that is sure; what an earlier engine left behind is no news.
@@ -122,7 +159,9 @@ class Telling:
         self._name(seen.run)
         if seen.run.staged:
             wall_s = seen.run.wall(time.time())
-            self._progress.update(seen.counts, seen.columns, wall_s, time.monotonic())
+            self._rates = self._rates if seen.rates is None else seen.rates
+            now = time.monotonic()
+            self._progress.update(seen.counts, seen.columns, self._rates, wall_s, now)
         if seen.run.state is not self._state:
             self._state = seen.run.state
             if self._state is RunState.PAUSED:

@@ -12,6 +12,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.scoring.intervals import wilson
 from tui_eval.store import browse, reader
 from tui_eval.store.board import Counts, board
+from tui_eval.store.judge_figures import has_judges
 
 _OF_ONE = frozenset({"mean", "max", "majority"})
 """Reductions that leave a single epoch what it is."""
@@ -23,12 +24,12 @@ class Passing:
 
     rate: float | None
     """Of the cases that can be rated; None: nothing to say."""
+    n: int
+    """Trials that count: passed, failed, and errored ones where they count as failed."""
     interval: tuple[float, float] | None
     """95%; None while trials are open, or where nothing can be said."""
     open: bool
     """Whether it may still change by itself."""
-    counted: bool = False
-    """Whether the rate is what `Counts.pass_rate` says: newer counts then give a newer rate."""
 
 
 def passing(db: sqlite3.Connection, run_id: int) -> dict[int, Passing]:
@@ -48,6 +49,18 @@ def passing(db: sqlite3.Connection, run_id: int) -> dict[int, Passing]:
     return _reduced(db, run_id, rules)
 
 
+def rests_on_judges(db: sqlite3.Connection, run_id: int) -> bool:
+    """Say whether any verdict of a run rests on what a judge said of something required."""
+    if not has_judges(db, run_id):
+        return False
+    row = db.execute(
+        "SELECT 1 FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? AND s.current = 1 "
+        "AND s.superseded = 0 AND s.required = 1 AND s.source = 'judge' LIMIT 1",
+        (run_id,),
+    ).fetchone()
+    return row is not None
+
+
 def _a_case_is_a_trial(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> bool:
     return (
         rules.get("reduce", "mean") in _OF_ONE
@@ -62,7 +75,7 @@ def _counted(of: Counts, errors_fail: bool) -> Passing:
     rate = of.passed / n if n else None
     settled = of.settled == of.total
     interval = wilson(rate, n) if rate is not None and settled else None
-    return Passing(rate, interval, not settled, counted=not errors_fail)
+    return Passing(rate, n, interval, not settled)
 
 
 def _reduced(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> dict[int, Passing]:
@@ -77,6 +90,6 @@ def _reduced(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> dict[int
     except ValidationError:
         return {}
     return {
-        column: Passing(of.pass_rate, of.interval, of.open > 0)
+        column: Passing(of.pass_rate, of.n, of.interval, of.open > 0)
         for column, of in rates(db, run_id, known).columns.items()
     }

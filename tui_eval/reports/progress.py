@@ -55,6 +55,7 @@ class Pace:
 def line(
     counts: Counts,
     columns: Sequence[Counts],
+    rates: Sequence[float | None],
     pace: float | None,
     wall_s: float,
     *,
@@ -65,7 +66,8 @@ def line(
 
     Args:
         counts: Of the whole run.
-        columns: Of each column, in order: rates are never pooled.
+        columns: Of each column, in order.
+        rates: Pass rates, of each column too: they are never pooled.
         pace: Trials settled a second; None: unknown.
         wall_s: Seconds since it began.
         bar: Whether a bar is drawn.
@@ -79,7 +81,7 @@ def line(
         "clock": [clock(wall_s)],
         "pace": [] if pace is None else [_speed(pace)],
         "flight": [f"{counts.running:,} in flight"],
-        "rates": _rates(columns) if counts.graded else [],
+        "rates": _rates(rates) if counts.graded else [],
         "errors": [many(counts.error, "error")] if counts.error else [],
         "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
         "cost": _costs(counts, columns),
@@ -107,10 +109,10 @@ def _bar(share: float, cells: int) -> str:
     return "█" * full + "░" * (cells - full)
 
 
-def _rates(columns: Sequence[Counts]) -> list[str]:
+def _rates(rates: Sequence[float | None]) -> list[str]:
     def first(n: int) -> str:
-        more = f" +{len(columns) - n}" if len(columns) > n else ""
-        return f"pass {' '.join(percent(column.pass_rate) for column in columns[:n])}{more}"
+        more = f" +{len(rates) - n}" if len(rates) > n else ""
+        return f"pass {' '.join(map(percent, rates[:n]))}{more}"
 
     return [f"{first(_RATES)} so far", first(_RATES), first(1)]
 
@@ -162,12 +164,20 @@ class Progress:
         self._drawn_at: float | None = None
         self._on_line = False
 
-    def update(self, counts: Counts, columns: Sequence[Counts], wall_s: float, now: float) -> None:
+    def update(
+        self,
+        counts: Counts,
+        columns: Sequence[Counts],
+        rates: Sequence[float | None],
+        wall_s: float,
+        now: float,
+    ) -> None:
         """Show how far it is, unless that was done a moment ago.
 
         Args:
             counts: Of the whole run.
             columns: Of each column, in order.
+            rates: Pass rates, of each column too.
             wall_s: Seconds since it began.
             now: The present moment, in seconds of any clock that only goes forward.
         """
@@ -179,10 +189,10 @@ class Progress:
         self._drawn_at = now
         pace = self._pace.update(now, counts.settled)
         if self._width is None:
-            self._write(line(counts, columns, pace, wall_s, bar=False) + "\n")
+            self._write(line(counts, columns, rates, pace, wall_s, bar=False) + "\n")
             return
         width = self._width() - 1  # a full line would wrap
-        text = line(counts, columns, pace, wall_s, bar=True, width=width)
+        text = line(counts, columns, rates, pace, wall_s, bar=True, width=width)
         if cell_len(text) > width:
             text = set_cell_size(text, width)
         self._write(f"\r{text}\x1b[K")

@@ -9,6 +9,7 @@ from functools import cached_property
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.reports import gate
 from tui_eval.reports.gate import Measures, Missed, TargetMeasures
+from tui_eval.reports.passing import rests_on_judges
 from tui_eval.reports.rates import Rates, rates
 from tui_eval.reports.statistics import percentile
 from tui_eval.store import figures, reader
@@ -84,6 +85,8 @@ class Results:
     """Why grades are missing."""
     judges: Sequence[JudgeFigures]
     """What each judge did for each scorer; empty: none was needed."""
+    rests_on_judges: bool
+    """Whether verdicts depend on what judges say."""
     cached_scores: int
     missed: Sequence[Missed] | None
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
@@ -123,13 +126,6 @@ class Results:
                 (of.rates.error, "max_error_rate"),
                 (of.rates.ungraded, "max_ungraded_rate"),
             )
-        )
-
-    @property
-    def rests_on_judges(self) -> bool:
-        """Whether verdicts depend on what judges say."""
-        return bool(self.judges) and any(
-            scorer.kind == "judge" and scorer.required for scorer in self.suite.scorers
         )
 
     @property
@@ -174,6 +170,7 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
             errors=figures.errors(db, run_id),
             ungraded=figures.ungraded(db, run_id),
             judges=judge_figures(db, run_id),
+            rests_on_judges=rests_on_judges(db, run_id),
             cached_scores=figures.copied_scores(db, run_id),
             missed=missed,
         )
@@ -182,17 +179,18 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
 def missed_so_far(db: sqlite3.Connection, run_id: int) -> list[Missed] | None:
     """Give the thresholds that do not hold by what is settled so far; None: there is no gate.
 
+    A few reads in a row: put them in a `figures.moment`.
+
     Raises:
         UnknownRunError: there is no such run.
     """
-    with figures.moment(db):
-        run = reader.run(db, run_id)
-        suite = Suite.model_validate_json(reader.spec(db, run_id))
-        if suite.gate is None:
-            return None
-        columns = _columns(db, run_id, suite, board(db, run_id)[1])
-        measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
-        return gate.judge(suite.gate, measured, partial=run.partial)
+    run = reader.run(db, run_id)
+    suite = Suite.model_validate_json(reader.spec(db, run_id))
+    if suite.gate is None:
+        return None
+    columns = _columns(db, run_id, suite, board(db, run_id)[1])
+    measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
+    return gate.judge(suite.gate, measured, partial=run.partial)
 
 
 def _columns(

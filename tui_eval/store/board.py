@@ -41,13 +41,8 @@ class Counts:
 
     @property
     def graded(self) -> int:
-        """Trials that passed or failed: what rates are over."""
+        """Trials that passed or failed."""
         return self.passed + self.failed
-
-    @property
-    def pass_rate(self) -> float | None:
-        """Passed over graded; None where nothing is graded."""
-        return self.passed / self.graded if self.graded else None
 
 
 def board(db: sqlite3.Connection, run: int) -> tuple[Counts, dict[int, Counts]]:

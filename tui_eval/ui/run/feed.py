@@ -6,12 +6,11 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tui_eval.engine.purse import Caps
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
-from tui_eval.reports.passing import Passing, passing
+from tui_eval.reports.so_far import SoFar, so_far_of
 from tui_eval.store import board, browse, figures, notes, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
@@ -21,18 +20,15 @@ from tui_eval.store.place import log_file
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.ui.desk import Desk
 
-if TYPE_CHECKING:
-    from tui_eval.reports.gate import Missed
-
 _SNAPSHOT_S = 0.1
 """At least so long between two looks at what changed."""
 _LATELY_S = 60
-_FIGURES_S = 1.0
+_FIGURES_S = 0.25
 _FIGURES_SHARE = 20
 """Figures that take a second to count are counted every twenty."""
 MOST_CHANGES = 400
 """Changed rows that are read one by one; after more of them the table reads its rows again."""
-_GATE_SHARE = 8
+_SO_FAR_SHARE = 8
 _BUCKETS = 24
 _MOST_TAGS = 30
 
@@ -89,25 +85,10 @@ class Figures:
     noted: int
     """Trials with a note."""
     backing_off: int
-    rates: dict[int, Passing]
-    """By column, as reports have them."""
     history: tuple[int, ...]
     """Trials settled in each of equal parts of the run's time; empty while it is live."""
     judges: tuple[JudgeFigures, ...] = ()
     """What each judge did for each scorer; empty where the suite has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """Whether a run reaches what its suite asks, by what is settled."""
-
-    settled: bool
-    """Whether nothing more will happen by itself: then it is the last word."""
-    missed: tuple["Missed", ...]
-    """Thresholds that do not hold; while trials are open without those that cannot be measured
-    yet."""
-    unmeasured: int
-    """Those that cannot be measured yet."""
 
 
 class Feed:
@@ -119,7 +100,7 @@ class Feed:
         self._since = -1
         self._wake = asyncio.Event()
         self._wake_figures = asyncio.Event()
-        self._wake_gate = asyncio.Event()
+        self._wake_so_far = asyncio.Event()
         self.wake()
         self.awaited: set[int] = set()
         """Requests whose answers the screen waits for."""
@@ -128,7 +109,7 @@ class Feed:
         """Say that the store may have changed."""
         self._wake.set()
         self._wake_figures.set()
-        self._wake_gate.set()
+        self._wake_so_far.set()
 
     async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
         """Give a snapshot at once, then one whenever something changed.
@@ -162,18 +143,15 @@ class Feed:
             took = time.monotonic() - began
             await asyncio.sleep(max(_FIGURES_S, took * _FIGURES_SHARE))
 
-    async def gates(self) -> AsyncGenerator[Gate, None]:
-        """Give how the run stands to its gate, where it has one; the rarer the longer it takes."""
+    async def so_fars(self) -> AsyncGenerator[SoFar, None]:
+        """Give what the run comes to, at once and again; the rarer the longer that takes."""
         while True:
-            await self._wake_gate.wait()
-            self._wake_gate.clear()
+            await self._wake_so_far.wait()
+            self._wake_so_far.clear()
             began = time.monotonic()
-            found = await self._desk.survey(judge_gate, self._run_id)
-            if found is None:
-                return
-            yield found
+            yield await self._desk.survey(so_far_of, self._run_id)
             took = time.monotonic() - began
-            await asyncio.sleep(max(_FIGURES_S, took * _GATE_SHARE))
+            await asyncio.sleep(max(_SNAPSHOT_S, took * _SO_FAR_SHARE))
 
     async def lately(self) -> Lately:
         """Give what happened in the last minute."""
@@ -202,28 +180,6 @@ def _caps_in_force(of_suite: Caps, run: RunRow) -> Caps:
         of_suite.tokens if chosen.tokens is None else chosen.tokens,
         of_suite.errors if chosen.errors is None else chosen.errors,
     )
-
-
-def judge_gate(db: sqlite3.Connection, run_id: int) -> Gate | None:
-    """Say how a run stands to its gate; None: it has none, or one of a later version."""
-    # imported late: the suite's format is slow to load, and the first picture needs none of it
-    from pydantic import ValidationError
-
-    from tui_eval.reports.results import missed_so_far
-
-    total = board.board(db, run_id)[0]
-    run = reader.run(db, run_id)
-    if not reader.gate(db, run_id):
-        return None
-    try:
-        missed = missed_so_far(db, run_id)
-    except ValidationError:
-        return None  # a run of a version that knew more: its rules are not ours to guess
-    if missed is None:
-        return None
-    settled = run.staged and total.settled == total.total
-    known = [threshold for threshold in missed if settled or threshold.got is not None]
-    return Gate(settled, tuple(known), len(missed) - len(known))
 
 
 def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
@@ -284,7 +240,6 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         tags=tuple(browse.tags(db, run_id, _MOST_TAGS)),
         noted=notes.count(db, run_id),
         backing_off=browse.backing_off(db, run_id) if total.running else 0,
-        rates=passing(db, run_id),
         history=()
         if run.state is RunState.RUNNING
         else browse.settled_over_time(db, run_id, _BUCKETS),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tui_eval.store.board import Counts
 from tui_eval.store.views import UNMET, Kind, Part, View, Which
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.run.feed import Figures, Snapshot
+from tui_eval.ui.run.feed import Figures
 from tui_eval.ui.run.filters import order_words, part_words
 from tui_eval.ui.run.head import as_fits
 from tui_eval.ui.tones import Tone
@@ -20,12 +20,12 @@ _UNDIVIDED = ((), (Part(Kind.STANDS, Which.FAILED),), (UNMET,))
 
 
 def filter_words(
-    run: Snapshot, figures: Figures | None, view: View, listed: str, glyphs: Glyphs, room: int
+    total: Counts, figures: Figures | None, view: View, listed: str, glyphs: Glyphs, room: int
 ) -> list[Piece]:
     """Give the line; a click on a condition takes it away.
 
     Args:
-        run: The run as it stands.
+        total: How all trials stand.
         figures: What has been counted of it; None: nothing yet.
         view: What is listed.
         listed: How many trials that is, in words.
@@ -36,8 +36,8 @@ def filter_words(
     if view.narrowed:
         first: list[Sequence[Piece]] = [[rule, Piece(f"{listed} ", "strong", _FILTER), rule]]
     else:
-        first = [[rule, Piece(f"all {number(run.total.total)} ", "plain", _FILTER), rule]]
-        first += [[piece] for piece in _standings(run.total, glyphs)]
+        first = [[rule, Piece(f"all {number(total.total)} ", "plain", _FILTER), rule]]
+        first += [[piece] for piece in _standings(total, glyphs)]
     conditions = [*map(part_words, view.parts), *([f"“{view.text}”"] if view.text else [])]
     left = room - sum(width_of(piece.text) for group in first for piece in group)
     groups = [*first, _conditions(conditions, glyphs, left)]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui_eval.reports.so_far import GateSoFar
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.run.feed import Gate
 from tui_eval.ui.widgets.toned import Piece, width_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _UNITS = {"max_p95_latency_s": "s"}
 
 
-def gate_line(gate: Gate | None, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
+def gate_line(gate: GateSoFar | None, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
     """Say whether a gate holds, with as much of what does not as there is room for.
 
     Args:

@@ -8,11 +8,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui_eval.model.states import RunState
+from tui_eval.reports.so_far import SoFar
 from tui_eval.store.board import Counts
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import fold
-from tui_eval.ui.run.feed import Figures, Gate, Snapshot
+from tui_eval.ui.run.feed import Figures, Snapshot
 from tui_eval.ui.run.gate import gate_line
 from tui_eval.ui.run.money import Spending, so_far, spending, to_come
 from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
@@ -23,7 +24,7 @@ from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rows import Field, lay_out
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import clock, interval, many, number, per_second, percent, seconds
+from tui_eval.ui.words import UNKNOWN, clock, interval, many, number, per_second, percent, seconds
 
 _RATE_CELLS = 6
 _SPARK_CELLS = 16
@@ -69,22 +70,28 @@ class RunHead(Vertical):
         yield self._notice
 
     def show(
-        self, run: Snapshot, figures: Figures | None, gate: Gate | None, pace: Pace, now: float
+        self,
+        run: Snapshot,
+        of: SoFar | None,
+        figures: Figures | None,
+        pace: Pace,
+        now: float,
     ) -> None:
         """Show a run.
 
         Args:
             run: As it stands.
+            of: What it comes to; None: nobody knows yet.
             figures: What has been counted of it; None: nothing yet.
-            gate: How it stands to its gate, where it has one; None: nobody knows yet.
             pace: How fast it goes.
             now: Unix seconds.
         """
         width = self.app.size.width
         spent = spending(run, pace)
         self._title.show(*_title(run, pace, spent, self._glyphs, now, self._wide))
-        self._targets.show(target_lines(run, figures, self._room, width))
+        self._targets.show(target_lines(run, of, figures, self._room, width))
         columns = len(run.columns)
+        gate = None if of is None else of.gate
         self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else [])
         judges = () if figures is None else figures.judges
         if self._room > _LEAST_ROOM or amiss(judges):
@@ -235,7 +242,7 @@ def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: i
 
 
 def target_lines(
-    run: Snapshot, figures: Figures | None, room: int, width: int
+    run: Snapshot, of: SoFar | None, figures: Figures | None, room: int, width: int
 ) -> list[list[Piece]]:
     """Give the lines of the targets under their head; more than there is room for are folded."""
     columns = run.columns
@@ -253,7 +260,7 @@ def target_lines(
     heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
     return [
         _line(heads, widths),
-        *(_line(_target(column, run, figures), widths) for column in shown),
+        *(_line(_target(column, run, of, figures), widths) for column in shown),
     ]
 
 
@@ -270,33 +277,34 @@ def _named(column: ColumnRow) -> str:
     return f"{column.name} (made up)" if column.kind == "simulated" else column.name
 
 
-def _target(column: ColumnRow, run: Snapshot, figures: Figures | None) -> list[tuple[str, Tone]]:
-    counts = run.by_column.get(column.index, Counts())
-    rate, bounds = _rate(column.index, counts, run, figures)
+def _target(
+    column: ColumnRow, run: Snapshot, of: SoFar | None, figures: Figures | None
+) -> list[tuple[str, Tone]]:
     cut = figures.cut.get(column.index, 0) if figures is not None else None
     p50 = figures.p50.get(column.index) if figures is not None else None
-    judged = "~" if figures is not None and figures.judges and rate is not None else ""
     return [
         (_named(column), "plain"),
-        (f"{judged}{percent(rate)}", "strong"),
-        (bounds, "dim"),
-        (number(counts.graded), "plain"),
-        (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),
-        (number(counts.error), "error" if counts.error else "dim"),
+        *_rated(column.index, run, of),
         (number(cut), "ungraded" if cut else "dim"),
         (seconds(p50), "plain" if p50 is not None else "dim"),
     ]
 
 
-def _rate(
-    column: int, counts: Counts, run: Snapshot, figures: Figures | None
-) -> tuple[float | None, str]:
-    """Give a rate and what stands beside it: an interval, or that it is not the last word."""
-    found = figures.rates.get(column) if figures is not None else None
-    # counts are newer than figures, but know nothing of epochs and weights
-    rate = counts.pass_rate if found is None or found.counted else found.rate
-    if counts.settled < counts.total or not run.run.staged:
-        return rate, "so far" if counts.graded else ""
-    if found is None or found.interval is None:
-        return rate, ""
-    return rate, interval(found.interval)
+def _rated(column: int, run: Snapshot, of: SoFar | None) -> list[tuple[str, Tone]]:
+    """Give a column's rate, what stands beside it, what it is over, and what it is not over."""
+    rate = None if of is None else of.rates.get(column)
+    if of is None or rate is None:
+        unknown: tuple[str, Tone] = (UNKNOWN, "dim")
+        return [unknown, ("", "dim"), unknown, unknown, unknown]
+    counts = of.by_column.get(column, Counts())
+    sign = "~" if of.judged and rate.rate is not None else ""
+    beside = "" if rate.interval is None else interval(rate.interval)
+    if rate.open or not run.run.staged:
+        beside = "so far" if rate.n else ""
+    return [
+        (f"{sign}{percent(rate.rate)}", "strong"),
+        (beside, "dim"),
+        (number(rate.n), "plain"),
+        (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),
+        (number(counts.error), "error" if counts.error else "dim"),
+    ]

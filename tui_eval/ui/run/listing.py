@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from tui_eval.store import reader, views
+from tui_eval.store.board import Counts
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.views import Order, Part, View
@@ -140,8 +141,14 @@ class Listing(Vertical):
             self._go_along(live=snapshot.run.live)
         table.show_asked(errands.Pending(snapshot.pending))
 
-    def show_words(self, snapshot: Snapshot, figures: Figures | None) -> None:
-        """Say what is listed, how it divides, and what is asked of the run."""
+    def show_words(self, snapshot: Snapshot, total: Counts, figures: Figures | None) -> None:
+        """Say what is listed, how it divides, and what is asked of the run.
+
+        Args:
+            snapshot: The run as it stands.
+            total: How its trials stand, as the head has it too.
+            figures: What has been counted; None: nothing yet.
+        """
         right = [Piece(f" {word} ", "accent") for word in errands.for_run(snapshot.pending)]
         if self._listed is None:
             right.append(Piece(f" listing{self._glyphs.working} ", "dim"))
@@ -153,10 +160,10 @@ class Listing(Vertical):
         right.append(Piece(f" {number(self.place.at)}/{number(self.place.listed)} ", "dim"))
         right.append(Piece(self._glyphs.rule, "dim"))
         left = filter_words(
-            snapshot,
+            total,
             figures,
             self.view,
-            self._listed_words(snapshot.total.total),
+            self._listed_words(total.total),
             self._glyphs,
             self.size.width - sum(width_of(piece.text) for piece in right),
         )

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui_eval.model.states import RunState
+from tui_eval.reports.so_far import SoFar
 from tui_eval.store import browse
 from tui_eval.store.requests import Verb
 from tui_eval.ui.bench import Bench
@@ -34,6 +35,8 @@ class Worktop(Viewing):
     def __init__(self, bench: Bench, run_id: int, clerk: Clerk) -> None:
         super().__init__(bench, run_id)
         self._clerk = clerk
+        self._so_far: SoFar | None = None
+        """What the run comes to; None: nobody knows yet."""
         self._detail_wanted = asyncio.Event()
         self.offers_changes = False
         """Whether the screen offers what edited scorers would change, on the key of the diff."""
@@ -57,6 +60,11 @@ class Worktop(Viewing):
             self._detail_wanted.set()
         self._show_words()
 
+    def take_so_far(self, of: SoFar) -> None:
+        """Show how the trials stand."""
+        self._so_far = of
+        self._show_words()
+
     def take_figures(self, figures: Figures) -> None:
         """Show what has been counted."""
         self.figures = figures
@@ -70,7 +78,8 @@ class Worktop(Viewing):
 
     def _show_words(self) -> None:
         if self.snapshot is not None:
-            self.listing.show_words(self.snapshot, self.figures)
+            total = self.snapshot.total if self._so_far is None else self._so_far.total
+            self.listing.show_words(self.snapshot, total, self.figures)
             self.detail.show_place(self.listing.place)
 
     @work

@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
+from tui_eval.reports.so_far import SoFar
 from tui_eval.resources import styles_dir
 from tui_eval.store import reader
 from tui_eval.store.board import Counts
@@ -25,7 +26,7 @@ from tui_eval.ui.run.clerk import Clerk
 from tui_eval.ui.run.detail import Detail
 from tui_eval.ui.run.edited_line import EditedLine
 from tui_eval.ui.run.errands import Errand
-from tui_eval.ui.run.feed import Feed, Figures, Gate, Snapshot
+from tui_eval.ui.run.feed import Feed, Figures, Snapshot
 from tui_eval.ui.run.head import RunHead
 from tui_eval.ui.run.keys import IN_THE_KEY_LINE, RUN_KEYS
 from tui_eval.ui.run.listing import Listing
@@ -66,8 +67,8 @@ class RunScreen(BaseScreen):
         self.snapshot: Snapshot | None = None
         """As last read; None: not yet."""
         self.figures: Figures | None = None
-        self.gate: Gate | None = None
-        """None: the run has none, or nobody knows yet."""
+        self.so_far: SoFar | None = None
+        """What it comes to; None: nobody knows yet."""
         self.head = RunHead(bench.glyphs)
         self.clerk = Clerk(self, run_id, self.feed, self._show_what_can_be_done)
         self.edited = EditedLine(bench)
@@ -96,7 +97,7 @@ class RunScreen(BaseScreen):
         self.every(_LOOK_AGAIN_S, self.feed.wake)
         self._follow_run()
         self._count()
-        self._judge()
+        self._rate()
 
     def on_screen_resume(self) -> None:
         """Catch up with what happened while another screen was shown."""
@@ -126,9 +127,10 @@ class RunScreen(BaseScreen):
             self._show_head()
 
     @work
-    async def _judge(self) -> None:
-        async for gate in self.feed.gates():
-            self.gate = gate
+    async def _rate(self) -> None:
+        async for found in self.feed.so_fars():
+            self.so_far = found
+            self.worktop.take_so_far(found)
             self._show_head()
 
     @work(exclusive=True, group="lately")
@@ -197,7 +199,7 @@ class RunScreen(BaseScreen):
     def _show_head(self) -> None:
         if self.snapshot is not None:
             now = time.time()
-            self.head.show(self.snapshot, self.figures, self.gate, self._pace, now)
+            self.head.show(self.snapshot, self.so_far, self.figures, self._pace, now)
 
     def _show_what_can_be_done(self) -> None:
         if self.snapshot is None:
