@@ -2,11 +2,15 @@ from pathlib import Path
 
 from tests.reports.filled import FAIL, Plan, Told, cases, connect, fill
 from tests.reports.hostile import HOSTILE
+from tests.support import do, writing
 from tui_eval.model.case import Case
-from tui_eval.model.score import Grade
+from tui_eval.model.score import Grade, Score
 from tui_eval.model.visible import visible
 from tui_eval.reports.failures import failures
+from tui_eval.reports.results import results
+from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
+from tui_eval.store import record
 
 
 def test_only_what_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -26,3 +30,20 @@ def test_no_hostile_text_reaches_a_terminal_as_it_is(tmp_path: Path) -> None:
     db.close()
     assert len(lines) == len(HOSTILE)
     assert not [line for line in lines if "\n" in line or visible(line) != line]
+
+
+def test_what_is_only_reported_stands_apart(tmp_path: Path) -> None:
+    failed = [Told(FAIL), Told(FAIL, scorer="style", required=False)]
+    run = fill(tmp_path / "store.db", Plan({"gpt": failed}, cases(2)))
+    db = connect(tmp_path / "store.db")
+    with writing(tmp_path / "store.db") as other:
+        polite = Score("style", Grade.of(False, "is not polite"), required=False)
+        trials = [row[0] for row in other.execute("SELECT id FROM trials ORDER BY place")]
+        do(other, lambda tx: record.add_scores(tx, trials[0], [polite], fresh=True))
+    lines = list(failures(db, run, Ink()))
+    shown = summary(results(db, run), width=100, ink=Ink(), groups=True).splitlines()
+    db.close()
+    (line,) = lines  # the other has not failed
+    assert line.endswith("exact: expected 'Paris', got 'London'  reported: style: is not polite")
+    scorers = [line.split()[:2] for line in shown if line.startswith(("exact", "style"))]
+    assert scorers == [["exact", "gpt"], ["style", "(reported)"]]

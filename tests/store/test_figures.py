@@ -116,10 +116,10 @@ def test_the_columns_of_all_cases_are_known(db: sqlite3.Connection) -> None:
 
 def test_current_scores_are_counted_by_scorer(db: sqlite3.Connection, made: Staged) -> None:
     assert figures.scorers(db, made.run) == [
-        ScorerRow(0, "exact", Verdict.PASS, 1, 1.0),
-        ScorerRow(0, "regex", Verdict.PASS, 2, 2.0),
-        ScorerRow(0, "exact", Verdict.FAIL, 1, 0.0),
-        ScorerRow(0, "exact", Verdict.UNGRADED, 1, 0.0),
+        ScorerRow(0, "exact", Verdict.PASS, 1, 1.0, True),
+        ScorerRow(0, "regex", Verdict.PASS, 2, 2.0, True),
+        ScorerRow(0, "exact", Verdict.FAIL, 1, 0.0, True),
+        ScorerRow(0, "exact", Verdict.UNGRADED, 1, 0.0, True),
     ]
     assert figures.scorer_names(db, made.run) == ["exact", "regex"]
 

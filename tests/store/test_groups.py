@@ -7,8 +7,9 @@ from tests.store.test_reader import finish
 from tests.support import Staged, do, new_run, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
+from tui_eval.model.score import Grade, Score
+from tui_eval.store import browse, record, runs, views
 from tui_eval.store import groups as groups_module
-from tui_eval.store import record, runs, views
 from tui_eval.store.folding import fold_reason
 from tui_eval.store.groups import Grouping, Groups
 from tui_eval.store.runs import NewTrial
@@ -64,6 +65,31 @@ def test_scorers_errors_and_targets_are_grouped(db: sqlite3.Connection, made: St
     assert grouped(db, made, Grouping.SCORER) == {Part(Kind.SCORER, "exact"): 3}
     assert grouped(db, made, Grouping.ERROR) == {Part(Kind.ERROR, "timeout"): 1}
     assert list(grouped(db, made, Grouping.TARGET).values()) == [6]
+
+
+def test_what_is_only_reported_stands_apart_and_fails_nothing(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    style = Score("style", Grade.of(False, "is not polite"), required=False)
+    for place in (0, 1, 4):  # one passed, one failed, one is ungraded
+        do(db, lambda tx, at=place: record.add_scores(tx, made.trials[at], [style], fresh=True))  # type: ignore[misc]
+    exact, reported = Part(Kind.SCORER, "exact"), Part(Kind.SCORER, "style", reported=True)
+    assert grouped(db, made, Grouping.SCORER) == {exact: 3, reported: 3}
+    groups = Groups(made.run, Grouping.REASON, None, 6)
+    groups.step(db)
+    assert groups.grouped == 5  # the failed ones, the ungraded one and the errored one
+    assert groups.largest[-1] == (Part(Kind.REASON, "is not polite", "style", reported=True), 3)
+    grouped(db, made, Grouping.REASON)
+
+
+def test_who_says_fail_is_counted_where_the_trial_failed(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    """As the head counts it: a trial without a verdict has not failed, whoever said fail of it."""
+    other = Score("other", Grade.of(False, "no"))
+    do(db, lambda tx: record.add_scores(tx, made.trials[4], [other], fresh=True))
+    assert grouped(db, made, Grouping.SCORER) == {Part(Kind.SCORER, "exact"): 3}
+    assert dict(browse.failing(db, made.run)) == {"exact": 3}
 
 
 def test_a_requirement_groups_those_that_miss_it(db: sqlite3.Connection, made: Staged) -> None:

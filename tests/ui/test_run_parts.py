@@ -556,11 +556,12 @@ def test_an_order_chosen_again_turns_round(store: Path) -> None:
 def test_every_part_has_words_of_its_own() -> None:
     words = [filters.part_words(Part(kind, "v", "s")) for kind in Kind]
     assert len(set(words)) == len(words)
+    assert filters.part_words(Part(Kind.SCORER, "s", reported=True)) == "reported: fails s"
 
 
 def test_how_a_run_was_listed_is_remembered(tmp_path: Path) -> None:
     file = tmp_path / "app.json"
-    parts = (FAILED, Part(Kind.REASON, "got “…” \ud800", "exact"))
+    parts = (FAILED, Part(Kind.REASON, "got “…” \ud800", "exact", reported=True))
     view = View(parts, "100%_", Order.COST, True)
     kept_view.keep(Remembered(file), "a", view)
     assert kept_view.recall(Remembered(file), "a") == view

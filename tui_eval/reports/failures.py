@@ -21,7 +21,10 @@ def failures(db: sqlite3.Connection, run_id: int, ink: Ink) -> Iterator[str]:
     epochs = (settings.epochs or suite.run.epochs) > 1
     for line in figures.lines(db, run_id, failed=True):
         epoch = f" epoch {line.epoch + 1}" if epochs else ""
-        why = "; ".join(_why(score) for score in line.scores if score.verdict is Verdict.FAIL)
+        failing = [score for score in line.scores if score.verdict is Verdict.FAIL]
+        why = "; ".join(_why(score) for score in failing if score.required)
+        if beside := "; ".join(_why(score) for score in failing if not score.required):
+            why += ink.dim(f"  reported: {beside}")
         name = ink.bold(visible_line(line.case_id, 80))
         yield f"{name}  {visible_line(line.column)}{epoch}  {why}"
 

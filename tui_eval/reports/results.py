@@ -40,6 +40,8 @@ class ScorerTally:
     ungraded: int = 0
     value: float = 0.0
     """Sum of the graded values."""
+    required: bool = True
+    """False: reported beside the verdicts, never part of them."""
 
     @property
     def n(self) -> int:
@@ -227,6 +229,7 @@ def _tally(rows: Sequence[ScorerRow]) -> dict[str, ScorerTally]:
             failed=n(name, Verdict.FAIL),
             ungraded=n(name, Verdict.UNGRADED),
             value=sum(row.value for row in rows if row.scorer == name),
+            required=any(row.required for row in rows if row.scorer == name),
         )
         for name in dict.fromkeys(row.scorer for row in rows)
     }
@@ -239,6 +242,7 @@ def _add(tallies: Sequence[ScorerTally | None]) -> ScorerTally:
         failed=sum(tally.failed for tally in there),
         ungraded=sum(tally.ungraded for tally in there),
         value=sum(tally.value for tally in there),
+        required=any(tally.required for tally in there),
     )
 
 

@@ -194,8 +194,10 @@ def _scorers(of: Results, width: int, ink: Ink) -> list[str]:
     ]
     if not rows:
         return []
+    rows.sort(key=lambda row: not row[2].required)  # what decides first
+    names = [name if tally.required else f"{name} (reported)" for _, name, tally in rows]
     columns = [
-        Column("scorer", [name for _, name, _ in rows], left=True),
+        Column("scorer", names, left=True),
         Column("target", [column.column.name for column, _, _ in rows], left=True),
         Column("passed", [_count(tally.passed) for _, _, tally in rows]),
         Column("failed", [_count(tally.failed) for _, _, tally in rows]),

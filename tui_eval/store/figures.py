@@ -62,6 +62,8 @@ class ScorerRow:
     n: int
     value: float
     """Sum of the values."""
+    required: bool
+    """Whether any of them is part of a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class ScoreLine:
     raw: Json
     reason: str
     source: str
+    required: bool = True
+    """False: reported beside the verdict, never part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +177,16 @@ def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
 def scorers(db: sqlite3.Connection, run_id: int) -> list[ScorerRow]:
     """Count the current scores of the trials that are done, in the order scorers first graded."""
     rows = db.execute(
-        "SELECT t.col, s.scorer, s.verdict, count(*), ifnull(sum(s.value), 0) "
+        "SELECT t.col, s.scorer, s.verdict, count(*), ifnull(sum(s.value), 0), max(s.required) "
         "FROM trials t JOIN scores s ON s.trial = t.id "
         "WHERE t.run = ? AND t.state = 'done' AND s.current = 1 AND s.superseded = 0 "
         "GROUP BY t.col, s.scorer, s.verdict ORDER BY min(s.id)",
         (run_id,),
     )
-    return [ScorerRow(col, scorer, Verdict(verdict), *rest) for col, scorer, verdict, *rest in rows]
+    return [
+        ScorerRow(col, scorer, Verdict(verdict), n, value, bool(required))
+        for col, scorer, verdict, n, value, required in rows
+    ]
 
 
 def scorer_names(db: sqlite3.Connection, run_id: int) -> list[str]:
@@ -355,13 +362,15 @@ def _line(row: Sequence[Any], scores: tuple[ScoreLine, ...]) -> TrialLine:
 
 def _scores(db: sqlite3.Connection, trials: Sequence[int]) -> dict[int, list[ScoreLine]]:
     found: dict[int, list[ScoreLine]] = {}
-    for trial, scorer, verdict, value, raw, reason, source in db.execute(
-        "SELECT trial, scorer, verdict, value, raw, reason, source FROM scores "
+    for trial, scorer, verdict, value, raw, reason, source, required in db.execute(
+        "SELECT trial, scorer, verdict, value, raw, reason, source, required FROM scores "
         "WHERE trial IN (SELECT value FROM json_each(?)) AND current = 1 AND superseded = 0 "
         "ORDER BY trial, id",
         (json.dumps(trials),),
     ):
-        line = ScoreLine(scorer, Verdict(verdict), value, load(raw), unpack_text(reason), source)
+        line = ScoreLine(
+            scorer, Verdict(verdict), value, load(raw), unpack_text(reason), source, bool(required)
+        )
         found.setdefault(trial, []).append(line)
     return found
 

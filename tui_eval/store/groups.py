@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from tui_eval.store.folding import fold_reason
 from tui_eval.store.text import unpack_text
-from tui_eval.store.views import Kind, Part, Places
+from tui_eval.store.views import FAILS, Kind, Part, Places
 
 MOST = 500
 """Groups that are told of: nobody looks through more."""
@@ -21,12 +21,15 @@ _SLICE = 2_000
 
 
 class Grouping(StrEnum):
-    """What trials are grouped by."""
+    """What trials are grouped by.
+
+    What scorers say that are not required stands apart: nothing has failed for it.
+    """
 
     REASON = "reason"
     """Why a scorer does not say pass, numbers and quotes left out; or the kind of error."""
     SCORER = "scorer"
-    """Who says fail."""
+    """Who says fail of those that failed."""
     REQUIREMENT = "requirement"
     """What a judge found unmet."""
     ERROR = "error"
@@ -40,28 +43,30 @@ _UNMET = (
     "AND s.current = 1 AND s.verdict <> 'pass'"
 )
 _ERRORS = (
-    f"SELECT t.place, '', t.error_kind, 'error' FROM trials t WHERE {_OF_RUN} "
+    f"SELECT t.place, '', t.error_kind, 'error', 1 FROM trials t WHERE {_OF_RUN} "
     "AND t.state = 'error' AND t.error_kind IS NOT NULL"
 )
 _ROWS: dict[Grouping, str] = {
-    # place, scorer, value as stored, kind; in the order of places
+    # place, scorer, value as stored, kind, whether it decides; in the order of places
     Grouping.REASON: (
-        f"SELECT t.place, s.scorer, s.reason, 'reason' {_UNMET} UNION ALL {_ERRORS} ORDER BY 1"
+        f"SELECT t.place, s.scorer, s.reason, 'reason', s.required {_UNMET} "
+        f"UNION ALL {_ERRORS} ORDER BY 1"
     ),
     Grouping.SCORER: (
-        f"SELECT t.place, '', s.scorer, 'scorer' {_UNMET} AND s.verdict = 'fail' ORDER BY 1"
+        f"SELECT t.place, '', s.scorer, 'scorer', s.required {_UNMET} "
+        f"AND s.verdict = 'fail' AND {FAILS} ORDER BY 1"
     ),
     Grouping.REQUIREMENT: (
-        f"SELECT t.place, s.scorer, s.raw, 'requirement' {_UNMET} "
+        f"SELECT t.place, s.scorer, s.raw, 'requirement', s.required {_UNMET} "
         "AND json_extract(s.raw, '$.form') = 'requirements' ORDER BY 1"
     ),
     Grouping.ERROR: f"{_ERRORS} ORDER BY 1",
     Grouping.TAG: (
-        "SELECT t.place, '', json_extract(c.data, '$.tags'), 'tag' FROM trials t "
+        "SELECT t.place, '', json_extract(c.data, '$.tags'), 'tag', 1 FROM trials t "
         f"JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE {_OF_RUN} ORDER BY 1"
     ),
     Grouping.TARGET: (
-        "SELECT t.place, '', k.name, 'target' FROM trials t "
+        "SELECT t.place, '', k.name, 'target', 1 FROM trials t "
         f"JOIN columns k ON k.run = t.run AND k.idx = t.col WHERE {_OF_RUN} ORDER BY 1"
     ),
 }
@@ -88,9 +93,9 @@ class Groups:
         self.counts: Counter[Part] = Counter()
         """Trials by what they have in common: each part lists just these."""
         self.largest: list[tuple[Part, int]] = []
-        """The largest groups, at most `MOST`, the largest first."""
+        """At most `MOST` groups, the largest first; after them those of what decides nothing."""
         self.grouped = 0
-        """Trials that are in any group."""
+        """Trials that are in any group but those of what decides nothing."""
         self.looked = 0
         """Listed trials that have been looked at."""
 
@@ -110,26 +115,27 @@ class Groups:
         self.largest = heapq.nsmallest(MOST, self.counts.items(), key=_rank)
         return left
 
-    def _count(self, rows: Iterable[tuple[int, str | bytes, str | bytes | None, str]]) -> None:
-        listed, last = self._listed, -1
+    def _count(self, rows: Iterable[tuple[int, str | bytes, str | bytes | None, str, int]]) -> None:
+        listed, last, last_grouped = self._listed, -1, -1
         seen: set[Part] = set()
-        for place, scorer, value, kind in rows:
+        for place, scorer, value, kind, decides in rows:
             if listed is not None and not listed[place]:
                 continue
             if place != last:
                 last = place
                 seen = set()
-            for part in _parts(Kind(kind), scorer, value):
-                if not seen:
+            for part in _parts(Kind(kind), scorer, value, not decides):
+                if decides and place != last_grouped:
+                    last_grouped = place
                     self.grouped += 1
                 if part not in seen:
                     seen.add(part)
                     self.counts[part] += 1
 
 
-def _rank(group: tuple[Part, int]) -> tuple[int, str, str]:
+def _rank(group: tuple[Part, int]) -> tuple[bool, int, str, str]:
     part, n = group
-    return -n, part.value, part.scorer
+    return part.reported, -n, part.value, part.scorer
 
 
 def _mask(listed: Places, total: int) -> bytearray:
@@ -141,16 +147,18 @@ def _mask(listed: Places, total: int) -> bytearray:
 
 
 @lru_cache(maxsize=4096)
-def _parts(kind: Kind, scorer: str | bytes, value: str | bytes | None) -> tuple[Part, ...]:
+def _parts(
+    kind: Kind, scorer: str | bytes, value: str | bytes | None, reported: bool
+) -> tuple[Part, ...]:
     if value is None:
         return ()
     if kind is Kind.REASON:
-        return (Part(kind, fold_reason(value), unpack_text(scorer)),)
+        return (Part(kind, fold_reason(value), unpack_text(scorer), reported),)
     if kind is Kind.TAG:
         return tuple(Part(kind, str(tag)) for tag in json.loads(value))
     if kind is Kind.REQUIREMENT:
-        return tuple(Part(kind, text, unpack_text(scorer)) for text in _unmet(value))
-    return (Part(kind, unpack_text(value)),)
+        return tuple(Part(kind, text, unpack_text(scorer), reported) for text in _unmet(value))
+    return (Part(kind, unpack_text(value), reported=reported),)
 
 
 def _unmet(raw: str | bytes) -> Iterator[str]:

@@ -35,7 +35,7 @@ class Kind(StrEnum):
     TAG = "tag"
     """A tag of the case."""
     SCORER = "scorer"
-    """A scorer that says fail."""
+    """A scorer that says fail of a trial that failed."""
     ERROR = "error"
     """A kind of error."""
     REASON = "reason"
@@ -82,6 +82,9 @@ class Part:
     value: str = ""
     scorer: str = ""
     """Whose reason or requirement it is."""
+    reported: bool = False
+    """Of scorers, reasons and requirements: what is said beside the verdict, and decides nothing.
+    Otherwise only what the verdict rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +143,12 @@ _STANDS: dict[str, str] = {
     Which.OPEN: "t.state IN ('queued', 'running', 'scoring')",
     Which.UNMET: _UNMET,
 }
+FAILS = "(s.required = 0 OR t.verdict = 'fail')"
+"""Whether a score `s` that says fail of a trial `t` counts as that: where the trial has failed, or
+nothing rests on the score."""
 _SCORED = (
     "t.state = 'done' AND EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id AND s.current = 1 "
-    "AND s.scorer = ? AND "
+    "AND s.scorer = ? AND s.required = ? AND "
 )
 _FLIPS = (  # within the run, as `history.flaky` says it: not on the very same text
     "EXISTS (SELECT 1 FROM trials u JOIN trials w ON w.run = u.run AND w.seq = u.seq "
@@ -160,7 +166,7 @@ _CONDITIONS: dict[Kind, str] = {
     Kind.ERROR: "t.state = 'error' AND t.error_kind = ?",
     Kind.TAG: "EXISTS (SELECT 1 FROM cases c, json_each(c.data, '$.tags') j "
     "WHERE c.run = t.run AND c.seq = t.seq AND j.value = json_extract(?, '$'))",
-    Kind.SCORER: f"{_SCORED} s.verdict = 'fail')",
+    Kind.SCORER: f"{_SCORED} s.verdict = 'fail' AND {FAILS})",
     Kind.REASON: f"{_SCORED} s.verdict <> 'pass' AND folded(s.reason) = ?)",
     Kind.REQUIREMENT: f"{_SCORED} s.verdict <> 'pass' AND "
     "json_extract(s.raw, '$.form') = 'requirements' AND EXISTS ("
@@ -309,11 +315,13 @@ def _aspect(part: Part) -> str:
 
 
 def _bound(part: Part) -> Iterator[object]:
-    if part.kind in (Kind.SCORER, Kind.TARGET, Kind.ERROR):
+    if part.kind in (Kind.TARGET, Kind.ERROR):
         yield pack(part.value)
+    elif part.kind is Kind.SCORER:
+        yield from (pack(part.value), not part.reported)
     elif part.kind is Kind.TAG:
         yield json.dumps(part.value)  # as JSON: SQLite reads both alike, whatever is in them
     elif part.kind is Kind.REASON:
-        yield from (pack(part.scorer), pack(part.value))
+        yield from (pack(part.scorer), not part.reported, pack(part.value))
     elif part.kind is Kind.REQUIREMENT:
-        yield from (pack(part.scorer), json.dumps(part.value))
+        yield from (pack(part.scorer), not part.reported, json.dumps(part.value))

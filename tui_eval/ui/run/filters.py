@@ -89,6 +89,11 @@ def orders(view: View, run: Snapshot) -> list[Choice[tuple[Order, bool]]]:
 
 def part_words(part: Part) -> str:
     """Give a part in words; may be foreign text."""
+    words = _words(part)
+    return f"reported: {words}" if part.reported else words
+
+
+def _words(part: Part) -> str:
     match part.kind:
         case Kind.STANDS:
             return part.value

@@ -38,7 +38,7 @@ def _lists(remembered: Remembered) -> dict[str, Json]:
 
 def _described(view: View) -> Json:
     return {
-        "parts": [[part.kind, part.value, part.scorer] for part in view.parts],
+        "parts": [[part.kind, part.value, part.scorer, part.reported] for part in view.parts],
         "text": view.text,
         "order": view.order,
         "reverse": view.reverse,
@@ -61,8 +61,8 @@ def _view(described: Json) -> View:
 
 def _part(described: Json) -> Part | None:
     match described:
-        case [str() as kind, str() as value, str() as scorer] if kind in list(Kind):
+        case [str() as kind, str() as value, str() as scorer, *more] if kind in list(Kind):
             if kind == Kind.STANDS and value not in list(Which):
                 return None
-            return Part(Kind(kind), value, scorer)
+            return Part(Kind(kind), value, scorer, more == [True])
     return None

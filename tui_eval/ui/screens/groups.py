@@ -156,8 +156,11 @@ class GroupsScreen(ModalScreen[Part | None]):
         rows.place(len(self.groups), at)
         groups = len(found.counts)
         said = f"of {number(found.looked)} {'so far' if going_on else 'listed'} {verb}"
-        if groups > 1:
-            said += f", in {number(groups)} groups"
+        beside = sum(part.reported for part in found.counts)
+        if groups - beside > 1:
+            said += f", in {number(groups - beside)} groups"
+        if beside:
+            said += f"; beside that, {number(beside)} reported"
         if groups > len(self.groups):
             said += f", the largest {len(self.groups)} here"
         if going_on:
@@ -194,6 +197,9 @@ class GroupRows(Rows):
     def row(self, index: int) -> Row | None:
         """Give a group."""
         part, n = self._of.groups[index]
+        if part.reported:  # beside the verdict: it is no share of those that did not pass
+            named = f"reported: {part.value}" if part.kind in _PLAIN else part_words(part)
+            return Row((Cell(named, "dim"), Cell(number(n), "dim"), Cell(""), Cell("")))
         words = part.value if part.kind in _PLAIN else part_words(part)
         share = n / self._over if self._over else 0.0
         bar = self._glyphs.levels[-1] * max(round(share * _BAR), 1)
