@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tui_eval.cli import drive
 from tui_eval.cli.main import run as run_command_line
 from tui_eval.cli.stops import TOGETHER_S
 
@@ -158,7 +159,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     environment["PYTHONPATH"] = os.pathsep.join(
         [source, *filter(None, [environment.get("PYTHONPATH")])]
     )
-    for name, value in given.items():
+    for name, value in {**given, "PYTHONPATH": environment["PYTHONPATH"]}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return Place(tmp_path, {**environment, **given})
@@ -172,5 +173,18 @@ def tui_eval(place: Place, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
         capsys.readouterr()
         code = run_command_line(arguments)
         return Done(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def beside(
+    tui_eval: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Awaitable[Done]]:
+    """Give the command line in a thread, beside a server in the test's loop; deaf to signals."""
+    monkeypatch.setattr(drive, "_SIGNALS", ())
+
+    async def call(*arguments: str) -> Done:
+        return await asyncio.to_thread(tui_eval, *arguments)
 
     return call

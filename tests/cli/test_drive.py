@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -14,6 +14,7 @@ from tests.cli.conftest import Done, Place, Running, until
 from tests.servers.fake_model import Call, FakeModel, Reply
 
 Command = Callable[..., Done]
+Beside = Callable[..., Awaitable[Done]]
 
 
 def done_trials(place: Place) -> int:
@@ -34,7 +35,7 @@ def name_of(done: Done) -> str:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_stops_writes_down_and_says_how_to_resume(
-    place: Place, number: signal.Signals
+    place: Place, number: signal.Signals, beside: Beside
 ) -> None:
     async with FakeModel(latency=0.1) as server:
         suite = place.asking(server.base_url, n=60)
@@ -49,13 +50,16 @@ async def test_a_signal_stops_writes_down_and_says_how_to_resume(
         assert whole["targets"]["served"]["pass_rate_ci95"] is None
         assert f"`tui-eval resume {whole['run']}` goes on from here" in done.err
 
-        resumed = await (await place.start("resume", whole["run"], "--json")).ended()
+        server.latency = 0.0
+        resumed = await beside("resume", whole["run"], "--json")
         assert resumed.code == 0
         assert json.loads(resumed.out)["counts"]["done"] == 60
         assert server.requests == 60  # nothing finished was asked twice
 
 
-async def test_a_store_that_is_moved_away_stops_the_run_and_loses_nothing(place: Place) -> None:
+async def test_a_store_that_is_moved_away_stops_the_run_and_loses_nothing(
+    place: Place, beside: Beside
+) -> None:
     async with FakeModel(latency=0.1) as server:
         suite = place.asking(server.base_url, n=200)
         running = await place.start("run", suite, "--json", "--concurrency", "4")
@@ -72,13 +76,16 @@ async def test_a_store_that_is_moved_away_stops_the_run_and_loses_nothing(place:
         assert asked < 100, "it went on asking with nowhere to write to"
 
         aside.rename(place.store)
-        resumed = await (await place.start("resume", "last", "--json")).ended()
+        server.latency = 0.0
+        resumed = await beside("resume", "last", "--json")
         assert resumed.code == 0, resumed.err
         assert json.loads(resumed.out)["counts"]["done"] == 200
         assert server.requests <= 200 + 4  # what was in flight
 
 
-async def test_a_terminal_that_goes_away_stops_a_run_like_a_signal(place: Place) -> None:
+async def test_a_terminal_that_goes_away_stops_a_run_like_a_signal(
+    place: Place, tui_eval: Command
+) -> None:
     ours, theirs = os.openpty()
     async with FakeModel(latency=0.1) as server:
         suite = place.asking(server.base_url, n=60)
@@ -98,7 +105,7 @@ async def test_a_terminal_that_goes_away_stops_a_run_like_a_signal(place: Place)
         async with asyncio.timeout(30):
             code = await process.wait()
         asked = server.requests
-    shown = json.loads(place.program("show", "last", "--json").out)
+    shown = json.loads(tui_eval("show", "last", "--json").out)
     assert (code, shown["state"]) == (130, "interrupted")
     assert shown["counts"]["done"] == asked < 60
     assert not list(place.folder.glob("state/**/*.log"))
@@ -117,7 +124,9 @@ async def test_a_second_signal_stops_at_once(place: Place) -> None:
     assert server.dropped == 3
 
 
-async def test_a_second_signal_ends_even_what_waits_for_a_locked_store(place: Place) -> None:
+async def test_a_second_signal_ends_even_what_waits_for_a_locked_store(
+    place: Place, beside: Beside
+) -> None:
     async with FakeModel(latency=0.1) as server:
         running = await place.start("run", place.asking(server.base_url, n=90))
         await until(lambda: done_trials(place) >= 8)
@@ -133,7 +142,8 @@ async def test_a_second_signal_ends_even_what_waits_for_a_locked_store(place: Pl
             other.close()
         assert done.code == 130
         assert f"`tui-eval resume {name_of(done)}` goes on" in done.err
-        resumed = await (await place.start("resume", "last", "--json")).ended()
+        server.latency = 0.0
+        resumed = await beside("resume", "last", "--json")
     assert json.loads(resumed.out)["counts"]["done"] == 90
 
 
@@ -150,23 +160,24 @@ async def test_a_signal_that_arrives_twice_is_one(place: Place) -> None:
     assert json.loads(done.out)["counts"]["done"] == server.requests
 
 
-async def test_a_killed_run_is_interrupted_and_resumes(place: Place) -> None:
+async def test_a_killed_run_is_interrupted_and_resumes(place: Place, beside: Beside) -> None:
     async with FakeModel(latency=0.05) as server:
         suite = place.asking(server.base_url, n=40)
         running = await place.start("run", suite, "--concurrency", "4")
         await until(lambda: done_trials(place) >= 8)
         running.signal(signal.SIGKILL)
         await running.ended()
-        shown = await (await place.start("show", "last", "--json")).ended()
+        shown = await beside("show", "last", "--json")
         assert json.loads(shown.out)["state"] == "interrupted"
-        resumed = await (await place.start("resume", "last", "--json")).ended()
+        server.latency = 0.0
+        resumed = await beside("resume", "last", "--json")
     whole = json.loads(resumed.out)
     assert (resumed.code, whole["counts"]["done"]) == (0, 40)
     assert server.requests <= 44  # at most what was in flight is asked again
 
 
 async def test_a_cancel_whose_engine_dies_before_it_answers_is_done_and_done_once(
-    place: Place,
+    place: Place, beside: Beside
 ) -> None:
     def asked() -> list[tuple[str, str | None]]:
         db = sqlite3.connect(place.store)
@@ -187,18 +198,18 @@ async def test_a_cancel_whose_engine_dies_before_it_answers_is_done_and_done_onc
         cancelled = await cancelling.ended()
         assert cancelled.code == 0
         assert asked() == [("cancel-run", "accepted")]
-        again = await (await place.start("retry", "last", "--json")).ended()
+        server.latency = 0.0
+        again = await beside("retry", "last", "--json")
     whole = json.loads(again.out)
     assert (whole["state"], whole["counts"]["done"]) == ("done", 40)
 
 
-async def test_a_request_to_a_live_run_is_sent_and_waited_for(place: Place) -> None:
+async def test_a_request_to_a_live_run_is_sent_and_waited_for(place: Place, beside: Beside) -> None:
     async with FakeModel(latency=0.1) as server:
         suite = place.asking(server.base_url, n=40)
         running = await place.start("run", suite, "--concurrency", "2", "--json")
         await until(lambda: done_trials(place) >= 2)
-        retried = await place.start("retry", "last", "--case", "case-0", "--json")
-        asked = await retried.ended()
+        asked = await beside("retry", "last", "--case", "case-0", "--json")
         first = await running.ended()
     assert (asked.code, first.code) == (0, 0)
     assert json.loads(asked.out)["counts"]["done"] == 40
@@ -237,11 +248,11 @@ async def _followed(place: Place, waiting: Running) -> None:
 
 
 async def test_a_background_engine_minds_no_lost_terminal_and_stops_when_told(
-    place: Place,
+    place: Place, beside: Beside
 ) -> None:
     async with FakeModel(latency=0.1) as server:
         suite = place.asking(server.base_url, n=200)
-        detached = await (await place.start("run", suite, "--detach", "--concurrency", "2")).ended()
+        detached = await beside("run", suite, "--detach", "--concurrency", "2")
         await until(lambda: done_trials(place) >= 2)
         pid = _engine(place)
         os.kill(pid, signal.SIGHUP)
@@ -249,7 +260,7 @@ async def test_a_background_engine_minds_no_lost_terminal_and_stops_when_told(
         await until(lambda: done_trials(place) > before + 4)
         os.kill(pid, signal.SIGTERM)
         await until(lambda: _engine(place) == 0)
-        shown = await (await place.start("show", detached.out.strip(), "--json")).ended()
+        shown = await beside("show", detached.out.strip(), "--json")
     whole = json.loads(shown.out)
     assert whole["state"] == "interrupted"
     assert whole["counts"]["done"] == server.requests
@@ -276,7 +287,7 @@ def test_who_reads_the_events_may_go_away_and_the_run_goes_on(place: Place) -> N
 
 
 async def test_an_endpoint_that_is_left_alone_is_told_of_and_that_it_answers_again(
-    place: Place,
+    place: Place, beside: Beside
 ) -> None:
     gone = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1s"}
 
@@ -285,7 +296,7 @@ async def test_an_endpoint_that_is_left_alone_is_told_of_and_that_it_answers_aga
 
     async with FakeModel(script=script, latency=0.05) as server:
         suite = place.asking(server.base_url, n=20)
-        done = await (await place.start("run", suite, "--concurrency", "2")).ended()
+        done = await beside("run", suite, "--concurrency", "2")
     said = f"{server.base_url}: nothing remains of its requests: paused for 1 s\n"
     assert said in done.err
     assert f"{server.base_url}: answers again\n" in done.err.partition(said)[2]

@@ -129,10 +129,18 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     yield Ran(place, rows)
 
 
-def test_every_text_is_kept_as_it_came_and_graded(ran: Ran) -> None:
+@pytest.fixture
+def there(ran: Ran, tui_eval: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Give the command line, in this process, where that run is."""
+    monkeypatch.chdir(ran.place.folder)
+    monkeypatch.setenv("TUI_EVAL_STORE", str(ran.place.store))
+    return tui_eval
+
+
+def test_every_text_is_kept_as_it_came_and_graded(ran: Ran, there: Command) -> None:
     with sqlite3.connect(ran.place.store) as db:
         states = dict(db.execute("SELECT state, count(*) FROM trials GROUP BY state"))
-    exported = ran.place.program("export", "last", "--format", "jsonl")
+    exported = there("export", "last", "--format", "jsonl")
     lines = [json.loads(line) for line in safe(exported.out).splitlines() if line]
     assert len(lines) == len(ran.rows)
     for line in lines:
@@ -146,8 +154,8 @@ def test_every_text_is_kept_as_it_came_and_graded(ran: Ran) -> None:
     assert set(states) <= {"done", "error"}
 
 
-def test_the_table_defuses_formulas_and_keeps_its_shape(ran: Ran) -> None:
-    exported = ran.place.program("export", "last", "--format", "csv", "-o", "x.csv")
+def test_the_table_defuses_formulas_and_keeps_its_shape(ran: Ran, there: Command) -> None:
+    exported = there("export", "last", "--format", "csv", "-o", "x.csv")
     assert exported == Done(0, "", "")
     raw = (ran.place.folder / "x.csv").read_bytes().decode()
     assert _ACTED_ON.sub("", raw.replace("\r\n", "\n").replace("\r", "")) == re.sub("\r", "", raw)
@@ -180,8 +188,8 @@ def test_the_table_defuses_formulas_and_keeps_its_shape(ran: Ran) -> None:
     ],
     ids=" ".join,
 )
-def test_a_terminal_acts_on_nothing(ran: Ran, words: list[str]) -> None:
-    done = ran.place.program(*words)
+def test_a_terminal_acts_on_nothing(ran: Ran, there: Command, words: list[str]) -> None:
+    done = there(*words)
     assert done.code in (0, 1, 3), done.err
     safe(done.err)
     safe(done.out.replace("\r", ""))
@@ -193,14 +201,12 @@ def test_a_terminal_acts_on_nothing(ran: Ran, words: list[str]) -> None:
         assert sorted(told) == sorted(ran.rows)
 
 
-def test_each_case_is_shown_in_full(
-    ran: Ran, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_case_is_shown_in_full(ran: Ran, there: Command) -> None:
     for case_id in ran.rows:
-        done = tui_eval("show", "last", "--store", str(ran.place.store), "--case", case_id)
+        done = there("show", "last", "--case", case_id)
         assert done.code == 0, ascii(case_id)
         safe(done.out + done.err)
-    missing = tui_eval("show", "last", "--store", str(ran.place.store), "--case", "\x1b[2J\ud800no")
+    missing = there("show", "last", "--case", "\x1b[2J\ud800no")
     assert missing.code == 2
     safe(missing.err)
 
@@ -213,12 +219,11 @@ def test_no_id_becomes_a_file_name(ran: Ran) -> None:
     assert not [path for path in outside.iterdir() if path.name.startswith("x")]
 
 
-def test_ids_are_told_apart_to_the_letter(ran: Ran, tui_eval: Command) -> None:
+def test_ids_are_told_apart_to_the_letter(ran: Ran, there: Command) -> None:
     for pair in (("é", "e\u0301"), ("A", "a"), ("1", "01"), ("1", "1.0"), ("a ", " a")):
         for case_id in pair:
             if case_id in ran.rows:
-                store = str(ran.place.store)
-                done = tui_eval("show", "last", "--store", store, "--case", case_id, "--json")
+                done = there("show", "last", "--case", case_id, "--json")
                 (trial,) = json.loads(done.out)["trials"]
                 assert trial["case_id"] == case_id
 

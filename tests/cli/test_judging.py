@@ -1,7 +1,7 @@
 """What the command line says of judges, and does without them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from tests.servers.fake_judge import answers, asked
 from tests.servers.fake_model import FakeModel
 
 Command = Callable[..., Done]
+Beside = Callable[..., Awaitable[Done]]
 
 JUDGE = """
 [[scorers]]
@@ -119,15 +120,16 @@ def test_a_case_no_judge_can_be_asked_about_is_told(place: Place, tui_eval: Comm
 
 
 @pytest.mark.parametrize("flag", [True, False])
-async def test_a_run_can_do_without_judges(place: Place, tui_eval: Command, flag: bool) -> None:
+async def test_a_run_can_do_without_judges(
+    place: Place, tui_eval: Command, flag: bool, beside: Beside
+) -> None:
     async with FakeModel(answers(lambda item: {"score": 1})) as judge:
         more = JUDGE.replace(
             'kind = "simulated"\n', f'base_url = "{judge.base_url}"\nmodel = "m"\n'
         ).replace('name = "polite"\nrequirements = ["Gives the answer", "Thanks for asking"]',
                   'name = "again"\nrubric = "Again?"\nscale = [1, 5]')  # fmt: skip
         suite = place.suite(more=more)
-        running = await place.start("run", suite, "--json", *(["--no-judge"] if flag else []))
-        done = await running.ended()
+        done = await beside("run", suite, "--json", *(["--no-judge"] if flag else []))
         assert judge.requests == (0 if flag else 4)
     found = json.loads(done.out)
     assert found["counts"]["passed"] == (4 if flag else 0)
@@ -149,7 +151,7 @@ def test_without_the_judges_key_nothing_starts(
 
 
 async def test_a_judge_of_the_targets_family_is_pointed_out_at_the_start_and_in_the_end(
-    place: Place,
+    place: Place, beside: Beside
 ) -> None:
     async with FakeModel(answers(lambda item: {"score": 1})) as server:
         more = f"""
@@ -163,16 +165,16 @@ base_url = "{server.base_url}"
 model = "fake-judge"
 """
         suite = place.asking(server.base_url, n=2, more=more)
-        done = await (await place.start("run", suite)).ended()
+        done = await beside("run", suite)
         said = 'note: judge "judge" is of one family with the model it grades: target "served"'
         assert done.err.count(said) == 1
         assert " ".join(done.out.split()).count(said) == 1
-        without = await (await place.start("run", suite, "--no-judge")).ended()
+        without = await beside("run", suite, "--no-judge")
         assert "family" not in without.err + without.out
 
 
 async def test_a_judge_that_only_a_case_names_needs_its_key_before_the_start(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch, beside: Beside
 ) -> None:
     async with FakeModel(answers(lambda item: {"score": 1})) as server:
         own = """
@@ -199,7 +201,7 @@ api_key_env = "TUI_EVAL_TEST_KEY"
         name = place.asking(server.base_url, n=2, more=more)
         with (place.folder / name).open("a") as file:
             file.write(own)  # of the last case
-        done = await (await place.start("run", name)).ended()
+        done = await beside("run", name)
         assert done.code == 2
         assert "TUI_EVAL_TEST_KEY is not set: judge 'b'" in done.err
         assert server.requests == 0

@@ -1,7 +1,7 @@
 import json
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from tests.cli.conftest import Done, Place, until
 from tests.servers.fake_model import FakeModel, always, refuse
 
 Command = Callable[..., Done]
+Beside = Callable[..., Awaitable[Done]]
 
 
 def document(done: Done) -> dict[str, object]:
@@ -243,10 +244,11 @@ def test_only_failed_runs_what_failed_last(place: Place, tui_eval: Command) -> N
     assert "nothing was asked" not in tui_eval("run", suite, "--fresh", "--only", "failed").err
 
 
-async def test_an_endpoint_that_refuses_the_key_stops_the_run_early(place: Place) -> None:
+async def test_an_endpoint_that_refuses_the_key_stops_the_run_early(
+    place: Place, beside: Beside
+) -> None:
     async with FakeModel(script=always(refuse(401, "invalid_api_key"))) as server:
-        running = await place.start("run", place.asking(server.base_url, n=50), "--json")
-        done = await running.ended()
+        done = await beside("run", place.asking(server.base_url, n=50), "--json")
     whole = document(done)
     assert (done.code, whole["exit_code"], whole["state"]) == (3, 3, "paused")
     assert whole["stopped_by"]
@@ -255,12 +257,12 @@ async def test_an_endpoint_that_refuses_the_key_stops_the_run_early(place: Place
 
 
 async def test_what_stopped_a_run_is_told_once_before_the_summary_and_once_in_it(
-    place: Place,
+    place: Place, beside: Beside
 ) -> None:
     async with FakeModel(script=always(refuse(401, "invalid_api_key"))) as server:
         suite = place.asking(server.base_url, n=50)
         for words in (["run", suite], ["resume", "last"]):
-            done = await (await place.start(*words)).ended()
+            done = await beside(*words)
             assert done.code == 3
             assert done.err.count("answered 401") == 1
             assert "\npaused: 127.0.0.1 answered 401" in done.err
@@ -268,11 +270,11 @@ async def test_what_stopped_a_run_is_told_once_before_the_summary_and_once_in_it
             assert re.search(r"\d × auth: what stopped it, see above", done.out)
 
 
-async def test_what_an_earlier_engine_left_behind_is_no_event(place: Place) -> None:
+async def test_what_an_earlier_engine_left_behind_is_no_event(place: Place, beside: Beside) -> None:
     async with FakeModel(script=always(refuse(401, "invalid_api_key"))) as server:
         suite = place.asking(server.base_url, n=50)
         for words in (["run", suite, "--concurrency", "3"], ["resume", "last"]):
-            done = await (await place.start(*words, "--events")).ended()
+            done = await beside(*words, "--events")
             events = [json.loads(line) for line in done.out.splitlines()]
             told = [event["event"] for event in events if event["event"] != "trial"]
             assert told == ["started", "limit", "paused", "finished"]
@@ -304,15 +306,14 @@ def test_a_model_that_went_away_meanwhile_refuses_the_run(
     assert tui_eval("runs").out == ""
 
 
-async def test_a_detached_run_prints_its_name_and_goes_on(place: Place) -> None:
+async def test_a_detached_run_prints_its_name_and_goes_on(place: Place, beside: Beside) -> None:
     async with FakeModel(latency=0.2) as server:
-        running = await place.start(
+        detached = await beside(
             "run", place.asking(server.base_url, n=40), "--detach", "--concurrency", "4"
         )
-        detached = await running.ended()
         name = detached.out.strip()
         assert (detached.code, name.startswith("sums-")) == (0, True)
-        waited = await (await place.start("resume", name, "--json")).ended()
+        waited = await beside("resume", name, "--json")
     whole = document(waited)
     assert whole["run"] == name
     assert whole["counts"]["done"] == 40  # type: ignore[index]
@@ -320,11 +321,11 @@ async def test_a_detached_run_prints_its_name_and_goes_on(place: Place) -> None:
 
 
 async def test_a_detached_run_with_bad_data_says_so(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch, beside: Beside
 ) -> None:
     suite = place.suite(n=0, more='[dataset]\npath = "d.jsonl"\n')
     (place.folder / "d.jsonl").write_text('{"id": "a"}\n{"id": "a"}\n')
-    done = await (await place.start("run", suite, "--detach")).ended()
+    done = await beside("run", suite, "--detach")
     assert (done.code, done.out) == (2, "")
     assert "d.jsonl, line 2" in done.err
 

@@ -3,7 +3,7 @@
 import io
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.providers.keys import keep_secret
 
 Command = Callable[..., Done]
+Beside = Callable[..., Awaitable[Done]]
 
 KEY = "sk-test-SECRETKEY0001"
 PART = KEY[:12]
@@ -101,27 +102,26 @@ def clean(done: Done) -> Done:
     return done
 
 
-async def told(place: Place, *words: str) -> Done:
-    """Run a command while the server goes on."""
-    started = await place.start(*words)
-    return clean(await started.ended())
+async def test_a_key_that_is_echoed_is_found_nowhere(
+    place: Place, tui_eval: Command, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def told(*words: str) -> Done:
+        return clean(await beside(*words))
 
-
-async def test_a_key_that_is_echoed_is_found_nowhere(place: Place, tui_eval: Command) -> None:
-    place.environment["OPENAI_API_KEY"] = KEY
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     async with FakeModel(script=script, api_key=KEY) as server:
         write_suite(place, server.base_url)
         quick = ("--trust", "--set", "run.retries=1")
-        first = await told(place, "run", "s.toml", "--json", *quick)
+        first = await told("run", "s.toml", "--json", *quick)
         document = json.loads(first.out)
         assert document["counts"]["total"] == len(ECHOES)
         assert document["counts"]["error"] > 0
-        await told(place, "run", "s.toml", "--events", "--fresh", *quick)
-        await told(place, "run", "s.toml", "--fresh", *quick)
+        await told("run", "s.toml", "--events", "--fresh", *quick)
+        await told("run", "s.toml", "--fresh", *quick)
         # the background engine has a log
-        left = await told(place, "run", "s.toml", "--fresh", "--detach", *quick)
+        left = await told("run", "s.toml", "--fresh", "--detach", *quick)
         name = left.out.strip()
-        await told(place, "retry", name, "--errors")
+        await told("retry", name, "--errors")
     assert list(place.folder.glob("logs/*.log"))
 
     for words in (
@@ -140,12 +140,14 @@ async def test_a_key_that_is_echoed_is_found_nowhere(place: Place, tui_eval: Com
     assert list(files_with(place.folder, PART)) == []
 
 
-async def test_the_key_of_a_refused_call_is_found_nowhere(place: Place) -> None:
-    place.environment["OPENAI_API_KEY"] = KEY
+async def test_the_key_of_a_refused_call_is_found_nowhere(
+    place: Place, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}."}})
     async with FakeModel(script=lambda call: refused(body, 401)) as server:
         write_suite(place, server.base_url)
-        done = await told(place, "run", "s.toml", "--trust")
+        done = clean(await beside("run", "s.toml", "--trust"))
     assert done.code == 3
     assert "Incorrect API key provided: [OPENAI_API_KEY]." in done.err
     assert list(files_with(place.folder, PART)) == []

@@ -1,7 +1,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from tests.cli.conftest import Done, Place
 from tests.servers.fake_model import FakeModel, always, first_attempts, refuse
 
 Command = Callable[..., Done]
+Beside = Callable[..., Awaitable[Done]]
 
 
 def document(done: Done) -> dict[str, Any]:
@@ -19,12 +20,14 @@ def document(done: Done) -> dict[str, Any]:
     return whole
 
 
-async def test_retry_without_a_selector_asks_again_what_errored(place: Place) -> None:
+async def test_retry_without_a_selector_asks_again_what_errored(
+    place: Place, beside: Beside
+) -> None:
     async with FakeModel(script=first_attempts(refuse(500))) as server:
         suite = place.asking(server.base_url, n=3, more="[run]\nretries = 0")
-        first = await (await place.start("run", suite, "--json")).ended()
+        first = await beside("run", suite, "--json")
         assert (first.code, document(first)["counts"]["error"]) == (3, 3)
-        again = await (await place.start("retry", "last", "--json")).ended()
+        again = await beside("retry", "last", "--json")
     whole = document(again)
     assert whole["counts"]["error"] == 0
     assert whole["requests"] == {**whole["requests"], "target": 6, "target_retries": 3}
@@ -33,14 +36,19 @@ async def test_retry_without_a_selector_asks_again_what_errored(place: Place) ->
 
 @pytest.mark.parametrize("command", ["resume", "retry"])
 async def test_a_key_that_is_not_set_is_told_before_anything_moves(
-    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch, command: str
+    place: Place,
+    tui_eval: Command,
+    beside: Beside,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
 ) -> None:
+    monkeypatch.setenv("OWN_KEY", "x")
     async with FakeModel(script=always(refuse(400))) as server:
         suite = place.folder / place.asking(server.base_url, n=2)
         text = suite.read_text().replace("[prompt]", 'api_key_env = "OWN_KEY"\n[prompt]')
         suite.write_text(text)
-        running = await place.start("run", suite.name, "--trust", "--json", OWN_KEY="x")
-        first = document(await running.ended())
+        first = document(await beside("run", suite.name, "--trust", "--json"))
+    monkeypatch.delenv("OWN_KEY")
     assert first["counts"]["error"] == 2
     done = tui_eval(command, "last", "--json")
     assert (done.code, done.out) == (2, "")
@@ -126,15 +134,15 @@ def test_rescore_with_a_suite_that_is_wrong_changes_nothing(
     assert document(tui_eval("show", "last", "--json")) == first
 
 
-async def test_a_resume_says_what_it_finishes(place: Place) -> None:
+async def test_a_resume_says_what_it_finishes(place: Place, beside: Beside) -> None:
     async with FakeModel() as server:
         suite = place.asking(server.base_url, n=9)
         words = ["--concurrency", "1", "--max-tokens", "1"]
-        paused = await (await place.start("run", suite, *words)).ended()
+        paused = await beside("run", suite, *words)
         assert paused.code == 3
         assert re.search(r"^tui-eval resume sums-\w+ --max-tokens N  finish", paused.out, re.M)
-        done = await (await place.start("resume", "last", "--max-tokens", "1000")).ended()
-        again = await (await place.start("resume", "last")).ended()
+        done = await beside("resume", "last", "--max-tokens", "1000")
+        again = await beside("resume", "last")
     assert done.code == 0
     assert re.search(r"^resume: accepted: \d trials to finish$", done.err, re.M)
     assert (again.code, "resume: already: nothing is missing" in again.err) == (0, True)
@@ -203,7 +211,9 @@ def test_undo_takes_back_a_rescore_and_then_has_nothing_left(
     assert "nothing was cancelled or scored again that is not undone" in again.err
 
 
-async def test_undo_lets_a_cancelled_run_go_on(place: Place, tui_eval: Command) -> None:
+async def test_undo_lets_a_cancelled_run_go_on(
+    place: Place, tui_eval: Command, beside: Beside
+) -> None:
     async with FakeModel(latency=0.3) as server:
         suite = place.asking(server.base_url, n=4, more="[run]\nconcurrency = 1")
         running = await place.start("run", suite)
@@ -211,7 +221,7 @@ async def test_undo_lets_a_cancelled_run_go_on(place: Place, tui_eval: Command) 
             await asyncio.sleep(0.01)
         tui_eval("cancel", "last")
         await running.ended()
-        done = await (await place.start("undo", "last", "--json")).ended()
+        done = await beside("undo", "last", "--json")
     assert document(done)["counts"]["passed"] + document(done)["counts"]["failed"] == 4
     assert document(done)["counts"]["cancelled"] == 0
     assert server.requests <= 5  # at most what was in flight is asked for twice

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -11,6 +11,7 @@ from tests.cli.conftest import Done, Place
 from tests.servers.fake_model import FakeModel
 
 Command = Callable[..., Done]
+Beside = Callable[..., Awaitable[Done]]
 KEY = "sk-of-this-test-0001"
 
 
@@ -195,19 +196,21 @@ def test_scorers_of_an_edited_suite_need_no_trust_for_its_keys(
     assert tui_eval("rescore", "last", "--suite", name).code in (0, 1)
 
 
-async def test_the_users_own_binding_sends_the_key_unasked(place: Place) -> None:
-    place.environment["MY_KEY"] = KEY
+async def test_the_users_own_binding_sends_the_key_unasked(
+    place: Place, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
     (place.folder / "config").mkdir()
     config = place.folder / "config" / "config.toml"
     async with FakeModel() as server:
         name = asking(place, server.base_url, "MY_KEY")
         config.write_text('[keys]\nMY_KEY = ["elsewhere.example"]\n')
-        refused = await (await place.start("run", name)).ended()
+        refused = await beside("run", name)
         assert refused.code == 2
         assert "send MY_KEY to host 127.0.0.1" in refused.err
         assert server.requests == 0
         config.write_text('[keys]\nMY_KEY = ["127.0.0.1"]\n')
-        done = await (await place.start("run", name)).ended()
+        done = await beside("run", name)
         assert done.code in (0, 1)
         assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -215,42 +218,56 @@ async def test_the_users_own_binding_sends_the_key_unasked(place: Place) -> None
 # --- runs that come with somebody else's store
 
 
-async def half_done(place: Place, server: FakeModel) -> str:
-    """Make a run that was trusted once and has errors; give its name."""
+@pytest.fixture
+def own_key(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a key, in this process and in those that are started."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     place.environment["OPENAI_API_KEY"] = KEY
-    place.environment["TUI_EVAL_CONFIG"] = str(place.folder / "config")
+
+
+async def half_done(place: Place, server: FakeModel, beside: Beside) -> str:
+    """Make a run that was trusted once and has errors; give its name."""
     name = asking(place, server.base_url)
-    done = await (await place.start("run", name, "--trust", "--json")).ended()
+    done = await beside("run", name, "--trust", "--json")
     assert done.code in (0, 1), done.err
     return str(json.loads(done.out)["run"])
 
 
-async def test_a_run_that_was_trusted_here_is_taken_up_unasked(place: Place) -> None:
+@pytest.mark.usefixtures("own_key")
+async def test_a_run_that_was_trusted_here_is_taken_up_unasked(
+    place: Place, beside: Beside
+) -> None:
     async with FakeModel() as server:
-        run = await half_done(place, server)
-        done = await (await place.start("retry", run, "--case", "case-0")).ended()
+        run = await half_done(place, server, beside)
+        done = await beside("retry", run, "--case", "case-0")
     assert done.code in (0, 1), done.err
     assert server.requests == 3
 
 
+@pytest.mark.usefixtures("own_key")
 @pytest.mark.parametrize("command", [["resume"], ["retry", "--case", "case-0"], ["rescore"]])
-async def test_a_run_of_somebody_else_sends_no_key(place: Place, command: list[str]) -> None:
+async def test_a_run_of_somebody_else_sends_no_key(
+    place: Place, command: list[str], beside: Beside
+) -> None:
     async with FakeModel() as server:
-        run = await half_done(place, server)
+        run = await half_done(place, server, beside)
         shutil.rmtree(place.folder / "config")  # somebody who never trusted it
-        done = await (await place.start(*command, run)).ended()
+        done = await beside(*command, run)
         assert done.code == 2
         assert "not trusted to send OPENAI_API_KEY to host 127.0.0.1" in done.err
         assert server.requests == 2
-        trusted = await (await place.start(*command, run, "--trust")).ended()
+        trusted = await beside(*command, run, "--trust")
         assert trusted.code in (0, 1), trusted.err
-        again = await (await place.start(*command, run)).ended()
+        again = await beside(*command, run)
         assert again.code in (0, 1), again.err
 
 
-async def test_a_background_engine_asks_nobody_for_a_run_it_does_not_trust(place: Place) -> None:
+@pytest.mark.usefixtures("own_key")
+async def test_a_background_engine_asks_nobody_for_a_run_it_does_not_trust(
+    place: Place, beside: Beside
+) -> None:
     async with FakeModel() as server:
-        run = await half_done(place, server)
+        run = await half_done(place, server, beside)
         shutil.rmtree(place.folder / "config")
         with sqlite3.connect(place.store) as db:
             db.execute("UPDATE trials SET state = 'queued'")
