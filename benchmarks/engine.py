@@ -32,6 +32,7 @@ from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
 from tui_eval.store import board
 from tui_eval.store.connection import open_readable
+from tui_eval.suites.loading import load
 
 
 def options() -> argparse.ArgumentParser:
@@ -88,10 +89,10 @@ async def floor(base_url: str, cases: int, in_flight: int) -> None:
         await asyncio.gather(*[work() for _ in range(in_flight)])
 
 
-async def run(folder: Path, base_url: str, cases: int, in_flight: int, expect_calls: int) -> None:
-    """Run a suite of so many cases to its end, with the store in a folder."""
-    store = folder / "store.sqlite3"
-    run_id = create(store, suites.echo(folder, base_url, cases, in_flight), Settings())
+async def run(suite: Path, cases: int, expect_calls: int) -> None:
+    """Load a suite of so many cases and run it to its end, with the store beside its file."""
+    store = suite.with_name("store.sqlite3")
+    run_id = create(store, load(suite), Settings())
     await host(store, run_id)
     db = open_readable(store)
     counts = board.board(db, run_id)[0]
@@ -118,11 +119,10 @@ async def _compare(report: Report, folder: Path, args: argparse.Namespace) -> No
     with serving(args.latency) as base_url:
         await floor(base_url, 200, in_flight)  # imports and connections are warm for everybody
         for round_ in range(args.rounds):
-            place = folder / str(round_)
+            suite = suites.write(folder / str(round_), base_url, cases, in_flight)
             costs["floor"].append(await measured(partial(floor, base_url, cases, in_flight)))
             for name, calls in (("run", cases), ("second run", 0)):
-                whole = partial(run, place, base_url, cases, in_flight, calls)
-                costs[name].append(await measured(whole))
+                costs[name].append(await measured(partial(run, suite, cases, calls)))
     base_wall = statistics.median(cost.wall_s for cost in costs["floor"])
     base_cpu = statistics.median(cost.cpu_s for cost in costs["floor"])
     rows: list[Row] = []

@@ -21,6 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import suites
 from benchmarks.engine import commit_ms, run
 from benchmarks.report import Figure, Report, Row, parser
 from benchmarks.server import heard, serving
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with Report("pace", args) as report, tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         with serving() as base_url:
-            asyncio.run(run(folder / "warm", base_url, 50, 5, 50))  # imports are another matter
+            warm = suites.write(folder / "warm", base_url, 50, 5)
+            asyncio.run(run(warm, 50, 50))  # imports are another matter
         _tell_waiting(report, _waiting(folder, args), args)
         _tell_feeding(report, _feeding(folder, args), args)
         disk = Figure("commit_ms", "a commit to this disk, ms (median)", ".2f")
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _took(folder: Path, latency_s: float, cases: int, at_once: int) -> float:
     """Make a run against a server of its own; give the seconds since its first request."""
     with serving(latency_s) as base_url:
-        asyncio.run(run(folder, base_url, cases, at_once, cases))
+        asyncio.run(run(suites.write(folder, base_url, cases, at_once), cases, cases))
         ended, first = time.monotonic(), heard(base_url).first_at
     assert first is not None
     return ended - first

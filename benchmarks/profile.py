@@ -27,6 +27,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Self
 
+from benchmarks import suites
 from benchmarks.engine import run
 from benchmarks.report import Figure, Report, parser
 from benchmarks.server import serving
@@ -57,15 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(scratch)
         with serving(args.latency) as base_url:
 
-            def once(name: str, cases: int, calls: int) -> None:
-                asyncio.run(run(folder / name, base_url, cases, args.in_flight, calls))
+            def once(suite: Path, cases: int, calls: int) -> None:
+                asyncio.run(run(suite, cases, calls))
 
-            once("warm", _WARM, _WARM)  # imports are another matter
+            warm = suites.write(folder / "warm", base_url, _WARM, args.in_flight)
+            once(warm, _WARM, _WARM)  # imports are another matter
+            suite = suites.write(folder / "run", base_url, args.cases, args.in_flight)
             if args.second:
-                once("run", args.cases, args.cases)
+                once(suite, args.cases, args.cases)
             cpu, wall = time.process_time(), time.monotonic()
             with Sampler() as sampler:
-                once("run", args.cases, 0 if args.second else args.cases)
+                once(suite, args.cases, 0 if args.second else args.cases)
             cpu, wall = time.process_time() - cpu, time.monotonic() - wall
         _tell(report, sampler, args, cpu, wall)
     return 0

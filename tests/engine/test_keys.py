@@ -12,7 +12,7 @@ from tests.support import any_text
 from tui_eval.engine.keys import generation_key, request_key
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import JsonObject, canonical, digest
 from tui_eval.suites.spec import Suite
 
 URL = "http://127.0.0.1:9/v1"
@@ -124,7 +124,14 @@ def test_the_order_of_names_in_a_request_is_in_no_key(
     identity: JsonObject, request: JsonObject
 ) -> None:
     turned = dict(reversed(list(request.items())))
-    assert request_key(identity, request) == request_key(identity, turned)
+    assert request_key(canonical(identity), request) == request_key(canonical(identity), turned)
+
+
+@given(objects, objects)
+def test_a_key_is_the_digest_that_stores_in_the_world_have(
+    identity: JsonObject, request: JsonObject
+) -> None:
+    assert request_key(canonical(identity), request) == digest([identity, request])
 
 
 @given(objects, objects, objects)
@@ -132,8 +139,8 @@ def test_what_belongs_to_the_target_and_what_to_the_request_is_not_mixed_up(
     one: JsonObject, other: JsonObject, request: JsonObject
 ) -> None:
     if one != other:
-        assert request_key(one, request) != request_key(other, request)
-        assert request_key(request, one) != request_key(request, other)
+        assert request_key(canonical(one), request) != request_key(canonical(other), request)
+        assert request_key(canonical(request), one) != request_key(canonical(request), other)
 
 
 @given(st.binary(min_size=32, max_size=32), *[st.integers(0, 10_000)] * 4)

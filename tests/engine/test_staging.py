@@ -17,9 +17,11 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.engine.staging import StagingStoppedError, stage
 from tui_eval.model.case import Case
+from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store import bulk, lease, reader, runs
 from tui_eval.store.requests import Verb
+from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
 
@@ -89,6 +91,39 @@ async def test_what_the_store_has_is_scored_as_it_is_staged_just_as_it_was_befor
     assert asked == 3
 
 
+async def test_only_the_end_of_staging_waits_for_the_disk(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[tuple[str, int]] = []
+
+    def watched(module: Any, name: str) -> None:
+        kept = getattr(module, name)
+
+        def write(tx: Tx, *args: Any, **kwargs: Any) -> None:
+            waits.append((name, tx.db.execute("PRAGMA synchronous").fetchone()[0]))
+            kept(tx, *args, **kwargs)
+
+        monkeypatch.setattr(module, name, write)
+
+    watched(runs, "add_trials")
+    watched(runs, "staged")
+    normal, full = 1, 2
+    staged(bench, suite("http://127.0.0.1:9/v1", 2))
+    assert waits == [("add_trials", normal), ("staged", full)]
+
+
+async def test_what_was_asked_is_there_for_scorers_that_name_it(bench: Bench) -> None:
+    looking = [{"kind": "includes", "expected": "{{ prompt }}"}]
+    own: list[Any] = [{"kind": "includes", "name": "own", "expected": "{{ messages[0].content }}"}]
+    async with FakeModel(answers={"q0": "q0", "q1": "q1"}) as server:
+        for told in (
+            suite(server.base_url, 2, scorers=looking),
+            suite(server.base_url, 0, cases=[{"id": "c0", "q": "q0", "scorers": own}, {"q": "q1"}]),
+        ):
+            assert bench.counts(await bench.run(told)).passed == 2
+            assert bench.counts(staged(bench, told)).passed == 2
+
+
 async def test_only_what_nobody_has_is_queued(bench: Bench) -> None:
     async with FakeModel() as server:
         await bench.run(suite(server.base_url, 2, run={"epochs": 2}))
@@ -141,15 +176,15 @@ async def test_an_output_that_goes_while_it_is_scored_is_asked_for(
         await bench.run(wanted)
         kept = bulk.usable_outputs
 
-        def found(db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, int]:
-            outputs = kept(db, keys)
-            gone = outputs[keys[1]]
+        def found(db: sqlite3.Connection, keys: list[bytes]) -> Iterator[tuple[bytes, int, Output]]:
+            outputs = {key: (key, known, output) for key, known, output in kept(db, keys)}
+            gone = outputs[keys[1]][1]
             with writing(bench.path) as other:
                 if how == "deleted":
                     other.execute("DELETE FROM outputs WHERE id = ?", (gone,))
                 else:
                     other.execute("UPDATE outputs SET superseded = 1 WHERE id = ?", (gone,))
-            return outputs
+            yield from outputs.values()
 
         monkeypatch.setattr(bulk, "usable_outputs", found)
         run = staged(bench, wanted)
@@ -198,14 +233,17 @@ def test_portions_are_bounded_in_trials_and_in_size(monkeypatch: pytest.MonkeyPa
     assert [len(portion) for portion in wanted_of(made, listed)] == [1, 1, 1]
 
 
-@given(st.lists(st.sampled_from("xyz"), min_size=1, max_size=12), st.integers(1, 13))
+@given(
+    st.lists(st.sampled_from("xyz"), min_size=1, max_size=12), st.integers(1, 13), st.integers(1, 4)
+)
 def test_equal_requests_are_told_apart_wherever_portions_end(
-    texts: list[str], at_once: int
+    texts: list[str], at_once: int, put_away_at: int
 ) -> None:
     made = suite("http://127.0.0.1:9/v1", 0, cases=[{"id": "a", "q": "x"}])
     usual = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "_TRIALS", at_once)
+        patch.setattr(plan, "_NEAR", put_away_at)
         keys = [want.key for portion in wanted_of(made, cases(texts)) for want in portion]
     assert keys == usual
     assert len(set(keys)) == len(texts)
@@ -215,8 +253,9 @@ def test_equal_requests_are_told_apart_wherever_portions_end(
 def test_more_may_be_looked_up_than_one_question_names(bench: Bench) -> None:
     run = bench.create(suite("http://127.0.0.1:9/v1", 1))
     with reading(bench.path) as db:
-        assert bulk.usable_outputs(db, [bytes([n % 256]) * 32 for n in range(1200)]) == {}
+        keys = [bytes([n % 256]) * 32 for n in range(1200)]
+        assert bulk.usable_keys(db, keys) == set()
+        assert list(bulk.usable_outputs(db, keys)) == []
         assert bulk.still_usable(db, range(1200)) == set()
-        assert list(bulk.outputs(db, range(1200))) == []
         assert bulk.trials_of_cases(db, run, [str(n) for n in range(1200)]) == set()
         assert reader.run(db, run).total == 0

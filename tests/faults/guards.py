@@ -45,7 +45,9 @@ def _keys_by_position(patch: Patch) -> None:
 
 
 def _keys_without_target(patch: Patch) -> None:
-    patch(plan, "request_key", lambda identity, request: keys.request_key({}, request["messages"]))
+    patch(
+        plan, "request_key", lambda identity, request: keys.request_key(b"{}", request["messages"])
+    )
 
 
 def _migration_in_pieces(patch: Patch) -> None:

@@ -11,7 +11,7 @@ from tests.support import case, column, do, key, new_run, output, score, stage, 
 from tui_eval.model.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RUN_MOVES, RunState, TrialState
-from tui_eval.store import board, lease, reader, record, requests, runs
+from tui_eval.store import board, bulk, lease, reader, record, requests, runs
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
@@ -84,6 +84,18 @@ def test_two_cases_of_one_id_are_refused(db: sqlite3.Connection) -> None:
     assert db.execute("SELECT count(*) FROM cases").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("many", [0, 1, 49, 50, 51, 130])
+def test_rows_are_added_in_their_order_however_many_there_are(
+    db: sqlite3.Connection, many: int
+) -> None:
+    db.execute("CREATE TABLE found (id INTEGER PRIMARY KEY, a TEXT, b INTEGER DEFAULT 7, c BLOB)")
+    rows = [(f"{n}", bytes([n])) for n in range(many)]
+    bulk.insert(db, "found", ("a", "c"), (row for row in rows))
+    assert db.execute("SELECT * FROM found ORDER BY id").fetchall() == [
+        (n + 1, a, 7, c) for n, (a, c) in enumerate(rows)
+    ]
+
+
 def test_trials_start_where_staging_found_them(db: sqlite3.Connection) -> None:
     shared = do(db, lambda tx: record.add_output(tx, key(1), output()))
     found = stage(
@@ -91,7 +103,7 @@ def test_trials_start_where_staging_found_them(db: sqlite3.Connection) -> None:
         new_run(db),
         [
             NewTrial(0, 0, 0, 0, key(0)),
-            NewTrial(1, 1, 0, 0, key(1), output=shared),
+            NewTrial(1, 1, 0, 0, key(1), output=shared, latency_s=0.5),
             NewTrial(2, 2, 0, 0, None, failure=Failure("template", "no field `q`")),
         ],
         cases=3,

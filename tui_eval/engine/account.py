@@ -61,7 +61,7 @@ def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> 
     cases: int = 0
     for portion in session.wanted(only):
         keys = [want.key for want in portion if want.key is not None]
-        there = bulk.usable_outputs(db, keys) if db is not None and reuse else {}
+        there = bulk.usable_keys(db, keys) if db is not None and reuse else set()
         had: set[bulk.TrialName] = set()
         if db is not None and before is not None:
             had = bulk.trials_of_cases(db, before, [want.case.id for want in portion])

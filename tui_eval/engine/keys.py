@@ -2,17 +2,20 @@
 
 import hashlib
 
-from tui_eval.model.json import JsonObject, digest
+from tui_eval.model.json import JsonObject, canonical
 
 
-def request_key(identity: JsonObject, request: JsonObject) -> bytes:
+def request_key(identity: bytes, request: JsonObject) -> bytes:
     """Give the key of a request to a target, before epoch and occurrence (32 bytes).
 
+    It is the digest of the list of both.
+
     Args:
-        identity: What the target is, as far as it changes answers: kind, URL, model, parameters.
+        identity: What the target is, as far as it changes answers: kind, URL, model, parameters;
+            its canonical form, as it is the same for every request.
         request: The rendered request.
     """
-    return digest([identity, request])
+    return hashlib.sha256(b"[%b,%b]" % (identity, canonical(request))).digest()
 
 
 def generation_key(request: bytes, epoch: int, occurrence: int) -> bytes:

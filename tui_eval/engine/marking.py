@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.case import Case, Column
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade, Score
@@ -44,7 +45,7 @@ class GoldCheck:
     item: Item | Grade
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marks:
     """What came of scoring an output without asking anybody."""
 
@@ -132,6 +133,8 @@ class Marking:
         return GoldAsk(judge, row, output, GoldCheck(check, item(check, output)))
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
+        if not self._scorers.look_at_asked(case):
+            return Subject(case, output=output)
         messages = self._renderer.messages(column, case)
         return Subject(case, last_user_text(messages), tuple(messages), output)
 

@@ -11,7 +11,7 @@ from tui_eval.engine.journey import Asked
 from tui_eval.engine.keys import generation_key, request_key
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import JsonObject, digest
+from tui_eval.model.json import JsonObject, canonical, digest
 from tui_eval.model.output import Failure
 from tui_eval.store.bulk import batched, question_marks
 from tui_eval.store.text import unpack_text
@@ -55,7 +55,7 @@ def wanted(
         targets: The targets by name.
         epochs: How often each is asked.
     """
-    identities = {name: targets[name].identity() for name in {c.target for c in columns}}
+    identities = {name: canonical(targets[name].identity()) for name in {c.target for c in columns}}
 
     def base(column: Column, case: Case) -> bytes | Failure:
         request = targets[column.target].request(column, case)
@@ -123,33 +123,49 @@ def _size(case: Case) -> int:
     return size + len(repr(case.recorded)) if case.recorded else size
 
 
+_NEAR = 20_000
+"""Requests that are counted in memory before they are put away."""
+
+
 class _Occurrences:
-    """Counts equal requests in a file of its own, so that memory does not grow with the run."""
+    """Counts equal requests; most are put away in a file, lest memory grows with the run."""
 
     def __init__(self) -> None:
-        self._db = sqlite3.connect("", isolation_level=None)
-        self._db.execute("PRAGMA synchronous = OFF")
-        self._db.execute("PRAGMA journal_mode = OFF")
-        self._db.execute("CREATE TABLE seen (key BLOB PRIMARY KEY, n INTEGER) WITHOUT ROWID")
-        self._db.execute("BEGIN")
+        self._near: dict[bytes, int] = {}
+        """Those that came last, and how often they came so far."""
+        self._far: sqlite3.Connection | None = None
+        """All those that were put away; None: there was no need yet."""
 
     def count(self, keys: Sequence[bytes]) -> list[int]:
         """Give for each key how often it was counted before it, and count it."""
-        seen: dict[bytes, int] = {}
-        for few in batched(list(dict.fromkeys(keys))):
-            question = f"SELECT key, n FROM seen WHERE key IN ({question_marks(few)})"  # noqa: S608
-            seen.update(self._db.execute(question, few))
+        near = self._near
+        if self._far is not None:
+            for few in batched([key for key in dict.fromkeys(keys) if key not in near]):
+                asked = f"SELECT key, n FROM seen WHERE key IN ({question_marks(few)})"  # noqa: S608
+                near.update(self._far.execute(asked, few))
         before = []
         for key in keys:
-            n = seen.get(key, 0)
+            n = near.get(key, 0)
             before.append(n)
-            seen[key] = n + 1
-        self._db.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", seen.items())
+            near[key] = n + 1
+        if len(near) >= _NEAR:
+            self._put_away()
         return before
+
+    def _put_away(self) -> None:
+        if self._far is None:
+            self._far = sqlite3.connect("", isolation_level=None)
+            self._far.execute("PRAGMA synchronous = OFF")
+            self._far.execute("PRAGMA journal_mode = OFF")
+            self._far.execute("CREATE TABLE seen (key BLOB PRIMARY KEY, n INTEGER) WITHOUT ROWID")
+            self._far.execute("BEGIN")
+        self._far.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", self._near.items())
+        self._near.clear()
 
     def close(self) -> None:
         """Drop the file."""
-        self._db.close()
+        if self._far is not None:
+            self._far.close()
 
 
 def chosen(

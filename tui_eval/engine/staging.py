@@ -2,9 +2,9 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.journey import Marker
@@ -13,6 +13,7 @@ from tui_eval.engine.plan import Wanted, problems
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure, Output
 from tui_eval.store import bulk, lease, runs
+from tui_eval.store.connection import unhurried
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact_patiently
@@ -63,21 +64,18 @@ def stage(
     write(lambda tx: runs.unstage(tx, run))
     place = 0
     last_case = -1
-    for portion in portions:
-        if stopped():
-            raise StagingStoppedError
-        cases = {want.case.seq: want.case for want in portion if want.case.seq > last_case}
-        last_case = portion[-1].case.seq
-        outputs = bulk.usable_outputs(db, _keys(portion)) if reuse else {}
-        news = [*_news(db, place, portion, outputs, marker)]
-        write(partial(_write, run=run, cases=[*cases.values()], news=news))
-        place += len(portion)
+    with unhurried(db):  # until the run is staged, all of it is taken back after a crash
+        for portion in portions:
+            if stopped():
+                raise StagingStoppedError
+            cases = {want.case.seq: want.case for want in portion if want.case.seq > last_case}
+            last_case = portion[-1].case.seq
+            known = _known(db, portion, marker) if reuse else {}
+            news = [*_news(place, portion, known, marker)]
+            write(partial(_write, run=run, cases=[*cases.values()], news=news))
+            place += len(portion)
     write(lambda tx: runs.staged(tx, run))
     return place
-
-
-def _keys(portion: Sequence[Wanted]) -> list[bytes]:
-    return [want.key for want in portion if want.key is not None]
 
 
 def _write(tx: Tx, run: int, cases: Sequence[Case], news: Sequence[NewTrial]) -> None:
@@ -85,7 +83,7 @@ def _write(tx: Tx, run: int, cases: Sequence[Case], news: Sequence[NewTrial]) ->
     gone = {*used} - bulk.still_usable(tx.db, used)  # another process may delete a run, or retry
     if gone:
         news = [
-            trial._replace(output=None, failure=None, scores=None)
+            trial._replace(output=None, latency_s=None, failure=None, scores=None)
             if trial.output in gone
             else trial
             for trial in news
@@ -95,37 +93,53 @@ def _write(tx: Tx, run: int, cases: Sequence[Case], news: Sequence[NewTrial]) ->
     lease.beat(tx, run)
 
 
+class _Known(NamedTuple):
+    """An output that the store has for a trial already."""
+
+    id: int
+    latency_s: float | None
+    marks: Marks | Failure | None
+    """What came of scoring it; None: it is still to be scored."""
+
+
+def _known(
+    db: sqlite3.Connection, portion: Sequence[Wanted], marker: Marker
+) -> dict[bytes | None, _Known]:
+    """Find the outputs there are, by their keys, and score them.
+
+    Those that it takes too long to come to are left for the crew to score.
+    """
+    wants = {want.key: want for want in portion if want.key is not None}
+    known: dict[bytes | None, _Known] = {}
+    until = time.monotonic() + _SCORING_S
+    late = False
+    for key, output_id, output in bulk.usable_outputs(db, [*wants]):
+        marks = None if late else _marks(marker, wants[key], output)
+        known[key] = _Known(output_id, output.latency_s, marks)
+        late = time.monotonic() > until
+    return known
+
+
 def _news(
-    db: sqlite3.Connection,
-    place: int,
-    portion: Sequence[Wanted],
-    outputs: dict[bytes, int],
-    marker: Marker,
+    place: int, portion: Sequence[Wanted], known: Mapping[bytes | None, _Known], marker: Marker
 ) -> Iterator[NewTrial]:
     """Give the trials of a portion, each as far as it comes without anybody being asked."""
-    marked = _marked(db, {outputs[w.key]: w for w in portion if w.key in outputs}, marker)
-    to_ask = (want for want in portion if want.key is not None and want.key not in outputs)
+    to_ask = (want for want in portion if want.key is not None and want.key not in known)
     wrong = problems(to_ask, marker.problem)
     for at, want in enumerate(portion, place):
-        output = None if want.key is None else outputs.get(want.key)
-        marks = None if output is None else marked.get(output)
-        failure = marks if isinstance(marks, Failure) else want.failure or wrong.get(want.where)
-        scores = marks.scores if isinstance(marks, Marks) and not marks.asks else None
-        yield NewTrial(at, *want.where, want.epoch, want.key, output, failure, scores)
-
-
-def _marked(
-    db: sqlite3.Connection, wants: dict[int, Wanted], marker: Marker
-) -> dict[int, Marks | Failure]:
-    """Score outputs that are there; those that it takes too long to come to are left out."""
-    marked: dict[int, Marks | Failure] = {}
-    until = time.monotonic() + _SCORING_S
-    with closing(bulk.outputs(db, [*wants])) as found:
-        for output_id, output in found:
-            marked[output_id] = _marks(marker, wants[output_id], output)
-            if time.monotonic() > until:
-                break
-    return marked
+        failure = want.failure or wrong.get(want.where)
+        found = known.get(want.key)
+        if found is None:
+            yield NewTrial(at, *want.where, want.epoch, want.key, failure=failure)
+            continue
+        marks, scores = found.marks, None
+        if isinstance(marks, Failure):
+            failure = marks
+        elif marks is not None and not marks.asks:
+            scores = marks.scores
+        yield NewTrial(
+            at, *want.where, want.epoch, want.key, found.id, failure, scores, found.latency_s
+        )
 
 
 def _marks(marker: Marker, want: Wanted, output: Output) -> Marks | Failure:

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """One item of the dataset."""
 

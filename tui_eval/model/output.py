@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one call as the endpoint counted them; None where it did not say."""
 
@@ -27,7 +28,7 @@ class Exhausted:
     """Seconds until some of it is back; already bounded."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """What a target produced for one request; never changed once written."""
 

@@ -1,13 +1,13 @@
 """What scorers say of outputs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grade:
     """One scorer's judgement of one output, before it belongs to a trial."""
 
@@ -31,7 +31,7 @@ class Grade:
         return cls(Verdict.UNGRADED, None, reason, raw)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Score:
     """A grade in a trial's history."""
 
@@ -46,7 +46,7 @@ class Score:
     """A judge's, made wholly of findings that the store had already."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tally:
     """What all scores of a trial come to."""
 
@@ -61,15 +61,17 @@ def tally(scores: Sequence[Score]) -> Tally:
     A trial passes when every required score passes, is ungraded when any required one is, and
     fails otherwise. Where nothing is required of the output, it passes, and has no score.
     """
-    required = [score for score in scores if score.required]
-    graded = [score for score in required if score.grade.value is not None]
-    weight = sum(score.weight for score in graded)
-    mean = (
-        sum(score.weight * (score.grade.value or 0.0) for score in graded) / weight
-        if weight
-        else None
-    )
-    if len(graded) < len(required):
-        return Tally(Verdict.UNGRADED, mean)
-    passed = all(score.grade.verdict is Verdict.PASS for score in required)
-    return Tally(Verdict.PASS if passed else Verdict.FAIL, mean)
+    weight = total = 0.0
+    verdict = Verdict.PASS
+    for score in scores:
+        if not score.required:
+            continue
+        grade = score.grade
+        if grade.value is None:
+            verdict = Verdict.UNGRADED
+            continue
+        weight += score.weight
+        total += score.weight * grade.value
+        if grade.verdict is not Verdict.PASS and verdict is Verdict.PASS:
+            verdict = Verdict.FAIL
+    return Tally(verdict, total / weight if weight else None)

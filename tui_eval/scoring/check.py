@@ -1,9 +1,9 @@
 """A scorer as rendered for one case."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.model.case import Case
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Output
 from tui_eval.scoring import figures
@@ -15,7 +15,7 @@ _FIGURES: Final = frozenset(("latency", "tokens", "cost"))
 """Kinds that look at what is not in an output's digest."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """What scorers see of a trial."""
 
@@ -54,7 +54,7 @@ class Subject:
         return list(self.messages) if self.messages else self.case.fields
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """What one scorer asks of one case's output."""
 

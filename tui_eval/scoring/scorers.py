@@ -20,6 +20,7 @@ Names: TypeAlias = Mapping[str, Json]
 _NO_SETTINGS: Final = {"kind", "name", "weight", "required", "when", "negate", "schema_file"}
 """Fields that decide nothing about the grade, or stand in the check itself."""
 _AFTER_OUTPUT: Final = frozenset(("output", "fields", "workspace"))
+_ASKED: Final = frozenset(("prompt", "messages"))
 _FALSE_TEXTS: Final = frozenset(("", "false", "none", "0"))
 
 
@@ -38,6 +39,16 @@ class Scorers:
             SettingError: when a setting that is no template asks nothing.
         """
         self._scorers = [_Scorer(spec) for spec in specs]
+        self._look_at_asked = any(scorer.looks_at_asked for scorer in self._scorers)
+
+    def look_at_asked(self, case: Case) -> bool:
+        """Tell whether what was asked may matter to a case's scores: else it need not be rendered.
+
+        It does to judges, and to templates that name it.
+        """
+        if self._look_at_asked or not case.scorers:
+            return self._look_at_asked
+        return any(scorer.looks_at_asked for scorer in self._of(case))
 
     def checks(self, subject: Subject) -> list[Check] | Failure:
         """Make the checks of a trial, in the suite's order, the case's own last.
@@ -122,6 +133,11 @@ class _Scorer:
             if is_template(settings.get(field))
         }
         self._settings = settings if self._templates else rendered(self._kind, settings)
+        templates = [part for made in self._templates.values() for part in made.templates()]
+        if self._when is not None:
+            templates.append(self._when)
+        named = frozenset[str]().union(*(template.names for template in templates))
+        self.looks_at_asked = self._kind == "judge" or not named.isdisjoint(_ASKED)
 
     def applies(self, names: Names) -> bool:
         """Tell whether its `when` holds."""

@@ -1,9 +1,9 @@
 """Scorers that compare texts: `exact`, `includes`, `starts_with`, `regex`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
@@ -21,7 +21,7 @@ _EXPECTED: Final = {
 """What a passed check says in its reason, and what a failed one says in its place."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Reading:
     """How two texts are made comparable."""
 

@@ -1,8 +1,8 @@
 """Many rows in one question: one each costs far more than what it finds."""
 
 import sqlite3
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 from tui_eval.model.output import Output
@@ -12,6 +12,8 @@ from tui_eval.store.text import pack, unpack_text
 T = TypeVar("T")
 
 _MANY = 500
+_AT_ONCE = 50
+"""Rows of one INSERT; with more, little is gained."""
 
 
 def batched(values: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -25,18 +27,56 @@ def question_marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def usable_outputs(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """Give for each generation key the newest output that may be used again, by id."""
-    found: dict[bytes, int] = {}
-    for few in batched(keys):
-        found.update(
-            db.execute(
-                "SELECT generation_key, max(id) FROM outputs WHERE superseded = 0 "
-                f"AND generation_key IN ({question_marks(few)}) GROUP BY generation_key",
-                few,
-            )
+def insert(
+    db: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+    """Add rows, many with each statement.
+
+    Args:
+        db: A writable connection.
+        table: The table.
+        columns: The columns that are given; the others have their defaults.
+        rows: A value for each of them, best of a type SQLite has: finding out that an enum is a
+            text takes as long as writing it.
+
+    Raises:
+        sqlite3.IntegrityError: a row may not be there; some others may be.
+    """
+    into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+    row = f"({question_marks(columns)})"
+    left = iter(rows)
+    while few := list(islice(left, _AT_ONCE)):
+        db.execute(into + ",".join([row] * len(few)), list(chain.from_iterable(few)))
+
+
+def usable_keys(db: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Give those of some generation keys that have an output which may be used again."""
+    return {
+        row[0]
+        for few in batched(keys)
+        for row in db.execute(
+            "SELECT generation_key FROM outputs WHERE superseded = 0 "
+            f"AND generation_key IN ({question_marks(few)})",
+            few,
         )
-    return found
+    }
+
+
+def usable_outputs(
+    db: sqlite3.Connection, keys: Sequence[bytes]
+) -> Iterator[tuple[bytes, int, Output]]:
+    """Give for generation keys the newest output that may be used again, where there is one.
+
+    One is in memory at a time, with its key and its id.
+    """
+    for few in batched(keys):
+        rows = db.execute(  # of max(id), SQLite says: other columns are those of its row
+            f"SELECT generation_key, max(id), {reader.OUTPUT} FROM outputs WHERE superseded = 0 "
+            f"AND generation_key IN ({question_marks(few)}) GROUP BY generation_key",
+            few,
+        )
+        for row in rows:
+            yield row[0], row[1], reader.output_of(row[2:])
 
 
 def still_usable(db: sqlite3.Connection, output_ids: Sequence[int]) -> set[int]:
@@ -48,19 +88,6 @@ def still_usable(db: sqlite3.Connection, output_ids: Sequence[int]) -> set[int]:
             f"SELECT id FROM outputs WHERE superseded = 0 AND id IN ({question_marks(few)})", few
         )
     }
-
-
-def outputs(
-    db: sqlite3.Connection, output_ids: Sequence[int]
-) -> Generator[tuple[int, Output], None, None]:
-    """Give outputs with their ids, one in memory at a time; to be closed if it is left early."""
-    for few in batched(output_ids):
-        rows = db.execute(
-            f"SELECT id, {reader.OUTPUT} FROM outputs WHERE id IN ({question_marks(few)})", few
-        )
-        with closing(rows):
-            for row in rows:
-                yield row[0], reader.output_of(row[1:])
 
 
 TrialName: TypeAlias = tuple[str, str, int]

@@ -6,8 +6,8 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Awaitable, Callable
-from contextlib import closing, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
@@ -159,6 +159,20 @@ def put_away(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA busy_timeout = 200")
     with suppress(sqlite3.OperationalError):
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+@contextmanager
+def unhurried(db: sqlite3.Connection) -> Iterator[None]:
+    """Let commits inside not wait for the disk, where what they write can be made again.
+
+    Nothing is lost where a process ends, however it ends. Where the machine does, the last of them
+    may be; the first commit afterwards takes all of them to the disk.
+    """
+    db.execute("PRAGMA synchronous = NORMAL")
+    try:
+        yield
+    finally:
+        db.execute("PRAGMA synchronous = FULL")
 
 
 def async_connection(opener: Callable[[], sqlite3.Connection]) -> Connection:

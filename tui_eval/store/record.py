@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
+from tui_eval.store import bulk
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 
@@ -166,36 +167,47 @@ def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> N
                     (trial, score.scorer),
                 )
         tx.db.execute(
-            f"INSERT INTO scores ({_SCORE}, current, at, trial, output) "
-            f"SELECT {_SCORE_VALUES}, ?, ?, id, output FROM trials WHERE id = ?",
+            f"INSERT INTO scores ({', '.join(_SCORE)}, current, at, trial, output) "
+            f"SELECT {bulk.question_marks(_SCORE)}, ?, ?, id, output FROM trials WHERE id = ?",
             (*_score_values(score), current, tx.now, trial),
         )
 
 
 def add_first_scores(tx: Tx, scores: Iterable[tuple[int, int, Score]]) -> None:
     """Keep scores of trials that have none yet, each with its trial and output."""
-    tx.db.executemany(
-        f"INSERT INTO scores ({_SCORE}, at, trial, output) VALUES ({_SCORE_VALUES}, ?, ?, ?)",
-        [(*_score_values(score), tx.now, trial, output) for trial, output, score in scores],
+    bulk.insert(
+        tx.db,
+        "scores",
+        (*_SCORE, "at", "trial", "output"),
+        ((*_score_values(score), tx.now, trial, output) for trial, output, score in scores),
     )
 
 
-_SCORE = "scorer, verdict, value, raw, reason, source, weight, required, cached"
-_SCORE_VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?"
+_SCORE = (
+    "scorer",
+    "verdict",
+    "value",
+    "raw",
+    "reason",
+    "source",
+    "weight",
+    "required",
+    "cached",
+)
 
 
 def _score_values(score: Score) -> tuple[object, ...]:
     grade = score.grade
     return (
         score.scorer,
-        grade.verdict,
+        grade.verdict.value,
         grade.value,
         None if grade.raw is None else dump(grade.raw),
         pack(grade.reason),
         score.source,
         score.weight,
-        score.required,
-        score.cached,
+        int(score.required),
+        int(score.cached),
     )
 
 

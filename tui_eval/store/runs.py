@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Score, tally
-from tui_eval.model.states import RUN_MOVES, RunState, TrialState, Verdict
-from tui_eval.store import record, requests
+from tui_eval.model.states import RUN_MOVES, RunState
+from tui_eval.store import bulk, record, requests
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
@@ -32,6 +32,8 @@ class NewTrial(NamedTuple):
     failure: Failure | None = None
     scores: Sequence[Score] | None = None
     """All scores of that output, where it needs no others; None: it is still to be scored."""
+    latency_s: float | None = None
+    """How long that output's call took."""
 
 
 def create(
@@ -86,21 +88,23 @@ def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
     Raises:
         sqlite3.IntegrityError: two cases of the run have one id.
     """
-    tx.db.executemany(
-        "INSERT INTO cases (run, seq, id, data) VALUES (?, ?, ?, ?)",
-        [(run, case.seq, pack(case.id), dump(case.as_json())) for case in cases],
+    bulk.insert(
+        tx.db,
+        "cases",
+        ("run", "seq", "id", "data"),
+        ((run, case.seq, pack(case.id), dump(case.as_json())) for case in cases),
     )
 
 
 def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
     """Write down staged trials, each in the state that staging found it in."""
     first = tx.db.execute("SELECT ifnull(max(id), 0) + 1 FROM trials").fetchone()[0]
-    tx.db.executemany(
-        "INSERT INTO trials (id, run, place, seq, col, epoch, state, verdict, score, "
-        "generation_key, output, cached, latency_s, error_kind, error_message, since, change) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT latency_s FROM outputs WHERE id = ?), "
-        "?, ?, ?, ?)",
-        [
+    change = tx.change
+    bulk.insert(
+        tx.db,
+        "trials",
+        _TRIAL,
+        (
             (
                 trial_id,
                 run,
@@ -111,15 +115,15 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
                 *_standing(trial),
                 trial.key,
                 trial.output,
-                trial.output is not None,
-                trial.output,
+                int(trial.output is not None),
+                trial.latency_s,
                 trial.failure.kind if trial.failure else None,
                 pack(trial.failure.message) if trial.failure else None,
                 tx.now,
-                tx.change,
+                change,
             )
             for trial_id, trial in enumerate(trials, first)
-        ],
+        ),
     )
     record.add_first_scores(
         tx,
@@ -132,16 +136,37 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
     )
 
 
-def _standing(trial: NewTrial) -> tuple[TrialState, Verdict | None, float | None]:
+_TRIAL = (
+    "id",
+    "run",
+    "place",
+    "seq",
+    "col",
+    "epoch",
+    "state",
+    "verdict",
+    "score",
+    "generation_key",
+    "output",
+    "cached",
+    "latency_s",
+    "error_kind",
+    "error_message",
+    "since",
+    "change",
+)
+
+
+def _standing(trial: NewTrial) -> tuple[str, str | None, float | None]:
     """Give the state, verdict and score a staged trial begins with."""
     if trial.failure is not None:
-        return TrialState.ERROR, None, None
+        return "error", None, None
     if trial.output is None:
-        return TrialState.QUEUED, None, None
+        return "queued", None, None
     if trial.scores is None:
-        return TrialState.SCORING, None, None
+        return "scoring", None, None
     come_to = tally(trial.scores)
-    return TrialState.DONE, come_to.verdict, come_to.score
+    return "done", come_to.verdict.value, come_to.score
 
 
 def unstage(tx: Tx, run: int) -> None:

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tui_eval.model.bounds import LEAST_WEIGHT, MOST_WEIGHT
 from tui_eval.model.case import Case
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest, dotted
 from tui_eval.suites import drawing, judging
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
@@ -31,7 +32,7 @@ _ROW_ID_LENGTH: Final = 16
 """Hexadecimal digits of a digest that stands for an id."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One row, and where it stands."""
 
