@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import output, reading
+from tests.support import do, output, reading, writing
 from tests.ui.playing import by_hand, finished, made_up, plain_run
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
@@ -16,7 +16,7 @@ from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.rates import rates
 from tui_eval.reports.so_far import so_far_of
-from tui_eval.store import finding, reader
+from tui_eval.store import finding, notes, reader
 from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, TrialRow
@@ -231,8 +231,56 @@ async def test_changed_rows_replace_those_that_were_read(store: Path) -> None:
         stranger = replace(old, place=700)
         assert trials.take([new, stranger], {}) == [2]
         assert trials.row_at(2) == new
-        trials.forget()
-        assert trials.row_at(2) is None
+        assert trials.take([old], {}) == [2]  # as new as that: a note changes no number
+        assert trials.row_at(2) == old
+    finally:
+        await desk.close()
+
+
+async def test_rows_that_may_have_changed_are_shown_until_they_have_been_read_again(
+    store: Path,
+) -> None:
+    made = plain_run(store, 250)
+    desk = Desk(store)
+    await desk.open()
+
+    def note(place: int, text: str) -> None:
+        with writing(store) as db:
+            do(db, lambda tx: notes.write(tx, {made.trials[place]: text}))
+
+    def shown(index: int) -> str | None:
+        row = trials.row_at(index)
+        return None if row is None else row.note or ""
+
+    try:
+        trials = Trials(desk, made.run)
+        trials.set_total(250)
+        await trials.read(range(150))
+        note(2, "new")
+        trials.doubt(range(10))
+        assert (shown(2), shown(30), shown(120)) == ("", None, None)
+        assert await trials.read(range(10))
+        assert (shown(2), shown(30), shown(120)) == ("new", "", None)
+        assert not await trials.read(range(10))
+        # what becomes doubtful while it is being read is read again
+        trials.doubt(range(10))
+        reading = asyncio.create_task(trials.read(range(10)))
+        await asyncio.sleep(0)
+        trials.doubt(range(10))
+        assert await reading
+        note(3, "newer")
+        assert await trials.read(range(10))
+        assert shown(3) == "newer"
+        # and what was read before something newer came does not replace it
+        row = trials.row_at(4)
+        assert row is not None
+        newer = replace(row, change=row.change + 1, state=TrialState.QUEUED)
+        trials.doubt(range(10))
+        reading = asyncio.create_task(trials.read(range(10)))
+        await asyncio.sleep(0)
+        trials.take([newer], {})
+        await reading
+        assert trials.row_at(4) == newer
     finally:
         await desk.close()
 

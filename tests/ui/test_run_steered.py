@@ -35,6 +35,8 @@ from tui_eval.model.states import RunState
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
 from tui_eval.ui.palette import Actions
+from tui_eval.ui.run.feed import MOST_CHANGES, Snapshot
+from tui_eval.ui.run.worktop import Worktop
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.cap import Cap
 from tui_eval.ui.screens.help import Help
@@ -254,7 +256,6 @@ async def test_selection_scroll_and_focus_stay_while_hundreds_of_rows_a_second_c
 
         await asyncio.to_thread(keep_changing)
         await until_shown(pilot, "1,000/3,000")
-        await until(pilot, lambda: cursor_case(screen) is not None)  # it may be read again
         after = (
             cursor_case(screen),
             table.cursor,
@@ -264,6 +265,45 @@ async def test_selection_scroll_and_focus_stay_while_hundreds_of_rows_a_second_c
         )
         assert after == before
         assert page.has_focus
+
+
+@pytest.mark.parametrize("zoomed", [False, True])
+async def test_rows_and_the_selected_trial_stay_where_more_change_than_are_told(
+    store: Path, zoomed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = MOST_CHANGES + 100
+    made = by_hand(
+        store,
+        [Case(i, f"case-{i:04}", {}) for i in range(n)],
+        answers=[None] * n,
+        state=RunState.RUNNING,
+    )
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        table = screen.listing.table
+        await pilot.press("j", *["enter"] * zoomed)
+        seen: list[tuple[object, ...]] = []
+        take = Worktop.take
+
+        def look(worktop: Worktop, snapshot: Snapshot) -> None:
+            take(worktop, snapshot)
+            rows = [table.row(index) for index in table.shown]
+            seen.append((snapshot.overflow, cursor_case(screen), None in rows))
+
+        monkeypatch.setattr(Worktop, "take", look)
+
+        def change(tx: Tx) -> None:
+            for place in range(n):
+                settle(tx, made.trials[place], made_key("by-hand", place), output(f"o {place}"))
+
+        with writing(store) as db:
+            do(db, change)
+        await until(pilot, lambda: (True, "case-0001", False) in seen)
+        await until(pilot, lambda: screen.selected is not None and screen.selected.state == "done")
+        assert {one[1:] for one in seen} == {("case-0001", False)}
+        await pilot.press(*["escape"] * zoomed)
+        await until_shown(pilot, "case-0005")
 
 
 async def test_a_sorted_list_keeps_its_row_on_its_line_while_others_come_before_it(

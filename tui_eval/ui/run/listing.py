@@ -127,7 +127,8 @@ class Listing(Vertical):
         table.suit(several_columns=len(snapshot.columns) > 1, several_epochs=snapshot.epochs > 1)
         trials.set_total(snapshot.total.total)
         if snapshot.overflow:
-            trials.forget()
+            trials.doubt(self._in_view)
+            self._rows_wanted.set()
             table.redraw()
         elif snapshot.changed:
             table.redraw(trials.take(snapshot.changed, snapshot.reasons))
@@ -336,9 +337,14 @@ class Listing(Vertical):
         while True:
             await self._rows_wanted.wait()
             self._rows_wanted.clear()
-            if await self.trials.read(self.table.shown):
+            if await self.trials.read(self._in_view):
                 self.table.redraw()
                 self.post_message(self.Changed())
+
+    @property
+    def _in_view(self) -> list[int]:
+        """The indices of the rows on the screen, and of the selected one, which may be hidden."""
+        return [*self.table.shown, self.table.cursor]
 
     @work(exclusive=True, group="list")
     async def _keep_list(self, view: View) -> None:
@@ -383,6 +389,7 @@ class Listing(Vertical):
         if event.by_hand:
             self.following = False
             self._anchor = self.trials.place_at(event.cursor) or 0
+        self._rows_wanted.set()  # where the list is hidden no row is drawn, and so none asked for
         self.post_message(self.Changed())
 
     @on(Rows.Missing)

@@ -27,10 +27,14 @@ class Trials:
         self._places: Places | None = None
         self._rows: dict[int, TrialRow] = {}
         """By place."""
+        self._doubted: set[int] = set()
+        """Places of rows that may have changed: they are shown as they were until read again."""
+        self._doubts = 0
+        """How often rows have been doubted."""
         self._reasons: dict[int, str] = {}
+        """By trial id."""
         self._sole_scorer: str | None = None
         """The run's scorer, where it has but one."""
-        """By trial id."""
         self._total = 0
         self._ascending = True
         self.view = View()
@@ -108,21 +112,23 @@ class Trials:
         self._places = places
         self._ascending = view.in_dataset_order
 
-    async def read(self, indices: range) -> bool:
-        """Read the rows at these indices and around them that are not there yet.
+    async def read(self, indices: Sequence[int]) -> bool:
+        """Read the rows at these indices and around them that are not there yet, or doubted.
 
         Returns:
             Whether any came.
         """
-        wanted = self._missing(indices)
+        wanted, doubts = self._missing(indices), self._doubts
         if not wanted:
             return False
         rows, reasons = await self._desk.read(_rows_at, self._run_id, wanted)
-        if not self._rows:  # at first, and where everything may be another
+        if not self._rows or self._doubted:  # at first, and where everything may be another
             self._sole_scorer = await self._desk.read(reader.sole_scorer, self._run_id)
         if len(self._rows) > _MOST_KEPT:
-            self.forget()
+            self._keep_only(indices)
         self._keep(rows, reasons)
+        if doubts == self._doubts:  # else they may have changed since they were read
+            self._doubted.difference_update(wanted)
         return bool(rows)
 
     def take(self, changed: Sequence[TrialRow], reasons: dict[int, str]) -> list[int] | None:
@@ -134,29 +140,52 @@ class Trials:
         """
         known = [trial for trial in changed if trial.place in self._rows]
         self._keep(known, reasons)
+        self._doubted.difference_update(trial.place for trial in known)
         if known and not self._ascending:
             return None
         found = (self.index_of(trial.place) for trial in known)
         return [index for index in found if index is not None]
 
-    def forget(self) -> None:
-        """Forget all rows: they are read again when they are shown."""
-        self._rows.clear()
-        self._reasons.clear()
+    def doubt(self, indices: Sequence[int]) -> None:
+        """Doubt all rows: any may have changed.
+
+        Args:
+            indices: Rows in view: they stay as they are until they are read again. All others are
+                forgotten, and read when they are shown.
+        """
+        self._keep_only(indices)
+        self._doubted = set(self._rows)
+        self._doubts += 1
+
+    def _keep_only(self, indices: Sequence[int]) -> None:
+        places = self.places_in(indices)
+        self._rows = {place: self._rows[place] for place in places if place in self._rows}
+        ids = {trial.id for trial in self._rows.values()}
+        self._reasons = {trial: why for trial, why in self._reasons.items() if trial in ids}
+        self._doubted.intersection_update(self._rows)
 
     def _keep(self, rows: Sequence[TrialRow], reasons: dict[int, str]) -> None:
         for trial in rows:
+            known = self._rows.get(trial.place)
+            if known is not None and known.change > trial.change:
+                continue  # it was read before that
             self._rows[trial.place] = trial
             self._reasons.pop(trial.id, None)
-        self._reasons.update(reasons)
+            if (why := reasons.get(trial.id)) is not None:
+                self._reasons[trial.id] = why
 
-    def _missing(self, indices: range) -> list[int]:
-        if not indices or all(self.row_at(index) is not None for index in indices):
-            return []
-        first = indices.start // PAGE * PAGE
-        last = min((indices.stop - 1) // PAGE * PAGE + PAGE, self.count)
-        places = self.places_in(range(first, last))
-        return [place for place in places if place not in self._rows]
+    def _missing(self, indices: Sequence[int]) -> list[int]:
+        """Give the places whose rows are wanted: of all pages where one of these is missing."""
+        pages = {index // PAGE for index in indices if self._is_missing(self.place_at(index))}
+        return [
+            place
+            for page in sorted(pages)
+            for place in self.places_in(range(page * PAGE, (page + 1) * PAGE))
+            if self._is_missing(place)
+        ]
+
+    def _is_missing(self, place: int | None) -> bool:
+        return place is not None and (place not in self._rows or place in self._doubted)
 
     async def next_unmet(self, place: int, *, back: bool) -> int | None:
         """Give the place of the next listed trial that did not pass; None: there is none.
