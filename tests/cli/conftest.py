@@ -125,7 +125,7 @@ class Running:
     async def says(self, words: str) -> None:
         """Wait until the command says something on stderr."""
         assert self.process.stderr is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while words.encode() not in self._heard:
                 line = await self.process.stderr.readline()
                 assert line, f"it ended without a word of {words!r}: {self._heard!r}"
@@ -140,7 +140,7 @@ class Running:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something another process does."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -12,7 +12,7 @@ from typing import Any
 from tests.engine.harness import Bench
 
 
-async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until something holds; that it never does is a failure as any other."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds

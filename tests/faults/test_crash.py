@@ -29,10 +29,10 @@ def told(command: Command, goal: int) -> bool:
 
 
 @guarded("resume that remembers", slow=True)
-async def test_what_was_told_survives_five_kills_and_is_not_asked_again(
+async def test_what_was_told_survives_kills_and_is_not_asked_again(
     bench: Bench, seed: int, guard: str | None
 ) -> None:
-    draw, n, kills = random.Random(seed), 400, 5
+    draw, n, kills = random.Random(seed), 250, 3
     acknowledged: set[str] = set()
     async with FakeModel(latency=0.02) as server:
         run = bench.create(suite(server.base_url, n, run={"concurrency": IN_FLIGHT}))
@@ -48,10 +48,12 @@ async def test_what_was_told_survives_five_kills_and_is_not_asked_again(
                 assert acknowledged <= stored, "what was told is not stored"
                 acknowledged = stored
             await until(lambda: server.in_flight == 0)
-            last = await resume(bench, run, "--json", guard=guard)
-            assert await last.ended() == 0
-            assert last.document()["counts"]["passed"] == n
+            await Engine(bench.path, run).run()
+            counts = bench.counts(run)
+            assert counts.passed == n
             assert server.requests <= n + kills * IN_FLIGHT
+            # written before it is sent: a kill in between leaves a record without a request
+            assert server.requests <= counts.attempts <= server.requests + kills * IN_FLIGHT
             for case, ends in attempts(bench, run).items():
                 assert ends["answered"] == 1
                 assert server.counts[f"q{case[1:]}"] <= 1 + ends.get("lost", 0)

@@ -11,10 +11,11 @@ from tests.faults.guards import failing, guarded
 from tests.faults.processes import assert_whole, resume, until
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import FakeModel
+from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
 from tui_eval.store.judge_figures import judge_figures
 
-KILLS = 3
+KILLS = 2
 N = 60
 AT_ONCE = 2
 BATCH = 5
@@ -75,8 +76,7 @@ async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
                 await until(lambda: judge.in_flight == 0)
                 now = asked_items(judge)
                 assert not {item for item in kept if now[item] > before[item]}, "asked twice"
-            end = await resume(bench, run, "--json", guard=guard)
-            assert await end.ended() == 0
+            await Engine(bench.path, run).run()
             assert target.requests == N
             assert sum(asked_items(judge).values()) <= 2 * N + 2 * KILLS * AT_ONCE * BATCH
             for trial in bench.trials(run):
@@ -150,8 +150,7 @@ async def test_kills_with_equal_outputs_before_the_judge_ask_each_once_and_copy_
             await until(partial(_asked_or_over, judge, goal, bench, run))
             await command.killed()
             await until(lambda: judge.in_flight == 0)
-        end = await resume(bench, run, "--json")
-        assert await end.ended() == 0
+        await Engine(bench.path, run).run()
         assert target.requests <= 3 * N + KILLS * 20
         assert sum(asked_items(judge).values()) <= N + KILLS * AT_ONCE * BATCH
         for trial in bench.trials(run):

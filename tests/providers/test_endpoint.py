@@ -198,7 +198,7 @@ async def test_a_bomb_is_given_up_before_it_is_unpacked() -> None:
 @pytest.mark.parametrize("bits", [15, -15, 31], ids=["zlib", "raw deflate", "gzip"])
 async def test_a_bomb_of_any_packing_is_given_up(bits: int, chunked: bool) -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, bits)
-    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(256)) + packer.flush()
+    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(64)) + packer.flush()
     head = b"Content-Encoding: %s\r\n" % (b"gzip" if bits == 31 else b"deflate")
     if chunked:
         head += b"Transfer-Encoding: chunked\r\n"

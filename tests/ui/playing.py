@@ -78,7 +78,7 @@ def text(app: TuiEvalApp) -> str:
     return "\n".join(lines(app))
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0) -> None:
+async def until(pilot: Pilot[None], condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Let the app go on until something holds."""
     async with asyncio.timeout(seconds):
         while not condition():
@@ -90,7 +90,7 @@ async def until_shown(pilot: Pilot[None], *words: str) -> None:
     app = pilot.app
     assert isinstance(app, TuiEvalApp)
     try:
-        await until(pilot, lambda: all(word in text(app) for word in words), 15.0)
+        await until(pilot, lambda: all(word in text(app) for word in words))
     except TimeoutError:
         raise AssertionError(f"{words} not among:\n{text(app)}") from None
 
