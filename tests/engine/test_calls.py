@@ -10,6 +10,7 @@ from tui_eval.engine.journey import Journey, Step
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.marking import Marks
 from tui_eval.engine.purse import Purse
+from tui_eval.engine.slot import taken
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -81,7 +82,7 @@ async def called(target: Silent | None = None) -> tuple[Hand, "asyncio.Task[Step
     limiter = Limiter("m", 1, lambda _: None)
 
     async def work() -> Step:
-        with limiter.slot(lambda: True) as slot:
+        with taken(limiter, lambda: True) as slot:
             step = await journey.generate(hand, 1, slot)
         await asyncio.sleep(0)  # a cancel that was left over would strike here
         return step

@@ -20,6 +20,7 @@ from tui_eval.engine.limiter import (
     LimitChange,
     Limiter,
 )
+from tui_eval.engine.slot import Slot, Tries, taken
 from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.model.states import RunState
 
@@ -41,7 +42,7 @@ def clean_round(of: Limiter, now: float) -> None:
     """Make as many calls at once as may be made; all succeed."""
     calls = of.concurrency
     of.in_flight = calls - 1
-    with of.slot():
+    with taken(of):
         pass
     of.in_flight = 0
     for _ in range(calls):
@@ -84,7 +85,7 @@ def test_faults_that_are_no_refusals_neither_cut_nor_grow() -> None:
 def test_it_grows_only_where_the_limit_was_the_bound() -> None:
     of, changes = limiter()
     for _ in range(100):
-        with of.slot():
+        with taken(of):
             pass
         of.heard(GOOD, 2.0)
     assert changes == []
@@ -201,7 +202,7 @@ class Endpoint(RuleBasedStateMachine):
             assert self.of.in_flight < self.of.concurrency
             assert self.now >= self.empty_until, "its headers said that nothing remains"
             assert self.of.paused_since is None or self.of.in_flight == 0, "one probe at a time"
-            self.of._started(self.now)
+            self.of.begin(self.now)
 
     @precondition(lambda self: self.of.in_flight)
     @rule(
@@ -380,7 +381,7 @@ async def test_an_endpoint_that_goes_away_costs_no_retry_and_is_asked_gently(
 async def test_the_last_trials_that_are_always_refused_end_together(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_eval.engine.limiter.LAST_ONES_S", 2.0)
+    monkeypatch.setattr("tui_eval.engine.slot.LAST_ONES_S", 2.0)
 
     def script(call: Call) -> Reply | None:
         return refuse(429, "rate_limit_exceeded") if int(call.prompt[1:]) >= 10 else None
@@ -392,3 +393,52 @@ async def test_the_last_trials_that_are_always_refused_end_together(
         took = time.monotonic() - started
     assert (bench.counts(run).passed, bench.counts(run).error) == (10, 6)
     assert took < 8.0
+
+
+async def test_who_is_refused_often_gets_through_where_others_that_were_refused_do(
+    bench: Bench,
+) -> None:
+    """As with a limit on requests a second: no case is to blame, and some are unlucky."""
+
+    def script(call: Call) -> Reply | None:
+        unlucky = call.attempt <= (8 if call.prompt == "q3" else call.first % 4 == 0)
+        return refuse(429, "rate_limit_exceeded", retry_after="0.05") if unlucky else None
+
+    async with FakeModel(script=script, latency=0.01) as server:
+        run = await bench.run(suite(server.base_url, 200, run={"concurrency": 4, "retries": 2}))
+    assert bench.counts(run).passed == 200
+    assert server.counts["q3"] == 9
+
+
+def test_a_refusal_uses_up_no_retry_as_long_as_refused_ones_get_through() -> None:
+    of, _ = limiter(8)
+    unlucky, other = Tries(), Tries()
+
+    def heard(reply: Output | Failure, tries: Tries, patience_s: float = 60.0) -> tuple[int, int]:
+        slot = Slot(of, lambda: False)
+        assert not slot.heard(GOOD, Tries(), 60.0)  # the endpoint answers all the while
+        assert not slot.heard(reply, tries, patience_s)
+        return tries.failures, tries.spared
+
+    assert heard(FULL, unlucky) == (1, 0)
+    assert heard(FULL, unlucky) == (2, 0), "as far as anybody knows it is refused for ever"
+    heard(FULL, other)
+    heard(GOOD, other)
+    assert heard(FULL, unlucky) == (2, 1)
+    assert heard(FULL, unlucky) == (3, 0), "nobody got through since"
+    heard(FULL, other)
+    heard(GOOD, other)
+    assert heard(FULL, unlucky, 0.0) == (4, 0), "nobody waits for ever"
+
+
+def test_a_pause_that_ends_at_once_is_no_news() -> None:
+    of, changes = limiter(8)
+    of.heard(FULL, 1.0)
+    of.heard(FULL, 1.1)
+    of.heard(GOOD, 1.6)
+    assert changes == []
+    for now in (2.0, 2.1, 2.6):
+        of.heard(FULL, now)
+    of.heard(GOOD, 4.1)
+    reasons = [change.reason for change in changes]
+    assert reasons == ["refuses everything: paused, one probe at a time", "answers again after 2 s"]

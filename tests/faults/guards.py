@@ -180,15 +180,15 @@ def _jumping_deadlines(patch: Patch) -> None:
 
 
 def _slots_are_kept(patch: Patch) -> None:
-    from tui_eval.engine import limiter
+    from tui_eval.engine import slot
 
     @contextlib.contextmanager
-    def slot(self: Any, nothing_untried: Callable[[], bool]) -> Iterator[Any]:
-        self._started(0.0)
-        yield limiter.Slot(self, nothing_untried)
-        self.in_flight -= 1  # not where it raises
+    def taken(limiter: Any, nothing_untried: Callable[[], bool]) -> Iterator[Any]:
+        limiter.begin(0.0)
+        yield slot.Slot(limiter, nothing_untried)
+        limiter.end()  # not where it raises
 
-    patch(limiter.Limiter, "slot", slot)
+    patch(pool, "taken", taken)
 
 
 def _grades_are_forgotten(patch: Patch) -> None:

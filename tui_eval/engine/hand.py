@@ -1,9 +1,10 @@
 """A trial in the engine's hands, from the moment a pool takes it to the commit that closes it."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from tui_eval.engine.slot import Tries
 from tui_eval.store.work import Work
 
 
@@ -29,10 +30,8 @@ class Hand:
 
     work: Work
     phase: Phase = Phase.READY
-    failures: int = 0
-    """Attempts that failed since it was taken."""
-    refused_after: int | None = None
-    """How many calls to its endpoint had succeeded when it was last refused, or its call broke."""
+    tries: Tries = field(default_factory=Tries)
+    """What came of asking since it was taken."""
     waited_s: float | None = None
     """Seconds it was told to wait before the next attempt; None: it was not."""
     caller: "asyncio.Task[None] | None" = None

@@ -14,9 +14,9 @@ from typing import Protocol
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.news import WAITS
-from tui_eval.engine.limiter import ABOUT_ALL, Slot
 from tui_eval.engine.marking import Ask, Marks
 from tui_eval.engine.purse import Purse
+from tui_eval.engine.slot import Slot
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -124,12 +124,9 @@ class Journey:
         call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
         if reply is None:
             return self._given_up(hand, attempt, call_s)
-        own = slot.is_own_trouble(reply, hand.refused_after)
-        slot.heard(reply, own=own)
+        everybodys = slot.heard(reply, hand.tries, self._patience_s)
         if isinstance(reply, Failure):
-            if reply.kind in ABOUT_ALL:
-                hand.refused_after = slot.successes
-            return self._failed(hand, attempt, reply, call_s, None if own else slot)
+            return self._failed(hand, attempt, reply, call_s, slot if everybodys else None)
         return self._answered(hand, attempt, reply, call_s)
 
     def unsent(self, attempt: int) -> Step:
@@ -200,19 +197,19 @@ class Journey:
             attempt: The attempt.
             failure: What it ended with.
             call_s: Seconds it took.
-            slot: What it was made with; None: the failure is the trial's own.
+            slot: What it was made with, where the endpoint is left alone and the failure is
+                everybody's; None: it is the trial's own.
         """
-        trial = hand.work.trial
-        paused_s = None if slot is None else slot.paused_s
-        if failure.kind in ABOUT_ALL and slot is not None and paused_s is not None:
-            # the endpoint refuses everybody: waiting that out uses up no retry
+        trial, tries = hand.work.trial, hand.tries
+        if slot is not None:
             if slot.waited_out(failure, self._patience_s):
                 failure = replace(failure, retryable=False, fatal=True)
-            tries = f"the endpoint has refused everything for {paused_s:.0f} s"
+            how = f"the endpoint has refused everything for {slot.paused_s or 0:.0f} s"
+        elif tries.spared:
+            how = f"refused {tries.failures + tries.spared} times, others got through"
         else:
-            hand.failures += 1
-            tries = f"try {hand.failures + 1}/{self._patience.retries + 1}"
-        pause = self._patience.pause_before_next(failure, hand.failures, self._rng)
+            how = f"try {tries.failures + 1}/{self._patience.retries + 1}"
+        pause = self._patience.pause_before_next(failure, tries.failures, self._rng, tries.spared)
         if pause is None:
             if failure.fatal:
                 self._on_fatal(failure)
@@ -223,7 +220,7 @@ class Journey:
                 record.fail_trial(tx, trial, failure)
 
             return Step(close)
-        why = f"{failure.status or failure.kind}, {tries}"
+        why = f"{failure.status or failure.kind}, {how}"
 
         def wait(tx: Tx) -> None:
             record.fail_attempt(tx, attempt, failure, call_s)

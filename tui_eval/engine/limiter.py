@@ -1,12 +1,10 @@
 """How many calls one endpoint may have at once, and when it is left alone.
 
-Nothing here waits or talks: the pool asks `may_start`, takes a `slot`, and sleeps until `again_at`.
+Nothing here waits or talks: the pool asks `may_start`, takes a slot, and sleeps until `again_at`.
 All times are monotonic seconds.
 """
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tui_eval.engine.budget import Budget
@@ -23,12 +21,6 @@ GONE_AFTER = 10
 """Calls that nobody answers, one after the other, by which an endpoint is gone."""
 BROKEN = frozenset({"connection", "server_error"})
 """What calls to an endpoint that is gone come back with."""
-ABOUT_ALL = BROKEN | {"rate_limit"}
-"""Failures that may be about everybody, while the endpoint is left alone."""
-OUTAGE_S = 60.0
-"""Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
-LAST_ONES_S = 10.0
-"""Seconds in which the last trials of a run are waited for as if everybody were refused."""
 PROBE_S = 0.5
 """Seconds between two probes of a paused endpoint at least."""
 
@@ -40,71 +32,6 @@ class LimitChange:
     endpoint: str
     concurrency: int
     reason: str
-
-
-class Slot:
-    """The right to make one call."""
-
-    def __init__(self, limiter: "Limiter", nothing_untried: Callable[[], bool]) -> None:
-        self._limiter = limiter
-        self._nothing_untried = nothing_untried
-
-    def is_own_trouble(self, reply: Output | Failure, refused_after: int | None) -> bool:
-        """Whether a refusal (429) or a broken call is about what was asked and not about everybody.
-
-        Args:
-            reply: What came back.
-            refused_after: How many calls had succeeded when the same was last refused; None: it
-                was not refused before.
-        """
-        if not isinstance(reply, Failure) or reply.kind not in ABOUT_ALL:
-            return False
-        if self.only_refused_left():
-            self.lift()
-            return True
-        return refused_after is not None and self.successes > refused_after
-
-    def waited_out(self, failure: Failure, patience_s: float) -> bool:
-        """Whether an endpoint has been left alone for as long as anybody waits for it.
-
-        Args:
-            failure: What the last probe came back with.
-            patience_s: Seconds to wait for an endpoint that refuses everybody.
-        """
-        longest_s = min(patience_s, OUTAGE_S) if failure.kind in BROKEN else patience_s
-        return self.paused_s is not None and self.paused_s > longest_s
-
-    def only_refused_left(self) -> bool:
-        """Whether an endpoint that answered others is asked only by trials that it refuses.
-
-        After some seconds in which none got through, that is their trouble and not everybody's.
-        """
-        waited = self.paused_s
-        return (
-            self.successes > 0
-            and waited is not None
-            and waited > LAST_ONES_S
-            and self._nothing_untried()
-        )
-
-    def lift(self) -> None:
-        """End the endpoint's pause: it does not refuse everybody."""
-        self._limiter.lift()
-
-    def heard(self, reply: Output | Failure, *, own: bool = False) -> None:
-        """Tell the limiter what came of the call (see `Limiter.heard`)."""
-        self._limiter.heard(reply, time.monotonic(), own=own)
-
-    @property
-    def successes(self) -> int:
-        """How many calls to the endpoint have succeeded so far."""
-        return self._limiter.successes
-
-    @property
-    def paused_s(self) -> float | None:
-        """For how many seconds the endpoint has been left alone; None: it is not."""
-        since = self._limiter.paused_since
-        return None if since is None else time.monotonic() - since
 
 
 class Limiter:
@@ -147,6 +74,9 @@ class Limiter:
         self.concurrency = FIRST if concurrency is None else concurrency
         self.in_flight = 0
         self.successes = 0
+        """Calls that succeeded so far."""
+        self.recovered = 0
+        """How many of those were about something that had been refused before."""
         self.paused_since: float | None = None
         """When the endpoint was left alone; None: it is not."""
         self._on_change = on_change
@@ -163,8 +93,10 @@ class Limiter:
         self._probe_at = 0.0
         self._empty_until = float("-inf")
         """When an endpoint that says that nothing remains will have something again."""
-        self._paused_at: float | None = None
-        """When a pause was told of; None: it was not."""
+        self._paused_at = 0.0
+        """When it was last left alone."""
+        self._untold = ""
+        """Why it is left alone, as long as that is no news."""
         self._ramp = self.concurrency
         self._requests = None if rpm is None else Budget(rpm)
         self._tokens = None if tpm is None else Budget(tpm)
@@ -209,20 +141,8 @@ class Limiter:
             or self._tokens is not None
         )
 
-    @contextmanager
-    def slot(self, nothing_untried: Callable[[], bool] = lambda: False) -> Iterator["Slot"]:
-        """Count a call from now until the block ends.
-
-        Args:
-            nothing_untried: Tells whether every trial that is left was asked before.
-        """
-        self._started(time.monotonic())
-        try:
-            yield Slot(self, nothing_untried)
-        finally:
-            self.in_flight -= 1
-
-    def _started(self, now: float) -> None:
+    def begin(self, now: float) -> None:
+        """Count a call that leaves."""
         self.in_flight += 1
         if self._requests is not None:
             self._requests.spend(1, now)
@@ -232,6 +152,10 @@ class Limiter:
             self._was_bound = True
         if self.paused_since is not None:
             self._probe_at = now + PROBE_S
+
+    def end(self) -> None:
+        """Count a call that is over."""
+        self.in_flight -= 1
 
     def lift(self) -> None:
         """End a pause because it is not everybody who is refused."""
@@ -280,7 +204,7 @@ class Limiter:
         elif self.paused_since is not None:
             self.paused_since = None
             self._ramp = max(1, self.in_flight - 1)
-            if self._paused_at is not None:
+            if not self._untold:
                 self.tell(f"{ANSWERS_AGAIN} after {now - self._paused_at:.0f} s")
         self._ramp = min(self._ramp + 1, max(self.concurrency, 1))
         self._successes += 1
@@ -296,7 +220,7 @@ class Limiter:
         if own:
             return
         if self.paused_since is not None:
-            self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
+            self._probe_failed(now + max(PROBE_S, asked))
         elif not self._succeeded_since and not self._lifted:
             self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
         self._succeeded_since = False
@@ -313,7 +237,7 @@ class Limiter:
         self._broken += 1
         asked = failure.retry_after_s or 0.0
         if self.paused_since is not None:
-            self._probe_at = max(self._probe_at, now + max(PROBE_S, asked))
+            self._probe_failed(now + max(PROBE_S, asked))
         elif self._broken >= self._gone_after and not self._lifted:
             self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
 
@@ -323,16 +247,24 @@ class Limiter:
         if self.paused_since is not None:
             self._probe_at = max(self._probe_at, self._empty_until)
             return
-        # short pauses are no news, and some endpoints have many
         why = f"{NOTHING_REMAINS} of its {of.what}: paused for {of.for_s:.3g} s"
-        self._pause(now, self._empty_until, why if of.for_s >= PROBE_S else None)
+        self._pause(now, self._empty_until, why)
 
-    def _pause(self, now: float, probe_at: float, why: str | None) -> None:
-        self.paused_since = now
+    def _pause(self, now: float, probe_at: float, why: str) -> None:
+        self.paused_since = self._paused_at = now
         self._probe_at = probe_at
-        self._paused_at = None if why is None else now
-        if why is not None:
-            self.tell(why)
+        self._untold = why
+        if probe_at - now > PROBE_S:
+            self._tell_pause()  # shorter ones are no news, and some endpoints have many
+
+    def _probe_failed(self, probe_at: float) -> None:
+        self._probe_at = max(self._probe_at, probe_at)
+        self._tell_pause()
+
+    def _tell_pause(self) -> None:
+        if self._untold:
+            self.tell(self._untold)
+            self._untold = ""
 
     def _move(self, concurrency: int, reason: str) -> None:
         if concurrency == self.concurrency:

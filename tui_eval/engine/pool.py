@@ -13,6 +13,7 @@ from tui_eval.engine.journey import Hearing, Journey, Step
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Purse
+from tui_eval.engine.slot import taken
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 
@@ -146,7 +147,7 @@ class Pool:
         hand.phase = Phase.STARTING
         with (
             self._purse.call(hand.work.col),
-            self.limiter.slot(self._nothing_untried) as slot,
+            taken(self.limiter, self._nothing_untried) as slot,
         ):
             attempt = await self._write(unwritten, starting=hand)
             if attempt is None:  # cancelled before it was its turn, and perhaps opened again since

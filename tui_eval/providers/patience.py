@@ -45,7 +45,7 @@ class Patience:
     """The longest pause of all, in seconds, where the endpoint names none."""
 
     def pause_before_next(
-        self, failure: Failure, failures_so_far: int, rng: random.Random
+        self, failure: Failure, failures_so_far: int, rng: random.Random, spared: int = 0
     ) -> float | None:
         """Give the seconds to wait before the next attempt; None: there is none.
 
@@ -57,13 +57,16 @@ class Patience:
             failure: What the last attempt ended with.
             failures_so_far: How many attempts of this trial have failed, the last one included.
             rng: Where the jitter comes from.
+            spared: How many more have, which use up no retry but make the pause longer.
         """
         if not failure.retryable or failures_so_far > self.retries:
             return None
         if failure.retry_after_s is not None:
             return failure.retry_after_s
         # the exponent is bounded so that no number of failures overflows a float
-        return rng.random() * min(self.cap_s, self.base_s * 2.0 ** min(failures_so_far - 1, 60))
+        return rng.random() * min(
+            self.cap_s, self.base_s * 2.0 ** min(failures_so_far + spared - 1, 60)
+        )
 
 
 def of_status(status: int, headers: Mapping[str, str], body: bytes, where: Where) -> Failure:

@@ -415,7 +415,7 @@ async def test_a_judge_that_goes_away_for_seconds_is_probed_and_grades_all(
 async def test_an_output_that_breaks_a_judge_costs_the_others_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_eval.engine.limiter.LAST_ONES_S", 1.0)
+    monkeypatch.setattr("tui_eval.engine.slot.LAST_ONES_S", 1.0)
 
     def script(call: Call) -> Reply | None:
         request = asked(call.body)

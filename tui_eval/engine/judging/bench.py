@@ -14,8 +14,9 @@ from tui_eval.engine.bugs import bug
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.judging.repair import again, halves
-from tui_eval.engine.limiter import ABOUT_ALL, Limiter
+from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Purse
+from tui_eval.engine.slot import taken
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.patience import Patience
@@ -272,7 +273,7 @@ class Bench:
         tries = batch.tries
         while await self._turn():
             tries.attempts += 1
-            with self.limiter.slot(self._nothing_untried) as slot:
+            with taken(self.limiter, self._nothing_untried) as slot:
                 call = await self._writer.write(
                     partial(judged.send, call=self._sent(batch, asked, tries.attempts))
                 )
@@ -285,22 +286,17 @@ class Bench:
                     seconds = time.monotonic() - started
                     self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
                     raise
-                own = slot.is_own_trouble(got, tries.refused_after)
-                slot.heard(got, own=own)
-                left_alone = slot.paused_s is not None
+                refuses_all = slot.heard(got, tries, self._patience_s)
             seconds = time.monotonic() - started
             if isinstance(got, Output):
                 self._purse.paid(got)
                 return _Reply(call, got, seconds)
             await self._writer.write(partial(judged.failed, call=call, failure=got, call_s=seconds))
-            if got.kind in ABOUT_ALL:
-                tries.refused_after = slot.successes
-            refuses_all = got.kind in ABOUT_ALL and left_alone and not own
-            if not refuses_all:
-                tries.failures += 1
-            elif slot.waited_out(got, self._patience_s):
+            if refuses_all and slot.waited_out(got, self._patience_s):
                 return _Reply(call, got, seconds)
-            pause = self._patience.pause_before_next(got, tries.failures, self._jitter)
+            pause = self._patience.pause_before_next(
+                got, tries.failures, self._jitter, tries.spared
+            )
             if pause is None:
                 return _Reply(call, got, seconds)
             self._tell()

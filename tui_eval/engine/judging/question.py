@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from tui_eval.engine.slot import Tries
 from tui_eval.scoring.judge.item import Item
 from tui_eval.scoring.judge.reading import Finding, Part
 from tui_eval.store.judged import NewFinding
@@ -99,17 +100,6 @@ class Question:
             position=self.position,
             origin=self.origin,
         )
-
-
-@dataclass(slots=True)
-class Tries:
-    """What was tried so far to get a batch answered."""
-
-    attempts: int = 0
-    failures: int = 0
-    """Attempts that failed while the judge answered others."""
-    refused_after: int | None = None
-    """How many calls had succeeded when it was last refused; None: it was not."""
 
 
 @dataclass(frozen=True, slots=True)
