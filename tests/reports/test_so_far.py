@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from tests.reports.filled import ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases, connect, fill
+from tests.support import writing
 from tui_eval.cli.telling import look
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import of_results
 from tui_eval.reports.listing import listing
 from tui_eval.reports.results import results
 from tui_eval.reports.so_far import SoFar, so_far_of
+from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
 from tui_eval.store import reader
 from tui_eval.store.follow import Pulse
@@ -88,3 +90,25 @@ def test_what_is_shown_beside_each_other_is_of_one_moment(
     monkeypatch.setattr(module, "_gate", gate)
     assert now(db).rates[0].rate == 0.0
     writing.close()
+
+
+def test_only_rates_that_rest_on_a_judge_say_so(tmp_path: Path) -> None:
+    run = fill(tmp_path / "s.db", Plan({"one": [GOOD, WRONG]}, cases(2)))
+    with writing(tmp_path / "s.db") as db:
+
+        def said() -> tuple[bool, bool, bool]:
+            of, rows = results(db, run), reader.runs(db)
+            return (
+                so_far_of(db, run).judged,
+                "~50.0%" in "\n".join(listing(db, rows, 0.0, 200, Ink(False))),
+                "~50.0%" in summary(of, width=100, ink=Ink()),
+            )
+
+        assert said() == (False, False, False)
+        judges = '[{"kind": "simulated", "name": "j"}]'
+        db.execute("UPDATE runs SET spec = json_set(spec, '$.judges', json(?))", (judges,))
+        assert said() == (False, False, False)  # none was asked
+        db.execute("UPDATE scores SET source = 'judge'")
+        assert said() == (True, True, True)
+        db.execute("UPDATE scores SET required = 0")
+        assert said() == (False, False, False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import do, writing
+from tests.support import do, output, writing
 from tests.ui.playing import (
     app_on,
     by_hand,
@@ -14,6 +14,7 @@ from tests.ui.playing import (
     lines,
     made_up,
     plain_run,
+    run_screen,
     shown_on,
     sql,
     text,
@@ -133,6 +134,20 @@ async def test_rates_are_those_of_reports(store: Path) -> None:
     async with shown_on(app) as pilot:
         await pilot.press("2")
         await until_shown(pilot, f"{reported * 100:.1f}%")
+
+
+async def test_rates_that_rest_on_a_judge_say_so_and_have_room_for_it(store: Path) -> None:
+    judges = '{"judges": [{"kind": "simulated", "name": "j"}]}'
+    by_hand(store, [Case(0, "a", {})], answers=[output("x")], suite="judged", spec=judges)
+    with writing(store) as db:
+        db.execute("UPDATE scores SET source = 'judge'")
+    plain_run(store, 2)
+    app = app_on(store, run="judged")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "~100.0%")
+        await pilot.press("escape")
+        await until_shown(pilot, " ~100.0%", "  100.0%")
 
 
 async def test_a_rate_is_worked_out_once_for_each_change(store: Path) -> None:

@@ -49,10 +49,12 @@ def test_how_long_ago(past: float, shown: str) -> None:
 
 
 def test_rates_of_several_targets_fit_a_cell() -> None:
-    assert words.rates([0.721]) == "72.1%"
-    assert words.rates([0.721, None, 0.9]) == "72 – 90"
-    assert words.rates([0.1, 0.2, 0.3, 0.4, 0.5]) == "10 20 30 +2"
-    assert words.rates([]) == ""
+    assert words.rates([0.721], False) == "72.1%"
+    assert words.rates([0.721, None, 0.9], False) == "72 – 90"
+    assert words.rates([0.1, 0.2, 0.3, 0.4, 0.5], False) == "10 20 30 +2"
+    assert words.rates([], True) == ""
+    assert words.rates([0.721], True) == "~72.1%"
+    assert words.rates([0.721, None], True) == "~72 –"
 
 
 def test_counts_have_their_nouns() -> None:

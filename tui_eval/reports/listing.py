@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tui_eval.model.states import RunState
-from tui_eval.reports.passing import passing
+from tui_eval.reports.passing import passing, rests_on_judges
 from tui_eval.reports.results import standing
 from tui_eval.reports.tables import Column, Ink, table
-from tui_eval.reports.wording import clock, money, percent
+from tui_eval.reports.wording import clock, money, rate
 from tui_eval.store import reader
 from tui_eval.store.board import board
 from tui_eval.store.rows import RunRow
@@ -55,9 +55,10 @@ def _state(row: RunRow) -> str:
 
 def _passes(db: sqlite3.Connection, row: RunRow) -> str:
     by_column = passing(db, row.id)
+    judged = rests_on_judges(db, row.id)
     names = {column.index: column.name for column in reader.columns(db, row.id)}
     shown = ", ".join(
-        percent(of.rate) if len(by_column) == 1 else f"{names[col]} {percent(of.rate)}"
+        rate(of.rate, judged) if len(by_column) == 1 else f"{names[col]} {rate(of.rate, judged)}"
         for col, of in by_column.items()
     )
     open_ones = [of for of in by_column.values() if of.open]

@@ -10,7 +10,7 @@ from tui_eval.reports import judges
 from tui_eval.reports.rates import SMALL_GROUP, Rates
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.tables import Column, Ink, folded, table
-from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, seconds
+from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, rate, seconds
 from tui_eval.store.figures import ErrorRow
 from tui_eval.suites.judging import kinships
 from tui_eval.suites.spec.run import RunSettings
@@ -119,9 +119,8 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[Column]:
 
 def _rate_columns(rates: Sequence[Rates], judged: bool = False) -> list[Column]:
     """Give the columns of pass rates; with `~` where they rest on a judge."""
-    sign = "~" if judged else ""
     return [
-        Column("pass", [sign + percent(of.pass_rate) for of in rates]),
+        Column("pass", [rate(of.pass_rate, judged) for of in rates]),
         Column("95%", [_interval(of) for of in rates]),
         Column("n", [f"{of.n:,}" for of in rates]),
     ]
@@ -212,20 +211,21 @@ def _tags(of: Results, width: int, ink: Ink) -> list[str]:
             if tag in column.tags]  # fmt: skip
     if not rows:
         return []
-    rates = [rate for _, _, rate in rows]
+    judged = of.rests_on_judges
+    rates = [one for _, _, one in rows]
     columns = [
         Column("tag", [tag for _, tag, _ in rows], left=True),
         Column("target", [column.column.name for column, _, _ in rows], left=True),
         # so few cases carry no rate
-        Column("pass", ["few" if rate.small else percent(rate.pass_rate) for rate in rates]),
-        Column("95%", ["" if rate.small else _interval(rate) for rate in rates]),
-        Column("passed", [_count(rate.passed) for rate in rates]),
-        Column("failed", [_count(rate.failed) for rate in rates]),
-        Column("errors", [_count(rate.error) for rate in rates]),
-        Column("ungraded", [_count(rate.ungraded) for rate in rates]),
+        Column("pass", ["few" if one.small else rate(one.pass_rate, judged) for one in rates]),
+        Column("95%", ["" if one.small else _interval(one) for one in rates]),
+        Column("passed", [_count(one.passed) for one in rates]),
+        Column("failed", [_count(one.failed) for one in rates]),
+        Column("errors", [_count(one.error) for one in rates]),
+        Column("ungraded", [_count(one.ungraded) for one in rates]),
     ]
     lines = ["", *table(columns, width, ink)]
-    if any(rate.small for rate in rates):
+    if any(one.small for one in rates):
         why = f"few: under {SMALL_GROUP} cases, so counts and no rate"
         lines += [ink.dim(line) for line in folded(why, width)]
     return lines

@@ -8,6 +8,11 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{100 * share:.1f}%"
 
 
+def rate(share: float | None, judged: bool) -> str:
+    """Give a pass rate in percent; with `~` where it rests on a judge."""
+    return f"~{percent(share)}" if judged and share is not None else percent(share)
+
+
 def seconds(duration: float | None) -> str:
     """Give a call's duration: `0.83s`, `12.3s`, `2:05`."""
     if duration is None:

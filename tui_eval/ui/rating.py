@@ -24,6 +24,8 @@ class Rated:
     """Pass rates in the order of the columns; None: nothing to say."""
     open: bool
     """Whether they may still change by themselves."""
+    judged: bool
+    """Whether they rest on what judges say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class RateBook:
 def _work_out(db: "sqlite3.Connection", due: Sequence[tuple[int, int]]) -> dict[int, _Known]:
     """Work out as many as there is time for, at least one."""
     # imported late: the first picture needs no store
-    from tui_eval.reports.passing import passing
+    from tui_eval.reports.passing import passing, rests_on_judges
     from tui_eval.store.errors import UnknownRunError
 
     found: dict[int, _Known] = {}
@@ -82,14 +84,15 @@ def _work_out(db: "sqlite3.Connection", due: Sequence[tuple[int, int]]) -> dict[
     for run, stamp in due:
         began = time.monotonic()
         try:
-            columns = passing(db, run)
+            columns, judged = passing(db, run), rests_on_judges(db, run)
         except UnknownRunError:  # deleted meanwhile
-            columns = {}
+            columns, judged = {}, False
         now = time.monotonic()
         found[run] = _Known(
             Rated(
                 tuple(columns[at].rate for at in sorted(columns)),
                 any(one.open for one in columns.values()),
+                judged,
             ),
             stamp,
             now + (now - began) * _REST_SHARE,

@@ -76,13 +76,28 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{share * 100:.1f}%"
 
 
-def rates(shares: Sequence[float | None]) -> str:
-    """Give the pass rates of a run's targets in one cell: `72.1%`, or `72 78 91 +2`."""
-    if len(shares) == 1:
-        return percent(shares[0])
-    shown = [UNKNOWN if share is None else f"{share * 100:.0f}" for share in shares[:_RATES]]
+def rates(shares: Sequence[float | None], judged: bool) -> str:
+    """Give the pass rates of a run's targets in one cell: `72.1%`, or `72 78 91 +2`.
+
+    Args:
+        shares: The rates, in 0..1; None: nothing to say.
+        judged: Whether they rest on a judge: then with `~`.
+    """
+    shown = [_rate(share, judged, "%" if len(shares) == 1 else "") for share in shares[:_RATES]]
     more = f" +{len(shares) - _RATES}" if len(shares) > _RATES else ""
     return " ".join(shown) + more
+
+
+def rate(share: float | None, judged: bool) -> str:
+    """Give a pass rate as `72.1%`; as `~72.1%` where it rests on a judge."""
+    return _rate(share, judged, "%")
+
+
+def _rate(share: float | None, judged: bool, unit: str) -> str:
+    if share is None:
+        return UNKNOWN
+    figure = percent(share) if unit else f"{share * 100:.0f}"
+    return f"~{figure}" if judged else figure
 
 
 def interval(bounds: tuple[float, float] | None) -> str:

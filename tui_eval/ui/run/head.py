@@ -24,7 +24,8 @@ from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rows import Field, lay_out
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import UNKNOWN, clock, interval, many, number, per_second, percent, seconds
+from tui_eval.ui.words import UNKNOWN, clock, interval, many, number, per_second, seconds
+from tui_eval.ui.words import rate as rate_words
 
 _RATE_CELLS = 6
 _SPARK_CELLS = 16
@@ -297,12 +298,11 @@ def _rated(column: int, run: Snapshot, of: SoFar | None) -> list[tuple[str, Tone
         unknown: tuple[str, Tone] = (UNKNOWN, "dim")
         return [unknown, ("", "dim"), unknown, unknown, unknown]
     counts = of.by_column.get(column, Counts())
-    sign = "~" if of.judged and rate.rate is not None else ""
     beside = "" if rate.interval is None else interval(rate.interval)
     if rate.open or not run.run.staged:
         beside = "so far" if rate.n else ""
     return [
-        (f"{sign}{percent(rate.rate)}", "strong"),
+        (rate_words(rate.rate, of.judged), "strong"),
         (beside, "dim"),
         (number(rate.n), "plain"),
         (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),

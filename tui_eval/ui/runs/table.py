@@ -20,7 +20,7 @@ class RunTable(Rows):
     """The list of runs."""
 
     def __init__(self, glyphs: Glyphs, book: RateBook) -> None:
-        super().__init__(_fields(()), glyphs=glyphs, empty="reading…", id="runs")
+        super().__init__(_fields((), book), glyphs=glyphs, empty="reading…", id="runs")
         self._book = book
         self.runs: Sequence[Listed] = ()
         self.marked: Set[int] = frozenset()
@@ -31,8 +31,13 @@ class RunTable(Rows):
     def list_runs(self, runs: Sequence[Listed], cursor: int) -> None:
         """Show these runs."""
         self.runs = runs
-        self.set_fields(_fields(runs))
+        self.set_fields(_fields(runs, self._book))
         self.place(len(runs), cursor)
+
+    def show_rates(self) -> None:
+        """Show the rates that are known by now."""
+        self.set_fields(_fields(self.runs, self._book))
+        self.redraw()
 
     @property
     def selected(self) -> Listed | None:
@@ -71,7 +76,7 @@ class RunTable(Rows):
             return Cell(self._glyphs.working if listed.total.graded else "", "dim")
         if not any(share is not None for share in rated.shares):
             return Cell("", "dim")
-        return Cell(rates(rated.shares), "dim" if rated.open else "plain")
+        return Cell(rates(rated.shares, rated.judged), "dim" if rated.open else "plain")
 
 
 def state_words(run: RunRow) -> tuple[str, Tone]:
@@ -110,7 +115,7 @@ _PROGRESS = 11
 """Cells of a progress in full."""
 
 
-def _fields(runs: Sequence[Listed]) -> list[Field]:
+def _fields(runs: Sequence[Listed], book: RateBook) -> list[Field]:
     """Give the columns: what no run has takes no room."""
     totals = [one.total for one in runs]
 
@@ -127,7 +132,9 @@ def _fields(runs: Sequence[Listed]) -> list[Field]:
         fields.append(Field("partial", 7, drop=3))
     fields.append(Field("trials", max([6, *(len(progress(one)) for one in runs)]), right=True))
     several = any(len(one.columns) > 1 for one in runs)
-    fields.append(Field("pass", 11 if several else 6, right=True))
+    known = [rated for one in runs if (rated := book.of(one.run.id)) is not None]
+    passes = max((len(rates(one.shares, one.judged)) for one in known), default=0)
+    fields.append(Field("pass", max(passes, 11 if several else 6), right=True))
     if any(total.error for total in totals):
         errors = widest(*(total.error for total in totals))
         fields.append(Field("!", errors, right=True, drop=5))

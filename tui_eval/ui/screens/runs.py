@@ -144,7 +144,7 @@ class RunsScreen(BaseScreen):
             await self._rates_due.wait()
             self._rates_due.clear()
             while await self.bench.rates.learn(self.bench.desk, self._wanted()):
-                self.table.redraw()
+                self.table.show_rates()
 
     def _wanted(self) -> list[tuple[int, int]]:
         runs = self.table.runs

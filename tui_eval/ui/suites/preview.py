@@ -11,7 +11,7 @@ from tui_eval.ui.suites.book import Expected, Leaf
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.suites.trend import Trend
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import ago, many, money, number, percent
+from tui_eval.ui.words import ago, many, money, number, rate
 
 if TYPE_CHECKING:
     from tui_eval.model.json import JsonObject
@@ -157,11 +157,12 @@ def tokens_and_cost(forecasts: "Iterable[ColumnForecast]") -> str:
 def _lately(trend: Trend, now: float) -> Iterator[Para]:
     when = ago(trend.created_at, now)
     if len(trend.columns) == 1:
-        yield Para(f"last full run {trend.run}, {when}: {percent(trend.shares[0])}", "dim")
+        said = rate(trend.shares[0], trend.judged)
+        yield Para(f"last full run {trend.run}, {when}: {said}", "dim")
         return
     yield Para(f"last full run {trend.run}, {when}:", "dim")
     for column, share in zip(trend.columns, trend.shares, strict=False):
-        yield Para(column, "dim", indent=2, label=f"{percent(share):>6}")
+        yield Para(column, "dim", indent=2, label=f"{rate(share, trend.judged):>6}")
 
 
 def _case(suite: "Suite", leaf: Leaf | None) -> Iterator[tuple[Para, bool]]:

@@ -36,6 +36,7 @@ class SuiteTable(Rows):
         """Give the columns, as wide as what stands in them; a trend takes two runs."""
         cases = max((len(number(entry.cases)) for entry in self.entries), default=0)
         notes = max((len(_note(entry).text) for entry in self.entries), default=0)
+        known = [len(rates(trend.shares, trend.judged)) for trend in self.trends.values()]
         several = any(len(trend.shares) > 1 for trend in self.trends.values())
         fields = [
             Field("suite", 16, share=1),
@@ -43,7 +44,7 @@ class SuiteTable(Rows):
             Field("targets", 7, right=True, drop=5),
         ]
         if self.trends:
-            fields.append(Field("last", 11 if several else 6, right=True, drop=2))
+            fields.append(Field("last", max(*known, 11 if several else 6), right=True, drop=2))
         if any(len(trend.before) > 1 for trend in self.trends.values()):
             fields.append(Field("trend", MOST, drop=4))
         fields.append(Field("", max(notes, 6)))
@@ -59,7 +60,7 @@ class SuiteTable(Rows):
             "suite": Cell(entry.name, "plain" if entry.usable else "dim"),
             "cases": Cell(number(cases) if cases is not None else "", "dim"),
             "targets": Cell(number(len(suite.targets)) if suite is not None else "", "dim"),
-            "last": Cell(rates(trend.shares) if trend is not None else ""),
+            "last": Cell(rates(trend.shares, trend.judged) if trend is not None else ""),
             "trend": Cell(_spark(trend, self._glyphs), "accent"),
             "": _note(entry),
         }

@@ -36,6 +36,8 @@ class Trend:
     columns: tuple[str, ...]
     shares: tuple[float | None, ...]
     """Pass rates of its columns."""
+    judged: bool
+    """Whether they rest on what judges say."""
     before: tuple[float, ...]
     """Pass rates of its first column over the runs, oldest first, the last one included; only of
     runs that have that column first."""
@@ -74,6 +76,7 @@ def trends(runs: Mapping[str, list[Past]], book: RateBook) -> dict[str, Trend]:
             last.created_at,
             last.columns,
             rated.shares,
+            rated.judged,
             tuple(share for share in before if share is not None),
         )
     return found
