@@ -19,7 +19,7 @@ from tui_eval.engine.staging import StagingStoppedError, stage
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState, Verdict
-from tui_eval.store import bulk, lease, reader, runs
+from tui_eval.store import bulk, lease, reader, record, runs
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
@@ -248,6 +248,20 @@ def test_equal_requests_are_told_apart_wherever_portions_end(
     assert keys == usual
     assert len(set(keys)) == len(texts)
     assert keys[0] == wanted_of(made, cases(texts[:1]))[0][0].key, "as if it were alone"
+
+
+def test_of_equal_outputs_the_newest_is_used_that_may_be(bench: Bench) -> None:
+    bench.create(suite("http://127.0.0.1:9/v1", 1))
+    with writing(bench.path) as db:
+        for key, text in ((b"a", "old"), (b"b", "b"), (b"a", "new"), (b"a", "newest")):
+            transact(db, lambda tx: record.add_output(tx, key, Output(text)))  # noqa: B023
+        db.execute("UPDATE outputs SET superseded = 1 WHERE text = 'newest'")
+        found = [
+            (key, at, output.text)
+            for key, at, output in bulk.usable_outputs(db, [b"c", b"b", b"a"])
+        ]
+        assert found == [(b"b", 2, "b"), (b"a", 3, "new")]
+        assert bulk.usable_keys(db, [b"c", b"a"]) == {b"a"}
 
 
 def test_more_may_be_looked_up_than_one_question_names(bench: Bench) -> None:

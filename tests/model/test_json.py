@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ODD_TEXTS, any_text, joined
-from tui_eval.model.json import Json, canonical, digest, dotted
+from tui_eval.model.json import Json, canonical, compact, digest, dotted
 
 any_json: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | any_text,
@@ -18,6 +18,15 @@ any_json: st.SearchStrategy[Json] = st.recursive(
 @given(any_json)
 def test_every_value_has_a_canonical_form_in_ascii_that_reads_back(value: Json) -> None:
     assert json.loads(canonical(value).decode("ascii")) == json.loads(json.dumps(value))
+
+
+@given(any_json | st.floats() | st.tuples(any_text), st.booleans())
+def test_what_is_compact_is_what_python_writes(value: Json, sort_keys: bool) -> None:
+    written = json.dumps(value, separators=(",", ":"), sort_keys=sort_keys)
+    assert compact(sort_keys=sort_keys)(value) == written
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("json.encoder.c_make_encoder", None)
+        assert compact(sort_keys=sort_keys)(value) == written
 
 
 @given(st.dictionaries(any_text, st.integers(), max_size=6))

@@ -61,10 +61,10 @@ def stage(
     def write(unit: Callable[[Tx], None]) -> None:
         transact_patiently(db, unit, run, number, told=told, stopped=stopped)
 
-    write(lambda tx: runs.unstage(tx, run))
     place = 0
     last_case = -1
     with unhurried(db):  # until the run is staged, all of it is taken back after a crash
+        write(lambda tx: runs.unstage(tx, run))
         for portion in portions:
             if stopped():
                 raise StagingStoppedError

@@ -47,6 +47,8 @@ def visible_line(text: str, limit: int | None = None) -> str:
         limit: The most characters to give, the ellipsis included; None: all.
     """
     if limit is None:
+        if text.isascii() and text.isprintable():
+            return text  # most is
         return _UNSAFE_LINE.sub(_stand_in, _unstacked(text))
     # cut before replacing, so that the cost does not grow with what is not shown
     shown = visible_line(text[: limit + 1])

@@ -70,9 +70,10 @@ def usable_outputs(
     One is in memory at a time, with its key and its id.
     """
     for few in batched(keys):
-        rows = db.execute(  # of max(id), SQLite says: other columns are those of its row
-            f"SELECT generation_key, max(id), {reader.OUTPUT} FROM outputs WHERE superseded = 0 "
-            f"AND generation_key IN ({question_marks(few)}) GROUP BY generation_key",
+        rows = db.execute(
+            f"WITH wanted (key) AS (VALUES {','.join(['(?)'] * len(few))}) "
+            f"SELECT key, id, {reader.OUTPUT} FROM wanted CROSS JOIN outputs ON id = (SELECT id "
+            "FROM outputs WHERE generation_key = key AND superseded = 0 ORDER BY id DESC LIMIT 1)",
             few,
         )
         for row in rows:

@@ -99,37 +99,39 @@ def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
 def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
     """Write down staged trials, each in the state that staging found it in."""
     first = tx.db.execute("SELECT ifnull(max(id), 0) + 1 FROM trials").fetchone()[0]
+    numbered = [*enumerate(trials, first)]
     change = tx.change
-    bulk.insert(
-        tx.db,
-        "trials",
-        _TRIAL,
-        (
-            (
-                trial_id,
-                run,
-                trial.place,
-                trial.seq,
-                trial.col,
-                trial.epoch,
-                *_standing(trial),
-                trial.key,
-                trial.output,
-                int(trial.output is not None),
-                trial.latency_s,
-                trial.failure.kind if trial.failure else None,
-                pack(trial.failure.message) if trial.failure else None,
-                tx.now,
-                change,
-            )
-            for trial_id, trial in enumerate(trials, first)
-        ),
+
+    def row(trial_id: int, trial: NewTrial) -> tuple[object, ...]:
+        return (
+            trial_id,
+            run,
+            trial.place,
+            trial.seq,
+            trial.col,
+            trial.epoch,
+            *_standing(trial),
+            trial.key,
+            trial.output,
+            int(trial.output is not None),
+            trial.latency_s,
+            tx.now,
+            change,
+        )
+
+    whole = (row(trial_id, trial) for trial_id, trial in numbered if trial.failure is None)
+    broken = (
+        (*row(trial_id, trial), trial.failure.kind, pack(trial.failure.message))
+        for trial_id, trial in numbered
+        if trial.failure is not None
     )
+    bulk.insert(tx.db, "trials", _TRIAL, whole)
+    bulk.insert(tx.db, "trials", (*_TRIAL, "error_kind", "error_message"), broken)
     record.add_first_scores(
         tx,
         (
             (trial_id, trial.output, score)
-            for trial_id, trial in enumerate(trials, first)
+            for trial_id, trial in numbered
             if trial.scores is not None and trial.output is not None
             for score in trial.scores
         ),
@@ -150,8 +152,6 @@ _TRIAL = (
     "output",
     "cached",
     "latency_s",
-    "error_kind",
-    "error_message",
     "since",
     "change",
 )

@@ -2,9 +2,9 @@
 
 import json
 
-from tui_eval.model.json import Json
+from tui_eval.model.json import Json, compact
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one each time
+_compact = compact()
 
 
 def pack(text: str | None) -> str | bytes | None:
@@ -30,7 +30,7 @@ def unpack_text(stored: str | bytes) -> str:
 
 def dump(value: object) -> str:
     """Give the JSON form for a column: ASCII only, so that every string survives."""
-    return _ENCODER.encode(value)
+    return _compact(value)
 
 
 def load(stored: str | None) -> Json:
