@@ -10,11 +10,13 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
 from textual.binding import Binding
 from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from tests.ui.playing import (
     app_on,
@@ -37,8 +39,10 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import reader, schema
 from tui_eval.store.rows import RunRow
+from tui_eval.ui import turns
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.runs.listing import Listed, listed
+from tui_eval.ui.screens import launch as launch_module
 from tui_eval.ui.screens import suites as suites_module
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.help import Help
@@ -232,7 +236,7 @@ async def test_the_number_keys_go_between_the_first_screens(store: Path) -> None
         await pilot.press("2")
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))
         await pilot.press("escape")
-        await until_shown(pilot, "this is a first screen; q quits")
+        await until_shown(pilot, "this is a first screen; q quits", "▸ by-hand")
         await pilot.press("enter")
         await run_screen(pilot)
         await pilot.press("q")
@@ -371,24 +375,28 @@ async def test_colours_are_never_the_only_sign(
             assert color not in svg
 
 
+@pytest.mark.parametrize("in_a_worker", [False, True])
 async def test_a_crash_ends_with_one_line_and_a_log(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], in_a_worker: bool
 ) -> None:
     app = app_on(store)
 
-    def broken() -> None:
+    async def broken() -> None:
         raise RuntimeError("a bug [/x]\x1b[2J")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises((RuntimeError, WorkerFailed)):
         async with shown_on(app) as pilot:
-            app.call_later(broken)
+            if in_a_worker:
+                app.run_worker(broken())
+            else:
+                app.call_later(broken)
             await until(pilot, lambda: app._exit or not app.is_running, 3)
     told = capsys.readouterr().err
     assert "tui-eval stopped: RuntimeError: a bug [/x]␛[2J" in told
     assert "\x1b[2J" not in told
     assert "Traceback" not in told
     assert app.crash_log is not None
-    assert "a bug" in app.crash_log.read_text()
+    assert "in broken" in app.crash_log.read_text()
     assert app.crash_log.is_relative_to(tmp_path)
 
 
@@ -647,6 +655,38 @@ async def test_launch_refuses_what_makes_no_sense(store: Path, tmp_path: Path) -
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, SuitesScreen))
     assert sql(store, "SELECT count(*) FROM runs") == [(0,)]
+
+
+async def test_a_form_whose_run_is_being_made_starts_it_wherever_the_person_goes(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, made = threading.Event(), threading.Event()
+
+    def slowly(*args: Any) -> int:
+        assert go_on.wait(20)
+        try:
+            return launch(*args)
+        finally:
+            made.set()
+
+    launch = launch_module.launch
+    monkeypatch.setattr(launch_module, "launch", slowly)
+    monkeypatch.setattr(turns, "_HELD_S", 0.1)  # a store that is locked for long
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials", "Start")
+        await pilot.press("enter", "escape")
+        await until_shown(pilot, "the run is being started")
+        app.run_worker(app.action_suites())  # as from the palette
+        await until(pilot, lambda: isinstance(app.screen, SuitesScreen))
+        go_on.set()
+        await until(pilot, made.is_set)
+        await pilot.press("2")
+        await until_shown(pilot, "Runs  1", "my-sums")
+    assert sql(store, "SELECT count(*) FROM runs") == [(1,)]
 
 
 # -- runs

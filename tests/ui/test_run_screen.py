@@ -25,6 +25,7 @@ from tests.ui.playing import (
     until_shown,
 )
 from tui_eval.engine import asking
+from tui_eval.engine.deleting import delete
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
@@ -32,6 +33,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.errors import StoreFullError
 from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.going import OpenRun
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.run import RunScreen
@@ -435,6 +437,33 @@ async def test_a_run_that_is_taken_back_closes_its_screen(store: Path) -> None:
         sql_write(store, run_id)
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))
         await until_shown(pilot, "could not start")
+
+
+@pytest.mark.parametrize("over", ["question_mark", "1"])
+async def test_a_run_that_is_deleted_closes_its_screen_once_it_is_seen(
+    store: Path, over: str
+) -> None:
+    gone = plain_run(store, 3).run
+    plain_run(store, 1)
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "arithmetic")
+        app.post_message(OpenRun(gone))
+        screen = await run_screen(pilot)
+        await pilot.press(over)
+        await until(pilot, lambda: app.screen is not screen)
+        covering = app.screen
+        delete(store, gone)
+        screen.feed.wake()
+        await until_shown(pilot, "The run was deleted.")
+        assert app.screen is covering
+        if over == "question_mark":
+            await pilot.press("escape")
+        else:
+            await pilot.press("2")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await pilot.pause()
+        assert app.return_code is None
 
 
 def _stands_on(screen: RunScreen, case: str) -> bool:

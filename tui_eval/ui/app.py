@@ -21,10 +21,12 @@ from textual.command import Provider
 from textual.filter import LineFilter
 from textual.screen import Screen, SystemModalScreen
 from textual.signal import Signal
+from textual.worker import WorkerFailed
 
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
-from tui_eval.store.errors import StoreError
+from tui_eval.store.errors import StoreError, UnknownRunError
+from tui_eval.ui.acting import say
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.everywhere import EVERYWHERE
@@ -223,11 +225,20 @@ class TuiEvalApp(App[None]):
         """Close the store."""
         await self.bench.desk.close()
 
+    def _handle_exception(self, error: Exception) -> None:
+        if isinstance(error, WorkerFailed) and isinstance(error.error, UnknownRunError):
+            # deleted while something of it was read: its screen leaves by itself
+            say(self.screen, "the run is not there any more: it was deleted", "warning")
+            return
+        super()._handle_exception(error)
+
     def _fatal_error(self) -> None:
         # Textual's own would print the whole story over the terminal
         from tui_eval.ui.crash import write_log
 
         error = self._exception
+        if isinstance(error, WorkerFailed):
+            error = error.error  # its own story says nothing but that there is another
         if error is None or self.crash_log is not None:
             return
         self.crash_log = write_log(error)

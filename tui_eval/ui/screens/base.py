@@ -42,6 +42,8 @@ class BaseScreen(Acting, Screen[None]):
         super().__init__()
         self.bench = bench
         self._clocks: list[Timer] = []
+        self._gone = False
+        """Whether the screen leaves as soon as nothing covers it any more."""
 
     # A screen that is covered does nothing: whatever reaches it would draw all screens anew,
     # however little has changed.
@@ -69,6 +71,14 @@ class BaseScreen(Acting, Screen[None]):
         """Go on."""
         for clock in self._clocks:
             clock.resume()
+        if self._gone and self.is_active:
+            self.dismiss()
+
+    def leave_when_seen(self) -> None:
+        """Leave by itself: now, or once nothing covers the screen any more."""
+        self._gone = True
+        if self.is_active:
+            self.dismiss()
 
     def answer(self, event: events.Key) -> None:
         """Say why a greyed key does nothing."""

@@ -168,7 +168,7 @@ class Importing(ModalScreen["Written | None"]):
             return
         finally:
             self._busy = False
-        if written is not None:
+        if written is not None and self.is_active:
             self.dismiss(written)
 
     async def _brought_in(self) -> "Written | None":

@@ -16,6 +16,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
+from tui_eval.ui.acting import say
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.prose import fold
 from tui_eval.ui.suites.book import Book
@@ -229,7 +230,8 @@ class Launch(ModalScreen[int | Wish | None]):
 
     def action_edit(self) -> None:
         """Leave the form for the editor."""
-        self.dismiss(Wish(*self._where()))
+        if not self._starts():
+            self.dismiss(Wish(*self._where()))
 
     def _where(self) -> tuple[Path, int | None]:
         wrong = self._outlook.mistakes if self._outlook is not None else ()
@@ -273,13 +275,15 @@ class Launch(ModalScreen[int | Wish | None]):
         label = self._fields["label"].value.strip() or None
         store = self._bench.desk.path
         try:
-            run_id = await asyncio.to_thread(launch, store, self._entry, settings, label)
+            with self._bench.keys_wait():
+                run_id = await asyncio.to_thread(launch, store, self._entry, settings, label)
         except (NotReadyError, StoreError, OSError) as error:
             self._starting = False
             self._refuse(str(error))
             return
         keep(self._bench.remembered, str(self._entry.path), self.form, self._usual)
-        self.dismiss(run_id)
+        if self.is_active:  # else somebody went elsewhere meanwhile
+            self.dismiss(run_id)
 
     def _refuse(self, why: str) -> None:
         """Say why nothing was started, whole, under the form."""
@@ -290,7 +294,14 @@ class Launch(ModalScreen[int | Wish | None]):
 
     def action_close(self) -> None:
         """Start nothing."""
-        self.dismiss(None)
+        if not self._starts():
+            self.dismiss(None)
+
+    def _starts(self) -> bool:
+        """Say that the run is being made, if it is: that cannot be taken back from here."""
+        if self._starting:
+            say(self, "the run is being started")
+        return self._starting
 
 
 def _label(text: str) -> Bar:

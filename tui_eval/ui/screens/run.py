@@ -112,12 +112,15 @@ class RunScreen(BaseScreen):
             async for snapshot in self.feed.snapshots():
                 self._take(snapshot)
         except UnknownRunError:
+            seen = self.snapshot is not None and self.snapshot.run.staged
             self.say(
-                "The run could not start and was taken back; its log is beside the store.",
+                "The run was deleted."
+                if seen
+                else "The run could not start and was taken back; its log is beside the store.",
                 "error",
                 seconds=12,
             )
-            self.dismiss()
+            self.leave_when_seen()
 
     @work
     async def _count(self) -> None:
@@ -342,7 +345,7 @@ class RunScreen(BaseScreen):
 
         async def look() -> None:
             run = await self.bench.desk.read(reader.run, self.run_id)
-            if not awaits_cap(run) and question.is_current:
+            if not awaits_cap(run) and question.is_active:
                 question.dismiss()
 
         clock = self.set_interval(_TICK_S / 2, look)  # this screen is covered, and told nothing
