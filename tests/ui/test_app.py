@@ -54,6 +54,7 @@ from tui_eval.ui.screens.run import RunScreen
 from tui_eval.ui.screens.runs import RunsScreen
 from tui_eval.ui.screens.suites import SuitesScreen
 from tui_eval.ui.suites import shelf
+from tui_eval.ui.suites.launching import launch
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.tick import Pick, Press, Tick
@@ -669,7 +670,6 @@ async def test_a_form_whose_run_is_being_made_starts_it_wherever_the_person_goes
         finally:
             made.set()
 
-    launch = launch_module.launch
     monkeypatch.setattr(launch_module, "launch", slowly)
     monkeypatch.setattr(turns, "_HELD_S", 0.1)  # a store that is locked for long
     write_suite(tmp_path)

@@ -236,7 +236,7 @@ class TuiEvalApp(App[None]):
         # Textual's own would print the whole story over the terminal
         from tui_eval.ui.crash import write_log
 
-        error = self._exception
+        error: BaseException | None = self._exception
         if isinstance(error, WorkerFailed):
             error = error.error  # its own story says nothing but that there is another
         if error is None or self.crash_log is not None:
