@@ -12,6 +12,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.store import series
 from tui_eval.store.connection import open_readable
+from tui_eval.store.timeline import timeline
 
 START = 1_000.0
 
@@ -31,7 +32,14 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
             "call_s = 2.0, cost_usd = CASE state WHEN 'answered' THEN 0.5 END",
             (START,),
         )
+        db.execute("UPDATE columns SET endpoint = name")
         db.execute("DELETE FROM limits")
+        db.execute(
+            "INSERT INTO judge_calls (run, scorer, judge, purpose, round, try, items, request, "
+            "state, sent_at, call_s, error_kind, cost_usd) "
+            "VALUES (1, 's', 'j', 'grade', 'first', 1, 2, '{}', 'failed', ?, 3.0, 'rate_limit', 7)",
+            (START + 4,),
+        )
         db.executemany(
             "INSERT INTO limits (run, endpoint, concurrency, reason, at) VALUES (1, ?, ?, '', ?)",
             [("one", 4, START), ("one", 2, START + 4.5), ("judge j", 9, START)],
@@ -43,16 +51,22 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def test_a_run_is_cut_into_parts_of_time(db: sqlite3.Connection) -> None:
-    found = series.timeline(db, 1, 9, now=0.0)
+    found = timeline(db, 1, 9, now=0.0)
     assert found is not None
     assert (found.start, found.part_s) == (START, 1.0)
     assert list(found.answered) == [0, 0, 1, 1, 1, 1, 1, 1, 1]
     assert list(found.failed) == [0] * 8 + [1]
-    assert list(found.limited) == [0] * 8 + [1]
-    assert found.in_flight == pytest.approx([1, 2, 2, 2, 2, 2, 2, 2, 1])
-    assert list(found.slots) == [4, 4, 4, 4, 2, 2, 2, 2, 2]  # a judge's are not among them
-    assert [name for name, _ in found.costs] == ["one", "two"]
-    assert [spent[-1] for _, spent in found.costs] == [2.0, 1.5]
+    one, two, judge = found.lanes
+    assert (one.names, two.names, judge.names) == (["one"], ["two"], ["judge j"])
+    assert (sum(one.limited), list(two.limited), sum(judge.limited)) == (0, [0] * 8 + [1], 1)
+    assert one.in_flight == pytest.approx([1, 1, 1, 1, 1, 1, 1, 1, 0])
+    assert two.in_flight == pytest.approx([0, 1, 1, 1, 1, 1, 1, 1, 1])
+    assert judge.in_flight == pytest.approx([0, 0, 0, 0, 1, 1, 1, 0, 0])
+    assert list(one.slots) == [4, 4, 4, 4, 2, 2, 2, 2, 2]
+    assert list(two.slots) == [None] * 9
+    assert list(judge.slots) == [9] * 9
+    assert [name for name, _ in found.costs] == ["one", "two", "judges"]
+    assert [spent[-1] for _, spent in found.costs] == [2.0, 1.5, 7.0]
     assert found.unpriced == 0
 
 
@@ -60,10 +74,10 @@ def test_what_is_in_flight_is_so_until_now(db: sqlite3.Connection, tmp_path: Pat
     with writing(tmp_path / "s.sqlite3") as own:
         own.execute("UPDATE attempts SET state = 'sent', call_s = NULL WHERE id = 1")
         own.commit()
-    found = series.timeline(db, 1, 10, now=START + 20)
+    found = timeline(db, 1, 10, now=START + 20)
     assert found is not None
     assert found.part_s == 2.0
-    assert found.in_flight[-1] == pytest.approx(1)
+    assert found.lanes[0].in_flight[-1] == pytest.approx(1)
 
 
 def test_latencies_have_the_quantiles_that_reports_have(db: sqlite3.Connection) -> None:
@@ -102,7 +116,7 @@ def test_a_run_without_calls_has_no_timeline(tmp_path: Path) -> None:
     store = tmp_path / "empty.sqlite3"
     by_hand(store, [], answers=[])
     db = open_readable(store)
-    assert series.timeline(db, 1, 10, now=0.0) is None
+    assert timeline(db, 1, 10, now=0.0) is None
     assert series.latencies(db, 1, 10) is None
     assert series.scores_by_tag(db, 1) == []
     db.close()

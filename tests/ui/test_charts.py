@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import output, writing
 from tests.ui.playing import app_on, by_hand, plain_run, run_screen, shown_on, text, until_shown
+from tui_eval.model.case import Case
 from tui_eval.ui.run.charts import CHARTS, Drawing
 from tui_eval.ui.run.plotting import FILL, Curve, Plot, drawn
 from tui_eval.ui.screens.charts import ChartsScreen
@@ -71,6 +73,26 @@ async def test_every_chart_is_a_key_away(tmp_path: Path) -> None:
         await run_screen(pilot)
 
 
+async def test_each_endpoint_has_its_own_limit_drawn(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    cases = [Case(i, f"c{i}", {}) for i in range(3)]
+    answers = [output(f"o{i}", latency_s=1.0) for i in range(9)]
+    by_hand(store, cases, answers=answers, columns=("one", "two", "three"))
+    with writing(store) as db:
+        db.execute("UPDATE columns SET endpoint = name")
+        db.execute("UPDATE attempts SET error_kind = 'rate_limit' WHERE id = 2")
+        db.commit()
+    app = app_on(store, run="last")
+    async with shown_on(app, (80, 24)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("v", "right_square_bracket", "right_square_bracket")
+        await until_shown(pilot, "one: never limited", "two: rate limited 1×", "1 more in a higher")
+        assert "three" not in text(app)
+        await pilot.resize_terminal(80, 48)
+        await until_shown(pilot, "three: never limited")
+        assert "higher" not in text(app)
+
+
 async def test_charts_without_anything_to_draw_say_what_to_do(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite3"
     by_hand(store, [], answers=[])
@@ -97,7 +119,8 @@ def test_scales_have_round_numbers(name: str, tmp_path: Path) -> None:
     chart = CHARTS[name](db, 1, 70)
     db.close()
     assert isinstance(chart, Drawing)
-    steps = [value for value, _ in chart.plot.y_labels]
+    (plot,) = (panel.plot for panel in chart.panels)
+    steps = [value for value, _ in plot.y_labels]
     assert steps[0] == 0
-    assert steps[-1] == chart.plot.y_most
+    assert steps[-1] == plot.y_most
     assert float(f"{steps[1]:.1g}") == pytest.approx(steps[1])

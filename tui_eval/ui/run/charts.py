@@ -3,13 +3,14 @@
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil, floor, log10
 from typing import Final, TypeAlias
 
 from tui_eval.store import series
-from tui_eval.store.series import Latencies, Spread, Timeline
+from tui_eval.store.series import Latencies, Spread
+from tui_eval.store.timeline import Lane, Timeline, timeline
 from tui_eval.ui.run.plotting import FILL, Curve, Plot
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.toned import Piece
@@ -37,12 +38,20 @@ NO_TAGS: Final = "No scored case has tags; `tags` in the suite's [dataset] names
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """A chart of curves."""
+class Panel:
+    """Curves over one axis."""
 
     plot: Plot
     words: Sequence[Sequence[Piece]]
     """Lines that stand above it: what is drawn how, and what there is to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart of curves."""
+
+    panels: Sequence[Panel]
+    """From top to bottom, those first that must not be left out where room is scarce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ Chart: TypeAlias = Drawing | Spreads | str
 
 def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     """Draw how many calls ended a second."""
-    found = series.timeline(db, run, parts, time.time())
+    found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_CALLS
     span = found.part_s * parts
@@ -73,7 +82,7 @@ def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         f"{number(sum(found.answered))} answered, {number(sum(found.failed))} failed calls in "
         f"{clock(span)}: {figure(sum(found.answered) / span)} answers a second"
     )
-    return _over_time(found, curves, words, fine_rate)
+    return Drawing([_over_time(found, curves, words, fine_rate)])
 
 
 def _rates(counts: Sequence[int], part_s: float, window_s: float) -> list[float]:
@@ -90,25 +99,39 @@ def _rates(counts: Sequence[int], part_s: float, window_s: float) -> list[float]
 
 
 def concurrency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
-    """Draw the calls in flight under the limit, with what endpoints refused for their rate."""
-    found = series.timeline(db, run, parts, time.time())
+    """Draw the calls in flight under the limit, with what was refused for the rate: by endpoint."""
+    found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_CALLS
+    panels = [_lane(found, lane) for lane in found.lanes]
+    wide = max(len(label) for panel in panels for _, label in panel.plot.y_labels)
+    return Drawing([replace(panel, plot=_aligned(panel.plot, wide)) for panel in panels])
+
+
+def _aligned(plot: Plot, wide: int) -> Plot:
+    """Make the labels at the left so wide, so that one moment is one column in all panels."""
+    return replace(plot, y_labels=[(y, label.rjust(wide)) for y, label in plot.y_labels])
+
+
+def _lane(found: Timeline, lane: Lane) -> Panel:
     curves = [
-        Curve("in flight, on average", found.in_flight, FILL, "accent"),
-        Curve("slots", found.slots, "-", "plain"),
+        Curve("in flight, on average", lane.in_flight, FILL, "accent"),
+        Curve("slots", lane.slots, "-", "plain"),
     ]
-    if any(found.limited):
-        top = max([*found.in_flight, *(one or 0 for one in found.slots)])
-        at = [top if n else None for n in found.limited]
+    limited = "never limited"
+    if any(lane.limited):
+        top = max([*lane.in_flight, *(one or 0 for one in lane.slots)])
+        at = [top if n else None for n in lane.limited]
         curves.append(Curve("rate limited", at, "!", "fail"))
-    words = f"rate limited {number(sum(found.limited))}×" if any(found.limited) else "never limited"
-    return _over_time(found, curves, words, figure)
+        limited = f"rate limited {number(sum(lane.limited))}×"
+    more = f" and {len(lane.names) - 1} more" if len(lane.names) > 1 else ""
+    name = "the judge" if lane.names[0] == "judge judge" else lane.names[0]
+    return _over_time(found, curves, f"{name}{more}: {limited}", figure)
 
 
 def cost(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     """Draw what was spent so far, by target; the judges apart."""
-    found = series.timeline(db, run, parts, time.time())
+    found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_CALLS
     total = sum(spent[-1] for _, spent in found.costs)
@@ -126,7 +149,7 @@ def cost(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         spent = [sum(amounts) for amounts in zip(*(one for _, one in rest), strict=True)]
         name = f"{len(rest)} others {money(spent[-1])}"
         curves.append(Curve(name, spent, _MARKERS[-1], _TONES[-1]))
-    return _over_time(found, curves, words, lambda usd: money(usd) if usd else "$0")
+    return Drawing([_over_time(found, curves, words, lambda usd: money(usd) if usd else "$0")])
 
 
 def latency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
@@ -143,7 +166,7 @@ def latency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         y_labels,
         [(min(p / end, 1.0), name) for p, name in ((found.p50_s, "p50"), (found.p95_s, "p95"))],
     )
-    return Drawing(plot, [*_latency_words(found, end)])
+    return Drawing([Panel(plot, _latency_words(found, end))])
 
 
 def _latency_words(found: Latencies, end: float) -> list[list[Piece]]:
@@ -196,17 +219,14 @@ CHARTS: Mapping[str, Callable[[sqlite3.Connection, int, int], Chart]] = {
 
 def _over_time(
     found: Timeline, curves: Sequence[Curve], words: str, label: Callable[[float], str]
-) -> Drawing:
+) -> Panel:
     most = max((y for curve in curves for y in curve.ys if y is not None), default=0.0)
     span = found.part_s * len(found.answered)
     most, y_labels = _scale(most * 1.05, label)
     legend: list[Piece] = []
     for curve in curves:
         legend += [Piece(f"{curve.marker} ", curve.tone), Piece(f"{curve.name}   ")]
-    return Drawing(
-        Plot(curves, _ticks(span), most, y_labels),
-        [[Piece(words, "strong")], legend],
-    )
+    return Panel(Plot(curves, _ticks(span), most, y_labels), [[Piece(words, "strong")], legend])
 
 
 def _ticks(span: float) -> list[tuple[float, str]]:

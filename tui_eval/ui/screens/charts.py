@@ -2,8 +2,10 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,7 +16,7 @@ from tui_eval.store.series import SCORE_PARTS, Spread
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.glyphs import ASCII, Glyphs
 from tui_eval.ui.prose import Para, fold
-from tui_eval.ui.run.charts import CHARTS, Chart, Drawing, Spreads
+from tui_eval.ui.run.charts import CHARTS, Chart, Drawing, Panel, Spreads
 from tui_eval.ui.run.plotting import FILL, drawn
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.widgets.bar import Bar, Lines
@@ -30,6 +32,12 @@ _AROUND = 3
 """Lines of the screen that are no chart: title, names of the charts, keys."""
 _SCALE = 9
 """Columns that the scale at the left takes, about."""
+_LEAST_PLOT = 6
+"""Lines of a panel below which another is left out."""
+_NAME = 12
+"""Columns that a group's name has at least."""
+_NUMBERS = 24
+"""Columns that what stands between its name and its bars takes, and the margins."""
 
 
 class ChartsScreen(BaseScreen):
@@ -125,20 +133,36 @@ class ChartsScreen(BaseScreen):
         self.spreads.display = isinstance(chart, Spreads)
         self._plot.display = isinstance(chart, Drawing)
         if isinstance(chart, Drawing):
-            words = [[Piece("  "), *line] for line in chart.words]
-            self._said.show(
-                [[_as_shown(piece, self.bench.glyphs) for piece in one] for one in words]
-            )
-            height = self.size.height - _AROUND - len(words) - 1
-            ascii_only = self.bench.glyphs is ASCII
-            self._plot.show(drawn(chart.plot, width - 2, height, ascii_only=ascii_only))
+            self._said.show(self._words(chart.panels[0], "  "))
+            self._plot.show(self._panels(chart.panels, width - 2, self.size.height - _AROUND))
         elif isinstance(chart, Spreads):
             self._said.show([[Piece(f"  how scores are spread, by {chart.noun}", "strong")]])
-            self.spreads.list_groups(chart)
+            self.spreads.list_groups(chart, width)
         else:
             why = "counting…" if chart is None else chart
             folded = fold([Para(why, "dim")], max(width - 4, 20))
             self._said.show([[]] + [[Piece(f"  {text}", tone)] for text, tone in folded])
+
+    def _words(self, panel: Panel, left: str) -> list[list[Piece]]:
+        return [
+            [Piece(left), *(_as_shown(piece, self.bench.glyphs) for piece in line)]
+            for line in panel.words
+        ]
+
+    def _panels(self, panels: Sequence[Panel], width: int, height: int) -> list[list[Piece]]:
+        """Draw as many panels as there is room for, each as high as the others."""
+        around = len(panels[0].words) + 1
+        shown = panels[: max(height // (_LEAST_PLOT + around), 1)]
+        left_out = len(panels) - len(shown)
+        each = (height - bool(left_out)) // len(shown) - around
+        lines: list[list[Piece]] = []
+        for at, panel in enumerate(shown):
+            if at:
+                lines += [*self._words(panel, " "), []]  # the plot stands a column in
+            lines += drawn(panel.plot, width, each, ascii_only=self.bench.glyphs is ASCII)
+        if left_out:
+            lines.append([Piece(f"  {left_out} more in a higher terminal", "dim")])
+        return lines
 
     def _names(self) -> list[Piece]:
         """Give the names of the charts; where there is no room for all, the one that is shown."""
@@ -184,16 +208,21 @@ class _SpreadTable(Rows):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__((), glyphs=glyphs)
         self._groups: list[Spread] = []
+        self._bar = 2
+        """Cells of each bar."""
 
-    def list_groups(self, chart: Spreads) -> None:
-        """Show these groups."""
+    def list_groups(self, chart: Spreads, width: int) -> None:
+        """Show these groups on a screen so wide: the spread beside the name, not far from it."""
         self._groups = list(chart.groups)
+        names = max(cell_len(one.name) for one in self._groups)
+        self._bar = min(max((width - _NUMBERS - min(names, _NAME)) // SCORE_PARTS, 2), 6)
+        least = SCORE_PARTS * self._bar
         self.set_fields(
             [
-                Field(chart.noun, 12, share=1),
+                Field(chart.noun, max(min(names, width - _NUMBERS - least), _NAME)),
                 Field("n", 7, right=True),
                 Field("mean", 5, right=True),
-                Field("0" + "score".center(SCORE_PARTS * 2 - 2) + "1", SCORE_PARTS * 2),
+                Field("0" + "score".center(least - 2) + "1", least),
             ]
         )
         self.place(len(self._groups), min(self.cursor, max(len(self._groups) - 1, 0)))
@@ -208,13 +237,13 @@ class _SpreadTable(Rows):
                 Cell(one.name),
                 Cell(number(one.n), "dim"),
                 Cell(score(mean)),
-                Cell(_bars(one.counts, self._glyphs.levels), "accent"),
+                Cell(_bars(one.counts, self._glyphs.levels, self._bar), "accent"),
             )
         )
 
 
-def _bars(counts: list[int], levels: str) -> str:
-    """Draw a bar for each part, two cells wide; a part with any trial at all is seen."""
+def _bars(counts: list[int], levels: str, wide: int) -> str:
+    """Draw a bar for each part, so many cells wide; a part with any trial at all is seen."""
     most = max(counts)
     top = len(levels) - 1
-    return "".join((levels[round(n / most * top)] if n else " ") * 2 for n in counts)
+    return "".join((levels[round(n / most * top)] if n else " ") * wide for n in counts)
