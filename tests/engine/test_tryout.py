@@ -7,7 +7,8 @@ from tests.engine.judging.test_judging import judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.edited import edited, edits
-from tui_eval.engine.tryout import Flip, Tried, tryout
+from tui_eval.engine.flip import Flip
+from tui_eval.engine.tryout import Tried, tryout
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.store import reader

@@ -9,6 +9,7 @@ from tests.engine.harness import Bench
 from tests.engine.judging.test_judging import judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel, refuse
+from tui_eval.scoring.judge.request import items_of
 from tui_eval.store.browse import WholeTrial, whole
 from tui_eval.store.connection import open_readable
 from tui_eval.ui.glyphs import UNICODE
@@ -42,6 +43,18 @@ async def test_it_shows_batch_reply_and_request(bench: Bench) -> None:
     shown = text(of(bench, run, "c3"))
     assert "good by j" in shown
     assert "batch of 5" in shown
+    (call,) = of(bench, run, "c3").judging
+    ids = {position: item["id"] for position, item in items_of(call.request).items()}
+    told = [line for line in shown.splitlines() if "· fake" in line]
+    others = [item for item in call.items if not item.here]
+    (here,) = [item for item in call.items if item.here]
+    assert [line.split()[-4:-2] for line in told] == [
+        [ids[item.position], item.case_id] for item in (here, *others)
+    ]
+    assert told[0].startswith(f"▸ {here.position + 1} ")
+    said, _, asked = shown.partition("Said of it")[2].partition("Asked of it")
+    assert '"score": 3' in said
+    assert '"output": "q3"' in asked.partition("batch of 5")[0]
     assert shown.count("· fake") == 5
     assert '"score": 3' in shown
     assert "Request, system" in shown

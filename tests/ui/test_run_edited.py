@@ -3,7 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-from tests.ui.playing import app_on, cursor_case, run_screen, shown_on, sql, until, until_shown
+from tests.ui.playing import (
+    app_on,
+    cursor_case,
+    lines,
+    run_screen,
+    shown_on,
+    sql,
+    until,
+    until_shown,
+)
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create
 from tui_eval.engine.settings import Settings
@@ -37,15 +46,29 @@ expected = "{{ q }}"
 EDITED = SUITE.replace('expected = "{{ q }}"', 'expected = "2"')
 
 
-async def edited_run(store: Path, file: Path) -> None:
+JUDGED = """
+[[judges]]
+kind = "simulated"
+name = "j"
+
+[[scorers]]
+kind = "judge"
+name = "polite"
+rubric = "Is it polite?"
+scale = "pass-fail"
+
+"""
+
+
+async def edited_run(store: Path, file: Path, epochs: int = 1) -> None:
     """Run a suite that stands in a file."""
-    await Engine(store, written(store, file)).run()
+    await Engine(store, written(store, file, epochs)).run()
 
 
-def written(store: Path, file: Path) -> int:
+def written(store: Path, file: Path, epochs: int = 1) -> int:
     """Write the suite, and a run of it; give the run's id."""
     file.write_text(SUITE)
-    return create(store, load(file), Settings(), path=str(file))
+    return create(store, load(file), Settings(epochs=epochs), path=str(file))
 
 
 async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
@@ -77,6 +100,37 @@ async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
         await until(pilot, lambda: sql(store, "SELECT count(*) FROM scores") == [(6,)])
         await until(pilot, lambda: not screen.edited.said.worth_saying)
         await until_shown(pilot, "✓ 1", "✗ 2")
+
+
+async def test_of_cases_asked_several_times_each_verdict_says_which_it_is(
+    store: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite" / "sums.toml"
+    file.parent.mkdir()
+    await edited_run(store, file, epochs=2)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        file.write_text(EDITED)
+        await until_shown(pilot, "4 verdicts would change")
+        await pilot.press("d")
+        await until_shown(pilot, "4 would change", " ep ")
+        shown = [line.removeprefix("▸").split()[:2] for line in lines(app) if "✓ pass" in line]
+        assert shown == [["a", "1"], ["a", "2"], ["c", "1"], ["c", "2"]]
+
+
+async def test_what_only_judges_can_say_is_told_as_unknown(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "suite" / "sums.toml"
+    file.parent.mkdir()
+    await edited_run(store, file)
+    app = app_on(store, run="last")
+    async with shown_on(app, (120, 30)) as pilot:
+        screen = await run_screen(pilot)
+        file.write_text(SUITE.replace("[[scorers]]", JUDGED + "[[scorers]]", 1))
+        await until_shown(pilot, "verdicts unknown until judged")
+        assert screen.why_not("would_change") == (
+            "3 verdicts unknown until judged: S asks the judges"
+        )
 
 
 async def test_a_mistake_in_the_file_is_said_with_its_line_until_it_is_mended(

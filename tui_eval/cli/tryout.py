@@ -24,7 +24,7 @@ def tryout(name: str, suite: Path, store: Path | None) -> int:
     """Say what a run's verdicts would be with the scorers of an edited suite."""
     from tui_eval.engine.batches import batches
     from tui_eval.engine.edited import edited, edits, rescoring
-    from tui_eval.engine.tryout import Flip
+    from tui_eval.engine.flip import Flip
     from tui_eval.engine.tryout import tryout as tried
     from tui_eval.store import reader
     from tui_eval.store.connection import open_readable
@@ -50,7 +50,7 @@ def tryout(name: str, suite: Path, store: Path | None) -> int:
         _say({"changed": list(found.words), "judge_calls_per_trial": per_trial})
         if found.words:
             for one in tried(db, run.id, changed, found):
-                _say({"flip" if isinstance(one, Flip) else "tried": asdict(one)})
+                _say({"flip": one.as_json()} if isinstance(one, Flip) else {"tried": asdict(one)})
         _say({"end": True})
     finally:
         db.close()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_eval.engine.edited import Edits
+from tui_eval.engine.flip import Flip
 from tui_eval.engine.marking import Marking
 from tui_eval.model.case import Column
 from tui_eval.model.output import Failure
@@ -17,19 +18,6 @@ from tui_eval.suites.spec import Suite
 from tui_eval.suites.templates import TemplateError
 
 _PAGE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A trial whose verdict would be another one."""
-
-    place: int
-    case_id: str
-    column: str
-    was: Verdict
-    would: Verdict
-    why: str
-    """What the first scorer says that makes it so; may be foreign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +108,4 @@ def _counts(score: ScoreRow) -> bool:
 def _flip(trial: TrialRow, was: Verdict, found: Tally, scores: list[Score]) -> Flip:
     telling = [score for score in scores if score.grade.verdict is found.verdict] or scores
     why = f"{telling[0].scorer}: {telling[0].grade.reason}" if telling else "a scorer is gone"
-    return Flip(trial.place, trial.case_id, trial.column, was, found.verdict, why)
+    return Flip(trial.place, trial.case_id, trial.column, trial.epoch, was, found.verdict, why)

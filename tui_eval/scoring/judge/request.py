@@ -5,6 +5,7 @@ ours stands inside its strings, so that no output can leave its place. Ids are d
 request, and the nonce must come back: neither can be known to an output.
 """
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,29 @@ def request(items: Sequence[Item], instructions: str | None, rng: random.Random)
         {"role": "user", "content": user},
     ]
     return Request(nonce, ids, tuple(items), messages, _schema(items, ids, nonce))
+
+
+def items_of(request: JsonObject) -> dict[int, JsonObject]:
+    """Give the items of a request as it was kept, by their position from 0, each with its `id`.
+
+    Empty: it is none that these words made.
+    """
+    messages = request.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    text = last.get("content") if isinstance(last, dict) else None
+    if not isinstance(text, str):
+        return {}
+    asked = text.removeprefix(_BEFORE).removesuffix(_AFTER).strip()
+    try:
+        found = json.loads(asked)
+    except (ValueError, RecursionError):
+        return {}
+    items = found.get("items") if isinstance(found, dict) else None
+    return {
+        position: item
+        for position, item in enumerate(items if isinstance(items, list) else [])
+        if isinstance(item, dict) and isinstance(item.get("id"), str)
+    }
 
 
 def question_key(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.engine.batches import judge_calls
-from tui_eval.model.states import Verdict
+from tui_eval.engine.flip import Flip
 from tui_eval.ui.suites.shelf import last_change
 
 _LOOK_S = 1.0
@@ -19,18 +19,6 @@ _SETTLE_S = 0.2
 MOST_FLIPS = 5000
 """Verdicts that would change which are listed; all are counted."""
 _LONGEST_LINE = 2**22
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A trial whose verdict would be another one; its words may be foreign."""
-
-    place: int
-    case_id: str
-    column: str
-    was: Verdict
-    would: Verdict
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +104,8 @@ class Tryout:
             self._per_trial = said["judge_calls_per_trial"]
             return replace(found, changed=tuple(said["changed"]))
         if "flip" in said:
-            flip = said["flip"]
             if len(self.flips) < MOST_FLIPS:
-                verdicts = {name: Verdict(flip[name]) for name in ("was", "would")}
-                self.flips.append(Flip(**{**flip, **verdicts}))
+                self.flips.append(Flip.from_json(said["flip"]))
             return replace(found, flips=found.flips + 1)
         if "tried" in said:
             counts = said["tried"]

@@ -9,10 +9,12 @@ from pathlib import Path
 from textual import work
 from textual.message import Message
 
+from tui_eval.engine.flip import Flip
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow, RunRow
 from tui_eval.ui.bench import Bench
-from tui_eval.ui.run.edited import Edited, Flip, Tryout, changes
+from tui_eval.ui.run.edited import Edited, Tryout, changes
+from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
@@ -69,7 +71,12 @@ class EditedLine(Bar):
             return None if self.file is not None else "the run came from no file"
         if not self.said.worth_saying:
             return "the suite's file has not changed how it scores"
-        return None if self.said.flips else "no verdict would change"
+        if self.said.flips:
+            return None
+        if self.said.judged:
+            judges = f"{many(self.said.judged, 'verdict')} unknown until judged"
+            return f"{judges}: {key('run.rescore-all', 'S')} asks the judges"
+        return "no verdict would change" if self.said.ended else "no verdict would change so far"
 
     @work
     async def _watch(self, file: Path) -> None:

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from tui_eval.model.json import Json
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.scoring.judge.request import items_of
 from tui_eval.store.browse import WholeTrial
-from tui_eval.store.judge_calls import JudgeCall
+from tui_eval.store.judge_calls import JudgeCall, Mate
 from tui_eval.store.judge_figures import JudgeFigures
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import LONGEST, Para
@@ -57,14 +58,16 @@ def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:
         yield Para(call.error, "error", indent=2)
     if not any(item.trial == trial for item in call.items):
         yield Para("from the cache: a copy of what an equal output got here", indent=2)
-    yield Para(f"batch of {len(call.items)}", "dim", indent=2)
+    asked = items_of(call.request)
     for item in call.items:
-        name = item.case_id or "gold"
-        column = f" · {item.column}" if item.column else ""
-        problem = f": {item.problem}" if item.problem else ""
-        tone: Tone = "ungraded" if item.problem else ("strong" if item.here else "dim")
-        sign = glyphs.cursor if item.here else " "
-        yield Para(f"{name}{column}{problem}", tone, indent=2, label=f"{sign} {item.position + 1}")
+        if item.here:
+            yield from _item(item, asked.get(item.position), glyphs)
+            yield from _about(asked.get(item.position), call.reply)
+    mates = [item for item in call.items if not item.here]
+    words = f"batch of {len(call.items)}, beside it:" if mates else "alone in its batch"
+    yield Para(words, "dim", indent=2)
+    for item in mates:
+        yield from _item(item, asked.get(item.position), glyphs)
     if call.reply is not None:
         yield Para("Reply", "accent", indent=2)
         yield Para(_laid_out(call.reply), indent=4)
@@ -73,6 +76,37 @@ def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:
         if isinstance(message, dict):
             yield Para(f"Request, {message.get('role')}", "accent", indent=2)
             yield Para(_laid_out(str(message.get("content", ""))), "dim", indent=4)
+
+
+def _item(item: Mate, asked: JsonObject | None, glyphs: Glyphs) -> Iterator[Para]:
+    """Give the line of an item: its number, its id in request and reply, whose it is."""
+    known = f"{asked['id']}  " if asked is not None else ""
+    column = f" · {item.column}" if item.column else ""
+    problem = f": {item.problem}" if item.problem else ""
+    tone: Tone = "ungraded" if item.problem else ("strong" if item.here else "dim")
+    sign = glyphs.cursor if item.here else " "
+    words = f"{known}{item.case_id or 'gold'}{column}{problem}"
+    yield Para(words, tone, indent=2, label=f"{sign} {item.position + 1}")
+
+
+def _about(asked: JsonObject | None, reply: str | None) -> Iterator[Para]:
+    """Give what the reply says of an item, and what was asked of it."""
+    if asked is None:
+        return
+    said = None if reply is None else _grade(reply, asked["id"])
+    for title, found in (("Said of it", said), ("Asked of it", asked)):
+        if found is not None:
+            fields = {name: value for name, value in found.items() if name != "id"}
+            yield Para(title, "accent", indent=4)
+            yield Para(json.dumps(fields, ensure_ascii=False, indent=2), indent=6)
+
+
+def _grade(reply: str, id_: Json) -> JsonObject | None:
+    """Give what stands under an id in a reply that is as it was asked for; None: nothing."""
+    found = _parsed(reply)
+    grades = found.get("grades") if isinstance(found, dict) else None
+    there = grades if isinstance(grades, list) else []
+    return next((one for one in there if isinstance(one, dict) and one.get("id") == id_), None)
 
 
 def _facts(call: JudgeCall) -> Iterator[str]:
@@ -98,12 +132,20 @@ def _facts(call: JudgeCall) -> Iterator[str]:
 
 def _laid_out(text: str) -> str:
     """Lay the JSON of a text out in lines; what is none stays as it came."""
+    found = _parsed(text)
+    if found is None:
+        return text
+    laid = json.dumps(found, ensure_ascii=False, indent=2)
+    return f"{text[: text.find('{')]}{laid}{text[text.rfind('}') + 1 :]}"
+
+
+def _parsed(text: str) -> Json:
+    """Read the JSON object of a text; None: there is none."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST:
-        return text
+        return None
     try:
         found: Json = json.loads(text[start : end + 1])
     except (ValueError, RecursionError):
-        return text
-    laid = json.dumps(found, ensure_ascii=False, indent=2)
-    return f"{text[:start]}{laid}{text[end + 1 :]}"
+        return None
+    return found

@@ -296,7 +296,9 @@ class RunScreen(BaseScreen):
         """List the verdicts that the edited scorers would change."""
         said, flips = self.edited.said, self.edited.flips
         title = ", ".join(said.changed)
-        self.app.push_screen(WouldChange(self.bench, title, flips, said.flips, self.listing.go_to))
+        self.app.push_screen(
+            WouldChange(self.bench, title, flips, said.flips, said.judged, self.listing.go_to)
+        )
 
     def action_stop_run(self) -> None:
         """Stop the run."""

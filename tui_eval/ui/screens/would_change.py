@@ -6,9 +6,9 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tui_eval.engine.flip import Flip
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.glyphs import Glyphs
-from tui_eval.ui.run.edited import Flip
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
@@ -19,6 +19,7 @@ from tui_eval.ui.words import number
 
 _CASE = Field("case", 10, share=2, keep=4)
 _COLUMN = Field("target · prompt", 12, share=2, drop=2, keep=6)
+_EPOCH = Field("ep", 2, right=True, drop=3)
 _OTHERS = [
     Field("was", 10),
     Field("would be", 10),
@@ -39,6 +40,7 @@ class WouldChange(BaseScreen):
         title: str,
         flips: Sequence[Flip],
         total: int,
+        unknown: int,
         go: Callable[[int], object],
     ) -> None:
         """Make the list.
@@ -48,11 +50,13 @@ class WouldChange(BaseScreen):
             title: What was changed; may be foreign.
             flips: The verdicts that would change, as far as they are listed.
             total: How many there are.
+            unknown: Beside these, verdicts that nobody knows before judges are asked.
             go: Told the place of the trial a person wants to see.
         """
         super().__init__(bench)
         self._title = title
         self._total = total
+        self._unknown = unknown
         self._go = go
         self.table = _Table(flips, bench.glyphs)
 
@@ -60,7 +64,10 @@ class WouldChange(BaseScreen):
         """Lay the screen out."""
         listed = len(self.table.flips)
         of = f"the first {number(listed)} of " if listed < self._total else ""
-        right = [Piece(f"{of}{number(self._total)} would change ", "dim")]
+        words = f"{of}{number(self._total)} would change"
+        if self._unknown:
+            words += f", {number(self._unknown)} unknown until judged"
+        right = [Piece(f"{words} ", "dim")]
         yield Bar([Piece(f" {self._title}", "strong")], right, classes="title")
         yield self.table
         yield KeyLine()
@@ -83,7 +90,8 @@ class WouldChange(BaseScreen):
 class _Table(Rows):
     def __init__(self, flips: Sequence[Flip], glyphs: Glyphs) -> None:
         self._several = len({flip.column for flip in flips}) > 1
-        fields = [_CASE, _COLUMN, *_OTHERS] if self._several else [_CASE, *_OTHERS]
+        self._epochs = any(flip.epoch for flip in flips)
+        fields = [_CASE, *[_COLUMN] * self._several, *[_EPOCH] * self._epochs, *_OTHERS]
         super().__init__(fields, glyphs=glyphs)
         self.flips = flips
 
@@ -96,5 +104,6 @@ class _Table(Rows):
         verdicts = [
             Cell(f"{self._glyphs.verdict(one)} {one}", tones[one]) for one in (flip.was, flip.would)
         ]
-        where = [Cell(flip.case_id), *([Cell(flip.column)] if self._several else [])]
+        where = [Cell(flip.case_id), *[Cell(flip.column)] * self._several]
+        where += [Cell(str(flip.epoch + 1), "dim")] * self._epochs
         return Row((*where, *verdicts, Cell(flip.why, "dim")))
