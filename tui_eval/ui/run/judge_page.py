@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.scoring.judge.request import items_of
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.judge_calls import JudgeCall, Mate
 from tui_eval.store.judge_figures import JudgeFigures
@@ -48,6 +47,9 @@ def judge_page(
 
 
 def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:
+    # imported late: the first picture of a run needs none of it
+    from tui_eval.scoring.judge.request import items_of
+
     shape = {"answered": glyphs.passed, "failed": glyphs.error, "sent": glyphs.working}
     yield Para(
         f"{call.scorer} by {call.judge}  {', '.join(_facts(call))}",
