@@ -72,6 +72,18 @@ async def test_expected_and_history_stand_in_the_first_line(store: Path) -> None
         await until_shown(pilot, "yes   expected yes   exact ✓   ✓✗✓")
 
 
+async def test_a_judges_reference_is_what_is_expected_and_compared_with(store: Path) -> None:
+    judge = {"kind": "judge", "rubric": "Is it true?", "scale": "pass-fail", "reference": "so"}
+    suite = made_up(1, scorers=[judge], judges=[{"name": "judge", "kind": "simulated"}])
+    by_hand(store, CASES, answers=[output("no")] * 3, spec=suite.model_dump_json(by_alias=True))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "expected in substance so")
+        await pilot.press("d")
+        await until_shown(pilot, "expected", "- so", "+ no")
+
+
 async def test_what_is_expected_may_name_the_prompt(store: Path) -> None:
     suite = made_up(1, scorers=[{"kind": "includes", "expected": "{{ prompt }}"}])
     by_hand(store, CASES, answers=[output("no")] * 3, spec=suite.model_dump_json(by_alias=True))

@@ -16,6 +16,7 @@ _HOW = {
     "starts_with": "beginning",
     "regex": "matching",
     "finish": "to finish with",
+    "judge": "in substance",
 }
 """How a scorer of a kind expects, where it is not the whole output that is meant."""
 
@@ -77,7 +78,7 @@ def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequenc
         return []
     given = []
     for check in checks:
-        wanted = check.settings.get("expected")
+        wanted = check.settings.get("expected", check.settings.get("reference"))
         if wanted is not None and not check.negate:
             texts = tuple(_text(one) for one in (wanted if isinstance(wanted, list) else [wanted]))
             given.append(Expected(check.name, _HOW.get(check.kind, ""), texts))
