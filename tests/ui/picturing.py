@@ -82,7 +82,7 @@ async def _steady(pilot: Pilot[None], app: TuiEvalApp, asking: Asking) -> str:
     seen: list[str] = []
     for _ in range(500):
         await pilot.pause(0.02)
-        if asking.open:
+        if asking.open or not app._turns.idle:
             seen.clear()
             continue
         seen.append(picture(app))

@@ -117,8 +117,8 @@ SCENES = (
     Scene("charts latency", ("v", "right_square_bracket"), ("p95",), run=True),
     Scene("charts by tag", ("v", "left_square_bracket"), ("europe",), run=True),
     Scene("help", ("question_mark",), ("do it",), run=True),
-    Scene("palette", ("ctrl+p",), ("retry",), run=True),
-    Scene("import", ("i",), ("import",)),
+    Scene("palette", ("ctrl+p",), ("Search for commands", "retry"), run=True),
+    Scene("import", ("i",), ("Import another tool's file",)),
 )
 
 
