@@ -1,6 +1,7 @@
 """The command line, in this process and in one of its own."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,19 @@ class Done:
     code: int
     out: str
     err: str
+
+
+Command = Callable[..., Done]
+"""The command line with these words, in this process."""
+Beside = Callable[..., Awaitable[Done]]
+"""The same, beside a server in the test's loop."""
+
+
+def document(done: Done) -> dict[str, Any]:
+    """Give the one JSON object on a command's stdout."""
+    whole = json.loads(done.out)
+    assert isinstance(whole, dict)
+    return whole
 
 
 @dataclass(frozen=True)
@@ -166,7 +181,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 @pytest.fixture
-def tui_eval(place: Place, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+def tui_eval(place: Place, capsys: pytest.CaptureFixture[str]) -> Command:
     """Give the command line, in this process: quicker where signals and streams do not matter."""
 
     def call(*arguments: str) -> Done:
@@ -178,9 +193,7 @@ def tui_eval(place: Place, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
 
 
 @pytest.fixture
-def beside(
-    tui_eval: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Awaitable[Done]]:
+def beside(tui_eval: Command, monkeypatch: pytest.MonkeyPatch) -> Beside:
     """Give the command line in a thread, beside a server in the test's loop; deaf to signals."""
     monkeypatch.setattr(drive, "_SIGNALS", ())
 

@@ -2,14 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Place
-
-Command = Callable[..., Done]
+from tests.cli.conftest import Command, Place
 
 
 @pytest.fixture

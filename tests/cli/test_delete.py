@@ -2,17 +2,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import ptyprocess
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Command, Place
 from tests.support import do, writing
 from tui_eval.store import lease, reader
-
-Command = Callable[..., Done]
 
 
 def names(tui_eval: Command) -> list[str]:

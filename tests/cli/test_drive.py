@@ -6,15 +6,11 @@ import signal
 import sqlite3
 import sys
 import termios
-from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.cli.conftest import Done, Place, Running, until
+from tests.cli.conftest import Beside, Command, Done, Place, Running, until
 from tests.servers.fake_model import Call, FakeModel, Reply
-
-Command = Callable[..., Done]
-Beside = Callable[..., Awaitable[Done]]
 
 
 def done_trials(place: Place) -> int:

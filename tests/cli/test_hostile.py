@@ -5,21 +5,19 @@ import io
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Command, Done, Place
 from tests.hostile import Hostile, corpus, more
 from tests.support import joined
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.errors import NeedsTrust, SuiteError
 from tui_eval.suites.loading import load
-
-Command = Callable[..., Done]
 
 ALL = [*corpus(), *more()]
 SHORT = [*corpus(most=20_000), *more()]

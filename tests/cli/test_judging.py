@@ -1,17 +1,13 @@
 """What the command line says of judges, and does without them."""
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Beside, Command, Place
 from tests.servers.fake_judge import answers, asked
 from tests.servers.fake_model import FakeModel
-
-Command = Callable[..., Done]
-Beside = Callable[..., Awaitable[Done]]
 
 JUDGE = """
 [[scorers]]

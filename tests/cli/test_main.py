@@ -2,19 +2,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import tui_eval as package
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Command, Done, Place
 from tui_eval.cli import main
 from tui_eval.ui.suites.shelf import found
-
-Command = Callable[..., Done]
-
 
 ROOT = Path(package.__file__).parents[1]
 TUI_EVAL = f"{sys.executable} -m tui_eval"

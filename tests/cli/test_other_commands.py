@@ -6,15 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from tests.cli.conftest import Done, Place
-
-Command = Callable[..., Done]
+from tests.cli.conftest import Command, Done, Place
 
 
 def test_check_says_what_would_run_and_what_is_there(place: Place, tui_eval: Command) -> None:

@@ -1,22 +1,12 @@
 import json
 import re
 import signal
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Place, until
+from tests.cli.conftest import Beside, Command, Place, document, until
 from tests.servers.fake_model import FakeModel, always, refuse
-
-Command = Callable[..., Done]
-Beside = Callable[..., Awaitable[Done]]
-
-
-def document(done: Done) -> dict[str, object]:
-    whole = json.loads(done.out)
-    assert isinstance(whole, dict)
-    return whole
 
 
 def test_a_run_gives_its_summary_on_stdout_and_its_name_on_stderr(place: Place) -> None:
@@ -32,9 +22,9 @@ def test_json_is_one_document_and_nothing_else_on_stdout(place: Place) -> None:
     done = place.program("run", place.suite(), "--json", "--name", "first try")
     whole = document(done)
     assert (done.code, whole["exit_code"], whole["label"]) == (0, 0, "first try")
-    assert whole["counts"]["done"] == 4  # type: ignore[index]
-    assert whole["targets"]["made-up"]["pass_rate"] == 1.0  # type: ignore[index]
-    assert whole["tags"]["sum"]["n"] == 4  # type: ignore[index]
+    assert whole["counts"]["done"] == 4
+    assert whole["targets"]["made-up"]["pass_rate"] == 1.0
+    assert whole["tags"]["sum"]["n"] == 4
 
 
 def test_events_tell_each_trial_once_and_end_with_the_document(
@@ -57,10 +47,10 @@ def test_a_second_run_asks_nobody(place: Place, tui_eval: Command) -> None:
     suite = place.suite()
     tui_eval("run", suite)
     again = document(tui_eval("run", suite, "--json"))
-    assert again["requests"]["target"] == 0  # type: ignore[index]
-    assert again["requests"]["cached_outputs"] == 4  # type: ignore[index]
+    assert again["requests"]["target"] == 0
+    assert again["requests"]["cached_outputs"] == 4
     fresh = document(tui_eval("run", suite, "--json", "--fresh"))
-    assert fresh["requests"]["target"] == 4  # type: ignore[index]
+    assert fresh["requests"]["target"] == 4
 
 
 @pytest.mark.parametrize(
@@ -179,7 +169,7 @@ def test_choices_narrow_the_run_and_mark_it_as_partial(
     place: Place, tui_eval: Command, words: list[str], total: int, partial: bool
 ) -> None:
     whole = document(tui_eval("run", place.suite(), "--json", *words))
-    assert whole["counts"]["total"] == total  # type: ignore[index]
+    assert whole["counts"]["total"] == total
     assert whole["partial"] is partial
 
 
@@ -191,9 +181,9 @@ def test_only_what_failed_is_run_again_and_nothing_where_nothing_did(
     assert (never.code, never.out) == (2, "")
     assert "--only failed: no case of sums failed when last run" in never.err
     assert not place.store.exists()
-    failed = document(tui_eval("run", suite, "--json"))["counts"]["failed"]  # type: ignore[index]
+    failed = document(tui_eval("run", suite, "--json"))["counts"]["failed"]
     again = document(tui_eval("run", suite, "--only", "failed", "--json"))
-    assert (again["counts"]["total"], again["partial"]) == (failed, True)  # type: ignore[index]
+    assert (again["counts"]["total"], again["partial"]) == (failed, True)
     for words in (["--only", "errors"], ["--only", "errors", "--detach"]):
         none = tui_eval("run", suite, *words)
         assert (none.code, none.out) == (2, "")
@@ -226,17 +216,17 @@ def test_epochs_and_what_is_made_of_them_are_checked_together(
     assert not place.store.exists()
     words = ["--epochs", "3", "--set", "run.reduce=pass@2", "--json"]
     whole = document(tui_eval("run", place.suite(), *words))
-    assert whole["counts"]["total"] == 12  # type: ignore[index]
-    assert whole["targets"]["made-up"]["pass_rate"] == 1.0  # type: ignore[index]
+    assert whole["counts"]["total"] == 12
+    assert whole["targets"]["made-up"]["pass_rate"] == 1.0
 
 
 def test_only_failed_runs_what_failed_last(place: Place, tui_eval: Command) -> None:
     suite = place.suite(n=20, target="accuracy = 0.5")
-    failed = document(tui_eval("run", suite, "--json"))["counts"]["failed"]  # type: ignore[index]
+    failed = document(tui_eval("run", suite, "--json"))["counts"]["failed"]
     assert 0 < failed < 20
     done = tui_eval("run", suite, "--json", "--only", "failed")
     again = document(done)
-    assert again["counts"]["total"] == failed  # type: ignore[index]
+    assert again["counts"]["total"] == failed
     retry = f"`tui-eval retry {again['run']} --failed` too"
     assert (
         f"nothing was asked: all outputs are in the store; --fresh asks again, {retry}" in done.err
@@ -316,7 +306,7 @@ async def test_a_detached_run_prints_its_name_and_goes_on(place: Place, beside: 
         waited = await beside("resume", name, "--json")
     whole = document(waited)
     assert whole["run"] == name
-    assert whole["counts"]["done"] == 40  # type: ignore[index]
+    assert whole["counts"]["done"] == 40
     assert server.requests == 40
 
 

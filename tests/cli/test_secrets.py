@@ -3,20 +3,17 @@
 import io
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Beside, Command, Done, Place
 from tests.servers.fake_model import Call, FakeModel, Reply
 from tui_eval.cli import engine
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.providers.keys import keep_secret
-
-Command = Callable[..., Done]
-Beside = Callable[..., Awaitable[Done]]
 
 KEY = "sk-test-SECRETKEY0001"
 PART = KEY[:12]

@@ -3,15 +3,12 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Command, Done, Place
 from tui_eval.store import schema
-
-Command = Callable[..., Done]
 
 
 def test_runs_are_listed_newest_first(place: Place, tui_eval: Command) -> None:

@@ -1,23 +1,12 @@
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Beside, Command, Place, document
 from tests.servers.fake_model import FakeModel, always, first_attempts, refuse
-
-Command = Callable[..., Done]
-Beside = Callable[..., Awaitable[Done]]
-
-
-def document(done: Done) -> dict[str, Any]:
-    whole = json.loads(done.out)
-    assert isinstance(whole, dict)
-    return whole
 
 
 async def test_retry_without_a_selector_asks_again_what_errored(

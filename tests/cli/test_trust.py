@@ -3,15 +3,12 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.cli.conftest import Done, Place
+from tests.cli.conftest import Beside, Command, Place
 from tests.servers.fake_model import FakeModel
 
-Command = Callable[..., Done]
-Beside = Callable[..., Awaitable[Done]]
 KEY = "sk-of-this-test-0001"
 
 

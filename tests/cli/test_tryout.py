@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Place
-from tests.cli.test_steer import Command
+from tests.cli.conftest import Command, Place
 
 JUDGED = """
 [judge]

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from tests.engine.harness import Bench
+from tests.servers.fake_model import FakeModel
 
 
 async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
@@ -19,6 +20,16 @@ async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     while not condition():
         assert loop.time() < end, "it never came to that"
         await asyncio.sleep(0.01)
+
+
+def had(server: FakeModel, requests: int) -> Callable[[], bool]:
+    """Give the question whether a server has had so many requests."""
+    return lambda: server.requests >= requests
+
+
+def staged(bench: Bench, run: int, done: int = 0) -> Callable[[], bool]:
+    """Give the question whether a run is staged, and so many of its trials are done."""
+    return lambda: bench.row(run).staged and bench.counts(run).done >= done
 
 
 class Command:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.harness import Bench, suite
 from tests.faults.guards import failing, guarded
-from tests.faults.processes import assert_whole, resume, until
+from tests.faults.processes import assert_whole, had, resume, until
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.engine import Engine
@@ -65,13 +65,13 @@ async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
             for _ in range(KILLS):
                 goal = judge.requests + draw.randrange(3, 7)
                 command = await resume(bench, run, guard=guard)
-                await until(partial(lambda least: judge.requests >= least, goal))
+                await until(had(judge, goal))
                 await command.killed()
                 kept = found(bench)
                 await until(lambda: judge.in_flight == 0)
                 before = asked_items(judge)
                 last = await resume(bench, run, guard=guard)
-                await until(partial(lambda least: judge.requests >= least, judge.requests + 1))
+                await until(had(judge, judge.requests + 1))
                 await last.killed()
                 await until(lambda: judge.in_flight == 0)
                 now = asked_items(judge)

@@ -42,7 +42,7 @@ async def test_passing_faults_cost_forty_further_requests_and_no_result(
     script = Mix(seed)
     async with FakeModel(script=script, latency=0.02) as server:
         with without(guard):
-            run = await bench.run(suite(server.base_url, CASES, run={"timeout": 1.5}))
+            run = await bench.run(suite(server.base_url, CASES, run={"timeout": 4}))
             counts = bench.counts(run)
             assert (counts.passed, counts.retries, server.requests) == (CASES, 40, CASES + 40)
             waits = gaps(server, script, 429)
@@ -164,11 +164,12 @@ async def test_whatever_retry_after_says_the_wait_is_bounded_and_shown(
                 shown = "SELECT max(waiting_until - since) FROM trials WHERE waiting IS NOT NULL"
                 failed = "SELECT count(*) FROM attempts WHERE state = 'failed'"
                 await until(lambda: bench.row(run).staged and bench.sql(failed) != [(0,)])
-                waits = bench.sql(shown)[0][0]
+                if least > 0:
+                    await until(lambda: bench.sql(shown) != [(None,)])
+                waits = bench.sql(shown)[0][0] or 0.0
                 if least > 0:
                     await bench.asked(run, Verb.CANCEL, which="open")
-            assert (0 if waits is None else waits) <= most
-            assert waits is None or waits >= least
+            assert least <= waits <= most
             assert bench.counts(run).passed == 2
 
 

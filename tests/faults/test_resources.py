@@ -11,7 +11,7 @@ import pytest
 
 from tests.engine.harness import Bench, suite
 from tests.faults.guards import failing, guarded
-from tests.faults.processes import Command, assert_whole, attempts, resume, until
+from tests.faults.processes import Command, assert_whole, attempts, had, resume, until
 from tests.faults.terminal import Screen, assert_restored
 from tests.servers.fake_model import Call, FakeModel, Mix, Reply, refuse
 from tui_eval.model.states import RunState
@@ -27,7 +27,7 @@ async def test_ten_thousand_cases_two_hundred_in_flight_and_the_app_open(bench: 
     async with FakeModel(latency=0.2, record=False) as server:
         run = bench.create(suite(server.base_url, n, run={"concurrency": 200}))
         engine = await resume(bench, run)
-        await until(lambda: server.requests >= 200)
+        await until(had(server, 200))
         app = Screen("watch", "last", "--store", str(bench.path))
 
         def watch() -> None:
@@ -174,7 +174,7 @@ async def test_a_soak_loses_nothing_doubles_nothing_and_counts_as_the_server_doe
             if at == kills:
                 break
             goal = server.requests + draw.randrange(1000, 2500)
-            await until(lambda: server.requests >= goal, 200)  # noqa: B023
+            await until(had(server, goal), 200)
             await engine.killed()
             await until(lambda: server.in_flight <= 2)  # but those that hang
         code = await engine.ended(600)
@@ -210,7 +210,7 @@ async def test_a_calm_soak_counts_to_the_request_as_the_server_does(
     async with FakeModel(script=troubles, latency=0.005, record=False) as server:
         settings = {"concurrency": 30, "timeout": 2, "retries": 8}
         async with bench.working(suite(server.base_url, n, run=settings)) as (run, engine):
-            await until(lambda: server.requests >= 1000, 60)
+            await until(had(server, 1000), 60)
             await bench.asked(run, Verb.PAUSE)
             await until(lambda: server.in_flight == 0)
             await bench.asked(run, Verb.CONTINUE)

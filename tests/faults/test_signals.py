@@ -26,14 +26,9 @@ from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState
 
 
-@guarded("handlers of signals", slow=True)
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGINT,
-        *(pytest.param(s, marks=pytest.mark.whole) for s in (signal.SIGTERM, signal.SIGHUP)),
-    ],
-)
+@pytest.mark.whole
+@guarded("handlers of signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_one_signal_stops_the_run_with_all_that_was_in_flight_written(
     bench: Bench, number: signal.Signals, guard: str | None
 ) -> None:
@@ -71,12 +66,14 @@ async def test_a_second_interrupt_stops_at_once_and_the_run_resumes(bench: Bench
 
 
 async def test_a_stopped_process_goes_on_where_it_was(bench: Bench) -> None:
-    async with FakeModel(latency=0.05) as server:
-        run = bench.create(suite(server.base_url, 60, run={"concurrency": 4, "timeout": 30}))
+    async with FakeModel() as server:
+        server.hold()
+        run = bench.create(suite(server.base_url, 60, run={"concurrency": 4, "timeout": 300}))
         command = await resume(bench, run, "--json")
-        await until(lambda: server.requests >= 8)
+        await until(lambda: server.in_flight == 4)
         command.signal(signal.SIGTSTP)
         await until(lambda: psutil.Process(command.process.pid).status() == psutil.STATUS_STOPPED)
+        server.let_go()
         await until(lambda: server.in_flight == 0)
         held = server.requests
         await asyncio.sleep(0.3)

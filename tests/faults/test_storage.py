@@ -15,7 +15,7 @@ import pytest
 
 from tests.engine.harness import Bench, suite
 from tests.faults.guards import GUARDS, failing, guarded, without
-from tests.faults.processes import Command, assert_whole, resume, until
+from tests.faults.processes import Command, assert_whole, resume, staged, until
 from tests.servers.fake_model import FakeModel
 from tests.support import ODD_TEXTS, hostile_outputs
 from tui_eval.cli.main import run as command_line
@@ -153,12 +153,14 @@ async def test_a_store_that_may_not_grow_pauses_the_run_until_it_may(
 
     told: list[str | None] = []
     async with FakeModel(answers=lambda _: "x" * 4000) as server:
+        server.hold()
         run = bench.create(suite(server.base_url, 60))
         monkeypatch.setattr(connection, "open_writable", remembered)
         task = asyncio.create_task(Engine(bench.path, run, told.append).run())
         await until(lambda: opened and bench.row(run).staged)
         pages = opened[0].execute("PRAGMA page_count").fetchone()[0]
         opened[0].execute(f"PRAGMA max_page_count = {pages + 2}")
+        server.let_go()
         await until(lambda: told)
         assert "full" in (told[0] or "")
         opened[0].execute("PRAGMA max_page_count = 1000000")
@@ -202,9 +204,12 @@ async def test_of_two_engines_on_one_run_the_second_is_refused(
     bench: Bench, guard: str | None
 ) -> None:
     async with FakeModel(latency=0.1) as server:
+        server.hold()
         run = bench.create(suite(server.base_url, 30, run={"concurrency": 5}))
         first = await resume(bench, run, "--json")
-        await until(lambda: server.requests >= 5)
+        await until(lambda: server.in_flight == 5)
+        if guard:  # nobody is refused then: both work to the end
+            server.let_go()
         with without(guard):
             refused = False
             try:
@@ -212,6 +217,7 @@ async def test_of_two_engines_on_one_run_the_second_is_refused(
             except RunBusyError:
                 refused = True
             assert refused
+        server.let_go()
         code = await first.ended()
         assert code == (0 if guard is None else 3)
         if guard is None:
@@ -236,7 +242,7 @@ async def test_a_dead_owners_lease_is_taken_over_at_once(bench: Bench, guard: st
     async with FakeModel(latency=0.05) as server:
         run = bench.create(suite(server.base_url, 40, run={"concurrency": 4}))
         first = await resume(bench, run)
-        await until(lambda: bench.row(run).staged and bench.counts(run).done >= 8)
+        await until(staged(bench, run, 8))
         await first.killed()
         with without(guard):
             try:
@@ -254,7 +260,7 @@ async def test_an_engine_that_slept_while_another_took_over_writes_nothing_more(
     async with FakeModel(latency=0.05) as server:
         run = bench.create(suite(server.base_url, 60, run={"concurrency": 4}))
         first = await resume(bench, run)
-        await until(lambda: bench.row(run).staged and bench.counts(run).done >= 8)
+        await until(staged(bench, run, 8))
         first.signal(signal.SIGSTOP)
         with monkeypatch.context() as patch:
             GUARDS["the lease"](patch.setattr)

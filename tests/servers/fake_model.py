@@ -216,8 +216,12 @@ class FakeModel:
         self.connections_open = 0
         self.dropped = 0
         """Requests whose connection the client closed before they were answered."""
+        self.held = False
+        """Whether answers wait until they are let go."""
         self._server: asyncio.Server | None = None
         self._open: set[_Connection] = set()
+        self._due: list[tuple[_Connection, Call, Reply]] = []
+        """Answers that are held."""
         self._order = itertools.count(1)
         self._places: dict[str, int] = {}
 
@@ -246,6 +250,22 @@ class FakeModel:
             connection.abort()
         await self._server.wait_closed()
         self._server = None
+
+    def hold(self) -> None:
+        """Answer nobody from now on, until `let_go`; requests are taken as ever."""
+        self.held = True
+
+    def let_go(self) -> None:
+        """Give the answers that were held to all who still wait."""
+        self.held = False
+        due, self._due = self._due, []
+        for connection, call, reply in due:
+            if connection.call is call:
+                connection.reply(reply)
+
+    def due(self, connection: "_Connection", call: Call, reply: Reply) -> None:
+        """Hold an answer."""
+        self._due.append((connection, call, reply))
 
     def prompts(self) -> list[str]:
         """Give the prompts in the order of their arrival."""
@@ -365,9 +385,9 @@ class _Connection(asyncio.Protocol):
         self.call, reply = self.server.arrived(path, head, raw)
         wait = self.server.latency if reply.latency is None else reply.latency
         if wait > 0:
-            self.timer = self.loop.call_later(wait, self._reply, reply)
+            self.timer = self.loop.call_later(wait, self.reply, reply)
         else:
-            self._reply(reply)
+            self.reply(reply)
 
     def _get(self, path: str) -> None:
         if path.endswith("/stats"):
@@ -401,9 +421,13 @@ class _Connection(asyncio.Protocol):
         if self.buffer:
             self._next_request()
 
-    def _reply(self, reply: Reply) -> None:
+    def reply(self, reply: Reply) -> None:
+        """Reply to the request that is open, or have the reply held."""
         call = self.call
         assert call is not None
+        if self.server.held:
+            self.server.due(self, call, reply)
+            return
         kind = reply.kind
         if kind == "hang":
             return
