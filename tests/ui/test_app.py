@@ -39,6 +39,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import reader, schema
 from tui_eval.store.rows import RunRow
+from tui_eval.ui import desk as desk_module
 from tui_eval.ui import turns
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.runs.listing import Listed, listed
@@ -762,3 +763,24 @@ async def test_a_store_that_is_replaced_ends_the_app_before_anything_is_written_
         await until(pilot, lambda: app.return_code is not None)
     assert app.return_code == 2
     assert sql(store, "SELECT count(*) FROM notes") == [(0,)]
+
+
+async def test_what_waits_for_a_locked_store_is_told_and_quitting_waits_for_it(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_run(store, 2)
+    monkeypatch.setattr(desk_module, "_LATE_S", 0.1)
+    other = sqlite3.connect(store, isolation_level=None)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        other.execute("BEGIN IMMEDIATE")
+        await pilot.press("t", *"kept", "enter")
+        await until_shown(pilot, "not written yet")
+        await pilot.press("ctrl+q")
+        await until_shown(pilot, "quitting, once it is written")
+        assert app.is_running
+        other.execute("ROLLBACK")
+        await until(pilot, lambda: app._exit)
+    other.close()
+    assert sql(store, "SELECT text FROM notes") == [("kept",)]

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,4 +65,5 @@ def _open(store: Path, paths: Sequence[Path], run_name: str | None) -> int:
 
     app = TuiEvalApp(store, paths, run_name)
     app.run()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what is left are threads that end: no traceback
     return NOT_STARTED if app.return_code else 0

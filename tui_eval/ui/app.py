@@ -94,7 +94,7 @@ class TuiEvalApp(App[None]):
             self.DEFAULT_MODE = "runs"  # type: ignore[misc]  # read in __init__, by Textual
         super().__init__()
         self.bench = Bench(
-            desk=Desk(store),
+            desk=Desk(store, self._tell_of_wait),
             glyphs=glyphs_for(),
             pulse=Signal(self, "pulse"),
             paths=tuple(paths),
@@ -221,6 +221,11 @@ class TuiEvalApp(App[None]):
         """Say what is being done to the store, which may take long, until it is done."""
         self.notify(visible(words), timeout=_LONGEST_S, markup=False)
 
+    def _tell_of_wait(self) -> None:
+        """Say that something has not been written yet."""
+        said = "not written yet: another process may hold the store; it is tried for a minute"
+        say(self.screen, said, "warning", seconds=_READ_S)
+
     async def on_unmount(self) -> None:
         """Close the store."""
         await self.bench.desk.close()
@@ -266,6 +271,9 @@ class TuiEvalApp(App[None]):
         desk = self.bench.desk
         with self.bench.keys_wait():
             live = [run for run in await desk.read(reader.runs, limit=50) if run.live]
+        if desk.acts:
+            say(self.screen, "quitting, once it is written…", seconds=_LONGEST_S)
+            await desk.rests()
         if not live:
             self.exit()
             return

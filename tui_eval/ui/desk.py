@@ -6,13 +6,15 @@ The store is imported when it is opened: the first picture is painted before.
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import sqlite3
 
     from tui_eval.store.connection import Connection
-    from tui_eval.store.tx import Tx
+
+_LATE_S = 1.5
+"""Seconds after which a person is told that a write still waits."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,13 +26,22 @@ class Desk:
     A question asked before the store is open waits until it is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_late: Callable[[], object] = lambda: None) -> None:
+        """Make a desk for a store, which is not opened yet.
+
+        Args:
+            path: The store's file.
+            is_late: Told where something that is written takes long.
+        """
         self.path = path
+        self._is_late = is_late
+        self._deeds: set[asyncio.Task[Any]] = set()
+        self._rests = asyncio.Event()
+        self._rests.set()
         self._quick: Connection | None = None
         self._slow: Connection | None = None
         self._slowest: Connection | None = None
         self._seeking: Connection | None = None
-        self._writing: Connection | None = None
         self._open = asyncio.Event()
         self._closed = False
 
@@ -69,10 +80,10 @@ class Desk:
         for connection in slow:
             if connection is not None:
                 await connection.interrupt()
-        for connection in (*slow, self._quick, self._writing):
+        for connection in (*slow, self._quick):
             if connection is not None:
                 await connection.close()
-        self._quick = self._slow = self._slowest = self._seeking = self._writing = None
+        self._quick = self._slow = self._slowest = self._seeking = None
 
     @property
     def opened(self) -> bool:
@@ -137,15 +148,30 @@ class Desk:
             await seeking.interrupt()
             raise
 
-    async def write(self, unit: "Callable[[Tx], T]") -> T:
-        """Write something small, in a transaction of its own."""
-        from tui_eval.store.connection import writable
-        from tui_eval.store.writer import transact
+    async def act(self, deed: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something in a thread that writes to the store; tell where that takes long."""
+        doing = asyncio.create_task(asyncio.to_thread(deed, *args, **kwargs))
+        late = asyncio.get_running_loop().call_later(_LATE_S, self._is_late)
 
-        await self._open.wait()
-        if self._writing is None:
-            self._writing = await _entered(writable(self.path))
-        return await self._writing.call(transact, unit)
+        def done(_: "asyncio.Task[T]") -> None:
+            late.cancel()
+            self._deeds.discard(doing)
+            if not self._deeds:
+                self._rests.set()
+
+        self._deeds.add(doing)
+        self._rests.clear()
+        doing.add_done_callback(done)
+        return await asyncio.shield(doing)  # whoever stops waiting for it does not end its thread
+
+    @property
+    def acts(self) -> bool:
+        """Whether something is being written."""
+        return bool(self._deeds)
+
+    async def rests(self) -> None:
+        """Wait until nothing is being written."""
+        await self._rests.wait()
 
 
 async def _entered(connection: "Connection") -> "Connection":

@@ -13,7 +13,7 @@ from tui_eval.ui.desk import Desk
 
 async def ask(desk: Desk, run_id: int, verb: Verb, args: JsonObject | None = None) -> int:
     """Ask something of a run; give the request's id. An engine is started where one is needed."""
-    request = await asyncio.to_thread(asking.ask, desk.path, run_id, verb, args)
+    request = await desk.act(asking.ask, desk.path, run_id, verb, args)
     if await desk.read(asking.needs_engine, run_id, request):
         run = await desk.read(reader.run, run_id)
         await asyncio.to_thread(start_engine, desk.path, run.name)

@@ -1,6 +1,5 @@
 """Writing notes on trials: what is asked for, and what was there before."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -51,7 +50,7 @@ async def write_notes(desk: Desk, wanted: Mapping[int, str]) -> None:
     Raises:
         StoreError: the store cannot be written; no note was changed.
     """
-    await asyncio.to_thread(once, desk.path, partial(notes.write, notes=wanted))
+    await desk.act(once, desk.path, partial(notes.write, notes=wanted))
 
 
 def _too_long(text: str) -> str | None:

@@ -273,10 +273,10 @@ class Launch(ModalScreen[int | Wish | None]):
             return
         self._starting = True
         label = self._fields["label"].value.strip() or None
-        store = self._bench.desk.path
         try:
             with self._bench.keys_wait():
-                run_id = await asyncio.to_thread(launch, store, self._entry, settings, label)
+                desk = self._bench.desk
+                run_id = await desk.act(launch, desk.path, self._entry, settings, label)
         except (NotReadyError, StoreError, OSError) as error:
             self._starting = False
             self._refuse(str(error))
