@@ -183,3 +183,14 @@ def test_what_the_page_and_the_first_file_show_can_be_used(file: Path) -> None:
     lines = file.read_text().splitlines()
     said = [line.removeprefix("# ") if " = " in line else line for line in lines]
     assert told(file, "\n".join(said)) == []
+
+
+async def test_the_help_has_room_for_all_its_words(tmp_path: Path) -> None:
+    plain_run(tmp_path / "s.sqlite3", 2)
+    app = app_on(tmp_path / "s.sqlite3", run="last")
+    longest = max((action.words for action in keyboard().actions.values()), key=len)
+    assert longest == keyboard().actions["run.undo"].words
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await pilot.press("question_mark")
+        await until_shown(pilot, longest)

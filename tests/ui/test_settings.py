@@ -143,3 +143,16 @@ async def test_a_theme_chosen_elsewhere_is_remembered_where_it_stands(file: Path
         assert it.theme == "dark"
         it.action_wear("light-contrast")
     assert said(file)["theme"] == "light-contrast"
+
+
+async def test_what_is_cut_in_the_table_stands_whole_below_it(file: Path) -> None:
+    async with shown_on(app(file), (100, 24)) as pilot:
+        await settings(pilot)
+        await choose(pilot, "keys", "AZURE_OPENAI_API_KEY")
+        await until_shown(
+            pilot,
+            "AZURE_OPENAI_API_KEY: .cognitiveservices.azure.com, .openai.azure.com, "
+            ".services.ai.azure.com",
+        )
+        await choose(pilot, "keymap", "run.undo")
+        await until_shown(pilot, "Take back what was done last: cancel, note, scores, marks")

@@ -23,7 +23,7 @@ EVERYWHERE: Final[list[BindingType]] = [
         "Settings",
         show=False,
         id="settings",
-        tooltip="Theme, store, keys: what is in force, and a way to change it",
+        tooltip="Theme, store and keys: what is in force, and changing it",
     ),
     Binding("ctrl+q", "quit", "quit", show=False, id="quit", tooltip="Leave the app"),
     Binding(

@@ -29,7 +29,7 @@ _IN_THE_KEY_LINE = (
     ),
     (_TRIALS, "d", "diff", "diff", "What differs from what is expected, or came before"),
     (_TRIALS, "t", "note", "note", "Write a note on this trial or the marked ones"),
-    (_TRIALS, "U", "undo", "undo", "Take back what was done last: a cancel, a note, scores, marks"),
+    (_TRIALS, "U", "undo", "undo", "Take back what was done last: cancel, note, scores, marks"),
     (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
     (_RUN, "v", "charts", "charts", "Throughput, latency, concurrency, cost and scores, drawn"),
 )
@@ -65,7 +65,7 @@ _ELSEWHERE = (
         "x",
         "unfold",
         "unfold",
-        "Unfold tool calls and long texts, or fold them; a click does one",
+        "Unfold tool calls and long texts, or fold them again",
     ),
     (_TRIALS, "right_square_bracket", "turn_tab(1)", "next tab", "The next tab of the detail"),
     (_TRIALS, "left_square_bracket", "turn_tab(-1)", "tab before", "The tab before"),

@@ -26,7 +26,7 @@ class BaseScreen(Acting, Screen[None]):
             "one step back",
             show=False,
             id="back",
-            tooltip="Close what is open, take back what is narrowed or marked, else leave",
+            tooltip="One step back: close, widen, unmark, else leave",
         ),
         Binding(
             "q",

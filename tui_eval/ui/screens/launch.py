@@ -76,7 +76,7 @@ class Launch(ModalScreen[int | Wish | None]):
             "edit",
             "Edit",
             id="launch.edit",
-            tooltip="Edit the suite in $EDITOR, at what is wrong; it is read again after that",
+            tooltip="Edit the suite at what is wrong, and read it again",
         ),
         Binding("down", "app.focus_next", "Next", id="launch.next", tooltip="The next field"),
         Binding("up", "app.focus_previous", "Back", id="launch.back", tooltip="The field before"),

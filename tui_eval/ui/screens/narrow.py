@@ -35,7 +35,7 @@ class Narrow(ModalScreen[tuple[Part, ...] | None]):
             "apply",
             "List",
             id="filter.apply",
-            tooltip="List what is ticked; with nothing ticked anew, this line too",
+            tooltip="List what is ticked; if nothing new is, this line too",
         ),
         Binding("0", "clear", "All", id="filter.clear", tooltip="Untick everything"),
         Binding("escape,q,f", "close", "Close", id="filter.close", tooltip="Change nothing"),

@@ -25,6 +25,7 @@ from tui_eval.ui.settings.listing import Kind, Known, Setting, settings
 from tui_eval.ui.settings.values import meant, why_not
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.themes import THEMES
+from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
@@ -52,7 +53,7 @@ class SettingsScreen(BaseScreen):
             "edit",
             "edit the file",
             id="settings.edit",
-            tooltip="Open the configuration in $EDITOR; it is read again after that",
+            tooltip="Open the configuration in $EDITOR, and read it again",
         ),
     ]
 
@@ -74,7 +75,7 @@ class SettingsScreen(BaseScreen):
         self._reread = reread
         self.table = _Table(bench.glyphs)
         self._told = Lines(id="told")
-        """The line under the cursor, whole, where that is a mistake."""
+        """The setting under the cursor, whole: what it is called or says may be cut above."""
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -133,8 +134,11 @@ class SettingsScreen(BaseScreen):
 
     def _tell(self) -> None:
         paras = []
-        if self.table.settings and self.selected.kind is Kind.MISTAKE:
-            paras.append(Para(self.selected.words, "ungraded"))
+        if self.table.settings:
+            one = self.selected
+            tone: Tone = "ungraded" if one.kind is Kind.MISTAKE else "dim"
+            value = f": {one.value}" if one.kind in (Kind.THEME, Kind.TEXT) and one.value else ""
+            paras.append(Para("" if one.kind is Kind.HEAD else f"{one.words}{value}", tone))
         width = max(self.size.width - 4, 20)
         self._told.show([[Piece(f"  {text}", tone)] for text, tone in fold(paras, width)])
 
