@@ -118,3 +118,15 @@ def test_a_suite_is_proposed_where_the_person_works(
         assert importing.proposed(Path(name), []) == Path(proposed)
     monkeypatch.chdir(tmp_path)
     assert importing.proposed(config, [tmp_path]) == Path("rivers.toml")
+
+
+async def test_homes_that_nobody_has_are_paths_like_others(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "strange.toml").write_text(
+        'name = "strange"\nprompt = { user = "hi" }\ncases = [{ id = "a" }]\n'
+        '[[targets]]\nprovider = "local"\nmodel = "~nobody-has-it/x.gguf"\n'
+    )
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "▸ strange", "there is no file")
+        await pilot.press("i", *"~nobody-has-it/a", "right")
+        await until_shown(pilot, "there is no such file")

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from tui_eval.model.home import from_home
 from tui_eval.model.json import JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.errors import UnavailableError
@@ -54,7 +55,7 @@ def locate_model(model: str, folder: Path | None = None) -> Path:
         LocalModelError: saying what was looked for and how to get it.
     """
     if is_model_path(model):
-        path = (folder or Path()) / Path(model).expanduser()
+        path = (folder or Path()) / from_home(model)
         if not path.is_file():
             raise LocalModelError(f"model {model!r}: there is no file {path}")
     else:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from tui_eval.model.home import from_home
 from tui_eval.providers import presets
 from tui_eval.providers.local import is_model_path
 from tui_eval.suites.configuration import bound_hosts
@@ -172,7 +173,7 @@ def model_path(provider: str | None, model: str, folder: Path) -> Path | None:
     preset = presets.PRESETS.get(provider or "")
     if preset is None or not preset.embedded or not is_model_path(model):
         return None
-    return folder / Path(model).expanduser()
+    return folder / from_home(model)
 
 
 def key_wishes(

@@ -353,3 +353,17 @@ def test_texts_of_any_kind_survive(tmp_path: Path) -> None:
     table.write_text('{"input": "\\ud800 \\u0000 \\r\\n é", "answer": "\\udfff"}\n')
     _, cases, _ = brought_in("jsonl", table, tmp_path)
     assert cases[0]["input"] == "\ud800 \x00 \r\n é"
+
+
+@pytest.mark.parametrize("deep", [300, 900])
+def test_what_can_be_read_but_nests_too_deeply_to_be_written_is_refused_or_written(
+    tmp_path: Path, deep: int
+) -> None:
+    file = tmp_path / "table.jsonl"
+    file.write_text('{"question": "q", "answer": "a", "deep": ' + "[" * deep + "]" * deep + "}\n")
+    if deep == 300:
+        assert brought_in("jsonl", file, tmp_path)[2].cases == 1
+        return
+    with pytest.raises(SuiteError, match="nests too deeply"):
+        brought_in("jsonl", file, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]

@@ -7,7 +7,7 @@ from typing import Final
 
 from tui_eval.model.json import Json
 from tui_eval.suites.files import open_regular
-from tui_eval.suites.importers.reading import refuse
+from tui_eval.suites.importers.reading import not_too_deep, refuse
 from tui_eval.suites.importers.shape import Imported
 from tui_eval.suites.importers.tables import Wanted
 
@@ -46,7 +46,8 @@ def read(format_name: str, path: Path, wanted: Wanted | None = None) -> Imported
         from tui_eval.suites.importers.tables import read_table
 
         return read_table(path, wanted)
-    return _READERS[format_name](path, wanted)
+    with not_too_deep(str(path)):
+        return _READERS[format_name](path, wanted)
 
 
 def _promptfoo(path: Path, _: Wanted) -> Imported:

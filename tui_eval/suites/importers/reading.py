@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
@@ -132,6 +133,19 @@ def placed(path: tuple[str | int, ...], line: int | None) -> str:
     for step in path:
         said += f"[{step}]" if isinstance(step, int) else f".{step}" if said else step
     return f"line {line}, {said}" if line is not None else said
+
+
+@contextmanager
+def not_too_deep(name: str) -> Iterator[None]:
+    """Refuse what can be read, but nests too deeply for what is done with it after that.
+
+    Raises:
+        SuiteError: it does.
+    """
+    try:
+        yield
+    except RecursionError:
+        refuse(name, "nests too deeply")
 
 
 def read_document(path: Path) -> Document:

@@ -15,6 +15,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.check import survey
 from tui_eval.suites.errors import Mistake, SuiteError
+from tui_eval.suites.importers.reading import not_too_deep
 from tui_eval.suites.importers.shape import Imported, Lost
 from tui_eval.suites.loading import look
 
@@ -81,12 +82,13 @@ def write(imported: Imported, suite: Path, source: Path, *, replacing: bool = Fa
     aside = Path(tempfile.mkdtemp(prefix=".import-", dir=suite.parent))
     try:
         made = aside / suite.name
-        cases = _write_cases(dataset_of(made), imported.cases)
-        if not cases:
-            raise SuiteError([Mistake(str(source), None, "", "holds no cases")])
-        text = _text(imported, made, source)
-        made.write_text(text, encoding="utf-8")
-        troubles = _checked(made, suite)
+        with not_too_deep(str(source)):
+            cases = _write_cases(dataset_of(made), imported.cases)
+            if not cases:
+                raise SuiteError([Mistake(str(source), None, "", "holds no cases")])
+            text = _text(imported, made, source)
+            made.write_text(text, encoding="utf-8")
+            troubles = _checked(made, suite)
         dataset_of(made).replace(dataset_of(suite))
         made.replace(suite)
     finally:

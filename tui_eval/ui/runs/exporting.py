@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from tui_eval.model.home import from_home
 from tui_eval.reports.removal import size
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import StoreError
@@ -80,7 +81,7 @@ def files(name: str, runs: Sequence[RunRow]) -> list[Path]:
 
     if not name.strip():
         raise UnusableNameError("give the file a name")
-    path = Path(name.strip()).expanduser()
+    path = from_home(name.strip())
     endings = " or ".join(f".{known}" for known in FORMATS)
     if path.suffix.removeprefix(".").lower() not in FORMATS:
         raise UnusableNameError(f"its name must end in {endings}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.model.home import from_home
 from tui_eval.ui.prose import Para
 from tui_eval.ui.words import many
 
@@ -46,7 +47,7 @@ def look_at(typed: str) -> Source:
 
     if not typed.strip():
         return Source(Path(), (), "name a file of another tool, or a table of questions")
-    path = Path(typed.strip()).expanduser()
+    path = from_home(typed.strip())
     try:
         if path.is_dir():
             return Source(path, (), "is a folder: name a file in it")
@@ -85,7 +86,7 @@ def destination(typed: str) -> Path:
     """
     if not typed.strip():
         raise ImportFormError("say where the suite goes: NAME.toml")
-    return Path(typed.strip()).expanduser()
+    return from_home(typed.strip())
 
 
 def in_the_way(source: Path, suite: Path) -> list[Path]:
@@ -163,7 +164,7 @@ def completed(typed: str) -> str | None:
     from tui_eval.suites.importers.formats import ENDINGS
 
     head, slash, begun = typed.rpartition("/")
-    folder = Path(f"{head}{slash}" or ".").expanduser()
+    folder = from_home(f"{head}{slash}" or ".")
     names = []
     try:
         for number, entry in enumerate(folder.iterdir()):
