@@ -78,6 +78,22 @@ async def test_every_size_has_progress_rows_and_the_keys(
         assert screen.detail.page.size.height >= 3
 
 
+async def test_what_there_is_room_for_is_said_as_soon_as_there_is_room(store: Path) -> None:
+    plain_run(store, 100)
+    app = app_on(store, run="last")
+    async with shown_on(app, (60, 20)) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "98.0%", "1/100", "answer 0")
+        await until(pilot, lambda: screen.figures is not None)
+        app.workers.cancel_node(screen)  # nothing else shall have it said again
+        rule = "─" * 30
+        assert rule not in text(app)
+        assert "95%" not in text(app)
+        await pilot.resize_terminal(120, 36)
+        assert "95%" in text(app)
+        assert rule in text(app)
+
+
 async def test_the_detail_follows_the_cursor_and_keeps_its_tab(store: Path) -> None:
     plain_run(store)
     app = app_on(store, run="last")

@@ -50,6 +50,10 @@ class Worktop(Viewing):
         """Begin to read."""
         self._read_details()
 
+    def on_resize(self) -> None:
+        """Say as much as there is room for."""
+        self._show_words()
+
     # -- showing
 
     def take(self, snapshot: Snapshot) -> None:

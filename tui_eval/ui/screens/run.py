@@ -99,6 +99,10 @@ class RunScreen(BaseScreen):
         self._count()
         self._rate()
 
+    def on_resize(self) -> None:
+        """Say as much in the head as there is room for."""
+        self._show_head()
+
     def on_screen_resume(self) -> None:
         """Catch up with what happened while another screen was shown."""
         super().on_screen_resume()
