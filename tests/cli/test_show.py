@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -92,6 +93,17 @@ def test_failures_are_told_with_their_reasons(place: Place, tui_eval: Command) -
     told = tui_eval("show", "last", "--failed").out.splitlines()
     assert [line.split()[0] for line in told] == failed
     assert all('got "wrong"' in line for line in told)
+
+
+def test_where_nothing_failed_it_says_so_and_what_else_did_not_pass(
+    place: Place, tui_eval: Command
+) -> None:
+    tui_eval("run", place.suite(n=3))
+    assert tui_eval("show", "last", "--failed") == Done(0, "", "nothing failed of 3 trials\n")
+    tui_eval("run", place.suite(n=3, target="faults = { empty = 1.0 }"), "--fresh")
+    done = tui_eval("show", "last", "--failed")
+    assert (done.code, done.out) == (0, "")
+    assert re.match("nothing failed of 3 trials; 3 (errored|ungraded): `tui-eval show ", done.err)
 
 
 def test_one_case_is_told_in_full(place: Place, tui_eval: Command) -> None:

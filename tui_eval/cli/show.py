@@ -118,8 +118,12 @@ def _print(db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", fail
 
     ink = Ink(streams.coloured())
     if failed:
+        found = False
         for line in failures(db, run.id, ink):
             streams.say(line)
+            found = True
+        if not found:
+            streams.tell(_none_failed(db, run))
     elif not cases:
         of = results(db, run.id)
         streams.say(summary(of, width=streams.width(), ink=ink, groups=True))
@@ -128,3 +132,23 @@ def _print(db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", fail
             streams.say("")
         for line in case_in_full(db, run.id, case_id, time.time(), ink):
             streams.say(line)
+
+
+def _none_failed(db: "sqlite3.Connection", run: "RunRow") -> str:
+    """Say that nothing failed, and what did not pass all the same."""
+    from tui_eval.reports.wording import many
+    from tui_eval.store.board import board
+
+    total = board(db, run.id)[0]
+    others = [
+        f"{number} {word}"
+        for number, word in (
+            (total.error, "errored"),
+            (total.ungraded, "ungraded"),
+            (total.cancelled, "cancelled"),
+            (total.total - total.settled, "open"),
+        )
+        if number
+    ]
+    said = f"nothing failed of {many(total.total, 'trial')}"
+    return f"{said}; {', '.join(others)}: `tui-eval show {run.name}`" if others else said
