@@ -530,6 +530,24 @@ async def test_suites_are_found_by_name(store: Path, tmp_path: Path) -> None:
         await until(pilot, lambda: len(screen.table.entries) > 4)
 
 
+async def test_the_suite_under_the_cursor_stays_so_when_all_are_read_again(
+    store: Path, tmp_path: Path
+) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "messages")
+        screen = app.screen
+        assert isinstance(screen, SuitesScreen)
+        await pilot.press("j", "j")
+        before = screen.selected
+        assert before is not None
+        assert before.name != "my-sums"
+        await pilot.press("R")
+        await until_shown(pilot, "messages", f"─ {before.name} ─")
+        await until(pilot, lambda: screen.selected and screen.selected.path == before.path)
+
+
 async def test_editing_runs_the_editor_on_the_file(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

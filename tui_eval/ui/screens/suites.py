@@ -1,7 +1,6 @@
-"""The Suites screen: what there is to run, and a preview of what a run would ask."""
+"""The Suites screen: what there is to run; beside it a preview of what a run would ask."""
 
 import asyncio
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -19,14 +18,12 @@ from tui_eval.ui.going import OpenRun
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.suites import shelf
-from tui_eval.ui.suites.book import Book, Expected
-from tui_eval.ui.suites.preview import Known, preview
 from tui_eval.ui.suites.shelf import Entry
+from tui_eval.ui.suites.suite_preview import SuitePreview
 from tui_eval.ui.suites.table import SuiteTable
 from tui_eval.ui.suites.trend import MOST, Trend, pasts, trends
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import number
@@ -34,8 +31,6 @@ from tui_eval.ui.words import number
 _LOOK_S = 2.0
 _ROOMY = 80
 """Cells of a screen with room for more than what is needed."""
-_REST_S = 0.15
-"""The cursor rests so long on a suite before its cases are read."""
 _NOTHING = (
     "No suite here.\n\n`tui-eval init` writes a first one, with comments; `tui-eval FOLDER` opens "
     "those of another folder; {imports} imports another tool's file. {again} looks again."
@@ -87,9 +82,8 @@ class SuitesScreen(BaseScreen):
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
         self.table = SuiteTable(bench.glyphs)
-        self.page = Page()
+        self.preview = SuitePreview(bench)
         self.head = Bar([Piece("  Suites", "strong")], id="title", classes="title")
-        self.rule = Bar(id="rule", fill=bench.glyphs.rule)
         self.find = Input(
             id="find", placeholder="part of a name", compact=True, select_on_focus=False
         )
@@ -99,11 +93,6 @@ class SuitesScreen(BaseScreen):
         self._wanted: Path | None = None
         """The suite to select once it has been read."""
         self._sought = ""
-        self._book: Book | None = None
-        self._known = Known()
-        self._shown: Entry | None = None
-        """The suite the preview is of."""
-        self._page = 0
         self._reading = False
         self._rates_due = asyncio.Event()
         self._rates_due.set()
@@ -115,9 +104,7 @@ class SuitesScreen(BaseScreen):
             with Vertical(id="list"):
                 yield self.find
                 yield self.table
-            with Vertical(id="preview"):
-                yield self.rule
-                yield self.page
+            yield self.preview
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -148,6 +135,7 @@ class SuitesScreen(BaseScreen):
         finally:
             self._reading = False
         self._list()
+        self._wanted = None  # where it is not among them it is gone
 
     @work(exclusive=True, group="changes")
     async def _look_for_changes(self) -> None:
@@ -175,50 +163,21 @@ class SuitesScreen(BaseScreen):
 
     def _show_rates(self, found: dict[str, Trend]) -> None:
         self.table.show_trends(found)
-        self._show_preview()
+        self.preview.show_trends(found)
 
-    @work(exclusive=True, group="preview")
-    async def _preview(self, entry: Entry) -> None:
-        """Read what the preview shows, once the cursor rests."""
-        if self._shown is not entry:
-            if self._shown is None or self._shown.path != entry.path:
-                self._page = 0
-            self._shown, self._book, self._known = entry, None, Known()
-            self._show_preview(new=True)
-            if entry.suite is None:
-                return
-            await asyncio.sleep(_REST_S)
-            self._book = Book(entry)
-        book, desk = self._book, self.bench.desk
-        if book is None:
-            return
-        turned = self._known.leaf is not None
-        leaf = await asyncio.to_thread(book.leaf, self._page)
-        self._page = leaf.index
-        self._known = replace(self._known, leaf=leaf, judged=())
-        self._show_preview(turned=turned)
-        self.refresh_bindings()
-        if leaf.case is not None:
-            judged = await desk.ponder(book.judged, leaf.case)
-            self._known = replace(self._known, judged=judged)
-            self._show_preview()
-        if self._known.expected is None:  # last: it goes through all cases
-            expected = await desk.survey(book.expected)
-            self._known = replace(self._known, expected=expected)
-            self._show_preview()
-            self._note_expected(entry, expected)
-
-    def _note_expected(self, entry: Entry, expected: Expected) -> None:
+    @on(SuitePreview.Counted)
+    def _note_expected(self, event: SuitePreview.Counted) -> None:
         """Let the list know what going through all cases has shown."""
+        entry, expected = event.entry, event.expected
         if expected.survey is not None:
             self.table.cases[str(entry.path)] = expected.survey.cases
             self.table.redraw()
         elif expected.mistakes != entry.mistakes:
             wrong = replace(entry, mistakes=expected.mistakes)
             self._all = [wrong if one is entry else one for one in self._all]
-            self._shown = wrong  # the same, but for what is known of it
+            if self.preview.shown is entry:
+                self.preview.replace(wrong)
             self._list()
-            self._show_preview()
 
     # -- showing
 
@@ -231,7 +190,9 @@ class SuitesScreen(BaseScreen):
     def _list(self) -> None:
         table = self.table
         self.bench.suites[:] = self._all
-        before = self.selected or self._shown  # where nothing was found, what was there before
+        before = (
+            self.selected or self.preview.shown
+        )  # where nothing was found, what was there before
         wanted = self._sought.casefold()
         entries = [entry for entry in self._all if wanted in entry.name.casefold()]
         at = 0
@@ -268,38 +229,9 @@ class SuitesScreen(BaseScreen):
 
     def _look(self) -> None:
         entry = self.selected
-        if entry is not None and entry is not self._shown:
-            self._preview(entry)
+        if entry is not None:
+            self.preview.show(entry)
         self.refresh_bindings()
-
-    def _show_preview(self, *, new: bool = False, turned: bool = False) -> None:
-        """Show what is known of the suite.
-
-        Args:
-            new: Whether it is another suite: its beginning is shown.
-            turned: Whether it is another case: what it asks is shown.
-        """
-        entry = self._shown
-        if entry is None:
-            return
-        self._show_rule(entry)
-        known = replace(self._known, trend=self.table.trends.get(entry.name))
-        made = preview(entry, known, time.time())
-        self.page.show(made.paras, keep_place=not new)
-        if turned and made.question is not None:
-            self.page.reveal(made.question)
-
-    def _show_rule(self, entry: Entry) -> None:
-        """Say what the preview is of: the case stands here, wherever one scrolls to."""
-        rule = self.bench.glyphs.rule
-        left = [Piece(f"{rule} ", "dim"), Piece(entry.name, "strong"), Piece(" ")]
-        leaf, expected = self._known.leaf, self._known.expected
-        if leaf is not None and leaf.case is not None:
-            cases = expected.survey.cases if expected and expected.survey else entry.cases
-            of = f"/{number(cases)}" if cases is not None else ""
-            left += [Piece(f"{rule} ", "dim"), Piece(f"case {number(leaf.index + 1)}{of} "),
-                     Piece(f"{leaf.case.id} ", "accent")]  # fmt: skip
-        self.rule.show(left, [Piece(f" {entry.path.name} ", "dim"), Piece(rule, "dim")])
 
     def why_not(self, action: str) -> str | None:
         """Say why an action makes no sense now."""
@@ -314,15 +246,21 @@ class SuitesScreen(BaseScreen):
                 "it has mistakes: they stand in the preview; "
                 f"{key('suites.edit', 'e')} opens the first"
             )
-        if action == "turn" and (self._known.leaf is None or self._known.leaf.case is None):
+        if action == "turn" and not self.preview.has_case:
             return "there is no case to show"
         return None
 
     # -- what widgets say
 
     @on(Rows.Moved)
-    def _select(self) -> None:
+    def _select(self, event: Rows.Moved) -> None:
+        if event.by_hand:
+            self._wanted = None
         self._look()
+
+    @on(SuitePreview.Turned)
+    def _offer(self) -> None:
+        self.refresh_bindings()
 
     @on(Rows.Opened)
     def _clicked(self) -> None:
@@ -352,8 +290,8 @@ class SuitesScreen(BaseScreen):
             self._reread(self.selected)
         if entry is None or not entry.usable:
             return
-        book = self._book if self._shown is entry else None
-        came = await self.app.push_screen_wait(Launch(self.bench, entry, book or Book(entry)))
+        book = self.preview.book_of(entry)
+        came = await self.app.push_screen_wait(Launch(self.bench, entry, book))
         if isinstance(came, int):
             self.post_message(OpenRun(came))
         elif came is not None and self._edited(came.file, came.line):
@@ -400,18 +338,19 @@ class SuitesScreen(BaseScreen):
 
     def action_turn(self, step: int) -> None:
         """Preview the next case, or the one before."""
-        if self._shown is not None:
-            self._page = max(self._page + step, 0)
-            self._preview(self._shown)
+        self.preview.turn(step)
 
     def action_read_again(self) -> None:
         """Read all suites again."""
-        self._shown = None
+        if self._wanted is None and self.selected is not None:
+            self._wanted = self.selected.path.absolute()
+        self.preview.forget()
         self._read_all()
 
     def action_switch_focus(self) -> None:
         """Go between the list and the preview."""
-        (self.table if self.page.has_focus else self.page).focus()
+        page = self.preview.page
+        (self.table if page.has_focus else page).focus()
 
     def action_find(self) -> None:
         """List suites by their name."""

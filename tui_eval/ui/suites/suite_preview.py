@@ -1,0 +1,151 @@
+"""The preview of the suite under the cursor: what it would ask, case by case."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from tui_eval.ui.bench import Bench
+from tui_eval.ui.suites.book import Book, Expected
+from tui_eval.ui.suites.preview import Known, preview
+from tui_eval.ui.suites.shelf import Entry
+from tui_eval.ui.suites.trend import Trend
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.words import number
+
+_REST_S = 0.15
+"""The cursor rests so long on a suite before its cases are read."""
+
+
+class SuitePreview(Vertical):
+    """Reads what a suite would do, little by little, and shows what is known of it."""
+
+    @dataclass
+    class Turned(Message):
+        """Another case is shown, or it is known now whether there is any."""
+
+    @dataclass
+    class Counted(Message):
+        """All cases of a suite have been gone through."""
+
+        entry: Entry
+        expected: Expected
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(id="preview")
+        self.shown: Entry | None = None
+        """The suite it is of; None: of none, or of one that is to be read anew."""
+        self.page = Page()
+        self._bench = bench
+        self._rule = Bar(id="rule", fill=bench.glyphs.rule)
+        self._book: Book | None = None
+        self._known = Known()
+        self._trends: Mapping[str, Trend] = {}
+        self._at = 0
+        """Which case is shown, or is to be."""
+
+    def compose(self) -> ComposeResult:
+        """Lay the parts out."""
+        yield self._rule
+        yield self.page
+
+    @property
+    def has_case(self) -> bool:
+        """Whether a case is shown."""
+        return self._known.leaf is not None and self._known.leaf.case is not None
+
+    def book_of(self, entry: Entry) -> Book:
+        """Give what reads a suite: its own, with what it has read already, where it is shown."""
+        return self._book if self._book is not None and self.shown is entry else Book(entry)
+
+    def show(self, entry: Entry) -> None:
+        """Show a suite; what is shown already stays as it is."""
+        if entry is not self.shown:
+            self._read(entry)
+
+    def show_trends(self, trends: Mapping[str, Trend]) -> None:
+        """Show how suites did lately, by their names."""
+        self._trends = trends
+        self._show()
+
+    def replace(self, entry: Entry) -> None:
+        """Take the same suite with more known of it."""
+        self.shown = entry
+        self._show()
+
+    def forget(self) -> None:
+        """Read the suite anew, whichever is shown next."""
+        self.shown = None
+
+    def turn(self, step: int) -> None:
+        """Show the next case, or the one before."""
+        if self.shown is not None:
+            self._at = max(self._at + step, 0)
+            self._read(self.shown)
+
+    @work(exclusive=True, group="preview")
+    async def _read(self, entry: Entry) -> None:
+        """Read what is shown, once the cursor rests."""
+        if self.shown is not entry:
+            if self.shown is None or self.shown.path != entry.path:
+                self._at = 0
+            self.shown, self._book, self._known = entry, None, Known()
+            self._show(new=True)
+            if entry.suite is None:
+                return
+            await asyncio.sleep(_REST_S)
+            self._book = Book(entry)
+        book, desk = self._book, self._bench.desk
+        if book is None:
+            return
+        turned = self._known.leaf is not None
+        leaf = await asyncio.to_thread(book.leaf, self._at)
+        self._at = leaf.index
+        self._known = replace(self._known, leaf=leaf, judged=())
+        self._show(turned=turned)
+        self.post_message(self.Turned())
+        if leaf.case is not None:
+            judged = await desk.ponder(book.judged, leaf.case)
+            self._known = replace(self._known, judged=judged)
+            self._show()
+        if self._known.expected is None:  # last: it goes through all cases
+            expected = await desk.survey(book.expected)
+            self._known = replace(self._known, expected=expected)
+            self._show()
+            self.post_message(self.Counted(entry, expected))
+
+    def _show(self, *, new: bool = False, turned: bool = False) -> None:
+        """Show what is known of the suite.
+
+        Args:
+            new: Whether it is another suite: its beginning is shown.
+            turned: Whether it is another case: what it asks is shown.
+        """
+        entry = self.shown
+        if entry is None:
+            return
+        self._show_rule(entry)
+        known = replace(self._known, trend=self._trends.get(entry.name))
+        made = preview(entry, known, time.time())
+        self.page.show(made.paras, keep_place=not new)
+        if turned and made.question is not None:
+            self.page.reveal(made.question)
+
+    def _show_rule(self, entry: Entry) -> None:
+        """Say what the preview is of: the case stands here, wherever one scrolls to."""
+        rule = self._bench.glyphs.rule
+        left = [Piece(f"{rule} ", "dim"), Piece(entry.name, "strong"), Piece(" ")]
+        leaf, expected = self._known.leaf, self._known.expected
+        if leaf is not None and leaf.case is not None:
+            cases = expected.survey.cases if expected and expected.survey else entry.cases
+            of = f"/{number(cases)}" if cases is not None else ""
+            left += [Piece(f"{rule} ", "dim"), Piece(f"case {number(leaf.index + 1)}{of} "),
+                     Piece(f"{leaf.case.id} ", "accent")]  # fmt: skip
+        self._rule.show(left, [Piece(f" {entry.path.name} ", "dim"), Piece(rule, "dim")])
