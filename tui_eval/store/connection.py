@@ -46,11 +46,21 @@ class Connection(aiosqlite.Connection):
         return self
 
     async def _connect(self) -> Self:
+        opened: list[sqlite3.Connection] = []
+        connect = self._connector
+
+        def remembering() -> sqlite3.Connection:
+            opened.append(connect())
+            return opened[-1]
+
+        self._connector = remembering
         try:
             await super()._connect()
         except BaseException:
             # its thread has a last word for this loop: let it be said before the loop closes
             await asyncio.to_thread(self._thread.join)
+            for db in opened:  # too late for whoever no longer waits
+                db.close()
             raise
         return self
 

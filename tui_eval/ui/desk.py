@@ -66,10 +66,10 @@ class Desk:
             loop.call_soon_threadsafe(begins, words)
 
         await asyncio.to_thread(lambda: open_writable(self.path, said.append, tell).close())
-        self._quick = await _entered(readable(self.path))
-        self._slow = await _entered(readable(self.path))
-        self._slowest = await _entered(readable(self.path))
-        self._seeking = await _entered(readable(self.path))
+        self._quick = await self._entered(readable(self.path))
+        self._slow = await self._entered(readable(self.path))
+        self._slowest = await self._entered(readable(self.path))
+        self._seeking = await self._entered(readable(self.path))
         self._open.set()
         return said
 
@@ -173,7 +173,9 @@ class Desk:
         """Wait until nothing is being written."""
         await self._rests.wait()
 
-
-async def _entered(connection: "Connection") -> "Connection":
-    await connection  # opens it; aiosqlite gives itself back, under its own type
-    return connection
+    async def _entered(self, connection: "Connection") -> "Connection":
+        await connection  # opens it; aiosqlite gives itself back, under its own type
+        if self._closed:  # the app has gone meanwhile: nobody would close it
+            await connection.close()
+            raise asyncio.CancelledError
+        return connection

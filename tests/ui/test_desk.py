@@ -1,0 +1,34 @@
+"""The app's way to the store."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.ui.playing import plain_run
+from tui_eval.ui.desk import Desk
+
+
+def open_files(store: Path) -> list[str]:
+    """Give what this process has open of a store."""
+    found = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    return [file.name for file in found if file.name.startswith(store.name)]
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_desk_that_is_closed_while_it_opens_leaves_nothing_open(
+    store: Path, cancelled: bool
+) -> None:
+    plain_run(store, 1)
+    for moment in range(40):
+        desk = Desk(store)
+        opening = asyncio.create_task(desk.open())
+        await asyncio.sleep(moment * 0.0005)
+        if cancelled:
+            opening.cancel()
+        await desk.close()
+        await asyncio.wait([opening])
+        async with asyncio.timeout(20):
+            while open_files(store):  # a thread may still be looking at it
+                await asyncio.sleep(0.001)
+        assert not desk.opened
