@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.suites.files import fixed_part, is_glob, matches, open_regular, read_whole
+from tui_eval.suites.errors import SuiteError
+from tui_eval.suites.files import fixed_part, is_glob, matches, open_regular, read_whole, real_path
+from tui_eval.suites.importers.formats import read
+from tui_eval.suites.loading import discover
 
 
 def test_a_path_is_itself_where_it_is_a_file(tmp_path: Path) -> None:
@@ -49,3 +52,15 @@ def test_a_file_that_becomes_part_of_a_suite_is_not_read_without_end(tmp_path: P
         file.truncate(1 << 40)  # a terabyte that takes no room
     with open_regular(large) as opened, pytest.raises(OSError, match="larger than 64 MB"):
         read_whole(opened)
+
+
+def test_links_that_lead_round_in_circles_keep_no_folder_from_being_read(tmp_path: Path) -> None:
+    (tmp_path / "round.toml").symlink_to("round.toml")
+    (tmp_path / "folder").symlink_to("folder")
+    good = tmp_path / "good.toml"
+    good.write_text('name = "good"\ncases = [{ id = "a" }]\ntargets = [{ kind = "simulated" }]\n')
+    assert list(discover([tmp_path])) == [good]
+    assert real_path(tmp_path / "round.toml") == tmp_path / "round.toml"
+    (tmp_path / "config.yaml").write_text("prompts: [file://round.toml]\nproviders: [openai:x]\n")
+    with pytest.raises(SuiteError, match="there is no file"):
+        read("promptfoo", tmp_path / "config.yaml")

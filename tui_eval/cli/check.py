@@ -8,6 +8,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.options import json_option, set_option, store_file, store_option, trust_option
+from tui_eval.suites.files import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def check(
     files: dict[Path, Path] = {}
     for named in suites:
         try:
-            files.update((path.resolve(), path) for path in _suites_of(named))
+            files.update((real_path(path), path) for path in _suites_of(named))
         except SuiteError as error:
             code = refuse(named, error)
     for path in sorted(files.values()):

@@ -20,6 +20,7 @@ from tui_eval.reports.trial_line import trial_json
 from tui_eval.store import figures
 from tui_eval.store.figures import TrialLine
 from tui_eval.store.rows import RunRow
+from tui_eval.suites.files import real_path
 
 Format: TypeAlias = Callable[[sqlite3.Connection, RunRow], Iterator[str]]
 
@@ -98,7 +99,7 @@ def _write(path: Path, pieces: Iterator[str]) -> None:
         with path.open("w", encoding="utf-8", newline="") as device:
             device.writelines(pieces)
         return
-    path = path.resolve()
+    path = real_path(path)
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", newline="", dir=path.parent, prefix=f".{path.name}.", delete=False
     ) as file:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from tui_eval.suites import configuration
 from tui_eval.suites.errors import Mistake, SuiteError
+from tui_eval.suites.files import real_path
 from tui_eval.suites.toml_lines import lines
 
 Value: TypeAlias = str | int | Sequence[str]
@@ -115,7 +116,7 @@ def _remove_dotted(table: Any, names: list[str]) -> None:  # noqa: ANN401 - toml
 
 def _write(file: Path, text: str) -> None:
     """Write a file whole or not at all; a link to it stays one, with the rights it had."""
-    real = file.resolve()
+    real = real_path(file)
     real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
     beside = real.with_name(f".{real.name}.new")

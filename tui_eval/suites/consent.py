@@ -25,7 +25,7 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.suites.errors import Mistake, SuiteError
-from tui_eval.suites.files import open_regular, read_whole
+from tui_eval.suites.files import open_regular, read_whole, real_path
 from tui_eval.suites.place import config_dir
 from tui_eval.suites.wishes import Ask, Standing, Wish
 
@@ -158,7 +158,7 @@ class TrustBook:
             SuiteError: the file is damaged, or others can write to it.
             OSError: it cannot be written.
         """
-        real = folder.resolve()
+        real = real_path(folder)
         if not real.is_dir():
             raise ValueError(f"{folder} is no folder")
         if real.stat().st_mode & stat.S_IWOTH:
@@ -332,7 +332,7 @@ def gone(record: Record | None, wishes: Iterable[Wish]) -> list[Known]:
 
 
 def _name(path: Path) -> str:
-    return str(path.resolve())
+    return str(real_path(path))
 
 
 def _now() -> str:

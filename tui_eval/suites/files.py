@@ -20,6 +20,14 @@ _MOST: Final = 64_000_000
 """Bytes of a file that becomes part of a suite."""
 
 
+def real_path(path: Path) -> Path:
+    """Give where a path leads, links followed; one that leads round in circles stays as it is.
+
+    `Path.resolve` raises there, in some versions of Python, and anybody's folder may hold such.
+    """
+    return Path(os.path.realpath(path))
+
+
 def is_glob(path: Path) -> bool:
     """Say whether a path stands for all files of a pattern; a file of that very name wins."""
     return _MAGIC.search(str(path)) is not None and not path.exists()

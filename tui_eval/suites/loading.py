@@ -15,6 +15,7 @@ from tui_eval.suites import inlining, judging, overrides, references, sources
 from tui_eval.suites.consent import Grants
 from tui_eval.suites.dataset import inline_mistakes
 from tui_eval.suites.errors import Mistake, NeedsTrust, SuiteError, did_you_mean
+from tui_eval.suites.files import real_path
 from tui_eval.suites.overrides import Sets
 from tui_eval.suites.places import Places, tables
 from tui_eval.suites.spec import Suite, SuiteFile
@@ -236,13 +237,13 @@ def discover(paths: Sequence[FilePath]) -> list[FilePath]:
     found: dict[FilePath, FilePath] = {}
     for path in paths:
         for file in sorted(_in_folder(path)) if path.is_dir() else [path]:
-            found.setdefault(file.resolve(), file)
+            found.setdefault(real_path(file), file)
     return sorted(found.values())
 
 
 def _in_folder(folder: FilePath) -> Iterator[FilePath]:
     """Look through a folder and those in it, near ones first."""
-    root = folder.resolve()
+    root = real_path(folder)
     waiting = deque([folder])
     for _ in range(_MOST_FOLDERS):
         if not waiting:
@@ -255,7 +256,7 @@ def _in_folder(folder: FilePath) -> Iterator[FilePath]:
                 if entry.name not in _SKIPPED and not (path / "pyvenv.cfg").exists():
                     waiting.append(path)
             elif entry.name.endswith(".toml"):
-                real = path.resolve()
+                real = real_path(path)
                 if real.is_relative_to(root) and real.is_file() and _looks_like_a_suite(real):
                     yield path
 

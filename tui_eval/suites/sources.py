@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, cast
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites import toml_lines
 from tui_eval.suites.errors import Mistake, SuiteError, meant_file, missing
-from tui_eval.suites.files import Opener, open_regular, read_whole, trouble_with
+from tui_eval.suites.files import Opener, open_regular, read_whole, real_path, trouble_with
 from tui_eval.suites.places import Place, Places
 from tui_eval.suites.toml_lines import Path
 from tui_eval.suites.trust import Folder
@@ -45,7 +45,7 @@ def read(path: FilePath, folder: Folder) -> Source:
     """
     data, places = _read_one(path, str(path), open_regular)
     mistakes: list[Mistake] = []
-    _include(data, places, path, [path.resolve()], set(), folder, mistakes)
+    _include(data, places, path, [real_path(path)], set(), folder, mistakes)
     data.pop("include", None)
     return Source(data, places, tuple(mistakes))
 
@@ -132,7 +132,7 @@ def _include(
         if trouble is not None:
             mistakes.append(places.mistake(at, trouble))
             continue
-        real = target.resolve()
+        real = real_path(target)
         if real in chain:
             circle = " → ".join(file.name for file in [*chain[chain.index(real) :], real])
             mistakes.append(places.mistake(at, f"includes itself: {circle}"))

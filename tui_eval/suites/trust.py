@@ -18,7 +18,7 @@ from tui_eval.providers import presets
 from tui_eval.providers.local import is_model_path
 from tui_eval.suites.configuration import bound_hosts
 from tui_eval.suites.consent import Grants
-from tui_eval.suites.files import fixed_part, is_glob, matches, open_regular
+from tui_eval.suites.files import fixed_part, is_glob, matches, open_regular, real_path
 from tui_eval.suites.spec import ReplayTarget, Suite
 from tui_eval.suites.wishes import Ask, Standing, Wish
 
@@ -41,7 +41,7 @@ class Folder:
     """Where it may be read outside: real files, and the folders of globs."""
 
     def __post_init__(self) -> None:
-        self.path = self.path.resolve()
+        self.path = real_path(self.path)
 
     @classmethod
     def of(cls, suite: Suite) -> "Folder":
@@ -62,7 +62,7 @@ class Folder:
 
     def holds(self, path: Path) -> bool:
         """Say whether a path, wherever its links lead, lies in the folder."""
-        return path.resolve().is_relative_to(self.path)
+        return real_path(path).is_relative_to(self.path)
 
     def allows(self, path: Path) -> bool:
         """Say whether a file or glob may be read; where it lies outside, note the wish."""
@@ -75,7 +75,7 @@ class Folder:
             self.asks.append(ask)
         if ask.standing is not Standing.TRUSTED:
             return False
-        self.outside.add((fixed_part(path) if is_glob(path) else path).resolve())
+        self.outside.add(real_path(fixed_part(path) if is_glob(path) else path))
         return True
 
     def files(self, path: Path) -> list[Path] | None:
@@ -121,14 +121,14 @@ class Folder:
         return self.grants.judge(wish) if self.grants is not None else Ask(wish, Standing.NEW)
 
     def _wish(self, path: Path) -> Wish:
-        real = str(path.resolve())
+        real = str(real_path(path))
         return Wish(f"read {self._named(path)} outside the suite's folder", f"read {real}", path)
 
     def _named(self, path: Path) -> str:
         """Name a path as a person would from the suite's folder."""
         full = Path(os.path.normpath(path.absolute()))
         if full.is_relative_to(self.path):
-            return f"{full.relative_to(self.path)} (a link to {path.resolve()})"
+            return f"{full.relative_to(self.path)} (a link to {real_path(path)})"
         near = os.path.relpath(full, self.path)
         return str(full) if near.startswith(_FAR) else near
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.errors import Mistake, SuiteError, meant_file
-from tui_eval.suites.files import open_regular
+from tui_eval.suites.files import open_regular, real_path
 
 if TYPE_CHECKING:
     import yaml
@@ -284,7 +284,7 @@ class Nearby:
     """Files that a file names: read where they lie in its folder, told of where they do not."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
+        self._folder = real_path(folder)
 
     def find(self, name: str) -> Path:
         """Give the path of a file that is named.
@@ -293,7 +293,7 @@ class Nearby:
             ValueError: it lies outside the folder, or is not there; the message says so.
         """
         try:
-            path = (self._folder / name).resolve()
+            path = real_path(self._folder / name)
             inside = path.is_relative_to(self._folder)
             there = inside and path.is_file()
         except (OSError, ValueError):
@@ -318,7 +318,7 @@ class Nearby:
         found = [
             path
             for path in sorted(self._folder.glob(pattern))
-            if path.is_file() and path.resolve().is_relative_to(self._folder)
+            if path.is_file() and real_path(path).is_relative_to(self._folder)
         ]
         if not found:
             raise ValueError(f"no file matches {pattern}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.resources import samples_dir
+from tui_eval.suites.files import real_path
 
 if TYPE_CHECKING:
     from tui_eval.suites.errors import Mistake
@@ -101,10 +102,10 @@ def found(paths: Sequence[Path], also: Sequence[Path] = ()) -> Iterator[tuple[Pa
         except SuiteError:
             continue  # a path that is gone: whatever else there is can still be used
         for file in sorted(files, key=lambda file: (file.parent, file.stem)):
-            real = file.resolve()
+            real = real_path(file)
             if real not in seen:
                 seen.add(real)
-                yield file, sample or real.is_relative_to(samples.resolve())
+                yield file, sample or real.is_relative_to(real_path(samples))
 
 
 def read(path: Path, sample: bool, allowed: "Iterable[Wish]" = ()) -> Entry:
