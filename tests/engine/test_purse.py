@@ -113,15 +113,13 @@ async def test_a_cap_that_the_last_trial_reaches_stops_nothing(bench: Bench) -> 
 
 
 async def test_a_cap_raised_while_the_run_goes_on_holds_at_once(bench: Bench) -> None:
-    async with (
-        FakeModel(latency=0.01) as server,
-        bench.working(suite(server.base_url, 60, run={"max_tokens": 80, "concurrency": 1})) as (
-            run,
-            _,
-        ),
-    ):
-        await until(lambda: server.requests >= 2)
-        assert (await bench.asked(run, Verb.RESUME, max_tokens=1000)).outcome == "accepted"
+    async with FakeModel() as server:
+        server.hold()
+        capped = suite(server.base_url, 60, run={"max_tokens": 80, "concurrency": 1})
+        async with bench.working(capped) as (run, _):
+            await until(lambda: server.in_flight == 1)
+            assert (await bench.asked(run, Verb.RESUME, max_tokens=1000)).outcome == "accepted"
+            server.let_go()
     assert bench.counts(run).passed == 60
     assert bench.row(run).state is RunState.DONE
 

@@ -76,7 +76,10 @@ async def test_scales_of_cases_of_their_own_never_share_a_request(bench: Bench) 
 
 async def test_what_judges_took_counts_against_the_cap_after_a_resume_too(bench: Bench) -> None:
     async with FakeModel(answers(by_number)) as server:
-        made = judged(server.base_url, server.base_url, 40, run={"max_tokens": 200})
+        # one call after another: those on their way as the cap is reached are let end
+        one = {"concurrency": 1}
+        limits = {"max_tokens": 200}
+        made = judged(server.base_url, server.base_url, 40, run=limits, judge=one)
         run = bench.create(made)
         await Engine(bench.path, run).run()
         assert bench.row(run).stopped_by == "max_tokens"
@@ -89,15 +92,19 @@ async def test_what_judges_took_counts_against_the_cap_after_a_resume_too(bench:
 
 async def test_a_judge_that_was_put_right_is_asked_again_in_a_live_run(bench: Bench) -> None:
     async with (
-        FakeModel(latency=0.05) as target,
+        FakeModel(latency=0.02) as target,
         FakeModel(answers(by_number), api_key="k") as judge,
     ):
         made = judged(target.base_url, judge.base_url, 60, run={"concurrency": 2})
         async with bench.working(made) as (run, _):
             await until(lambda: bench.counts(run).ungraded >= 5)
+            # what becomes ungraded after the request is not of it: let there be nothing of the kind
+            target.hold()
+            await until(lambda: target.in_flight == 2 and bench.counts(run).scoring == 0)
             judge.api_key = None
             answer = await bench.asked(run, Verb.RESCORE, which="ungraded")
             assert answer.outcome == "accepted"
+            target.let_go()
     assert judge.requests > 1
     assert all(trial.score is not None for trial in bench.trials(run))
 
