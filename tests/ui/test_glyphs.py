@@ -54,3 +54,8 @@ def test_frames_have_twins_and_other_text_has_none() -> None:
     line = [Segment("╭─ "), Segment("Größe │ 東京"), Segment("▅"), Segment("plain")]
     drawn = PlainFrames().apply(line, Color(0, 0, 0))
     assert [segment.text for segment in drawn] == ["+- ", "Größe | 東京", " ", "plain"]
+
+
+def test_punctuation_of_our_own_words_keeps_its_width_in_letters() -> None:
+    (drawn,) = PlainFrames().apply([Segment("reading… a · b 37–96 “x” 2 × 3")], Color(0, 0, 0))
+    assert drawn.text == 'reading~ a | b 37-96 "x" 2 x 3'

@@ -1,4 +1,4 @@
-"""Frames and scroll bars for a terminal without Unicode; they are Textual's, not our glyphs."""
+"""Frames, scroll bars and punctuation for a terminal without Unicode; glyphs are elsewhere."""
 
 from rich.segment import Segment
 from textual.color import Color
@@ -8,15 +8,20 @@ _TWINS = str.maketrans(
     {
         **dict.fromkeys("─━═▔", "-"),
         **dict.fromkeys("│┃║▌▐▎▊▏▕", "|"),
-        **dict.fromkeys("╭╮╰╯┌┐└┘", "+"),
+        **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼", "+"),
         **dict.fromkeys("▁▂▃▄▅▆▇▉▋▍▀", " "),
         "█": "#",
+        # of our own words: escaped by the terminal's encoding they would push all else aside
+        **{"·": "|", "…": "~", "–": "-", "×": "x", "“": '"', "”": '"', "•": "*", "→": ">"},
     }
 )
 
 
 class PlainFrames(LineFilter):
-    """Draws with letters what Textual draws with lines and blocks; other text stays as it is."""
+    """Draws with letters what Textual draws with lines and blocks, and our words' punctuation.
+
+    Other text stays as it is.
+    """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Give a line with the twins of its frames."""
