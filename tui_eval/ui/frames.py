@@ -12,7 +12,14 @@ _TWINS = str.maketrans(
         **dict.fromkeys("▁▂▃▄▅▆▇▉▋▍▀", " "),
         "█": "#",
         # of our own words: escaped by the terminal's encoding they would push all else aside
-        **{"·": "|", "…": "~", "–": "-", "×": "x", "“": '"', "”": '"', "•": "*", "→": ">"},
+        "·": "|",
+        "…": "~",
+        "–": "-",
+        "×": "x",
+        "“": '"',
+        "”": '"',
+        "•": "*",
+        "→": ">",
     }
 )
 
