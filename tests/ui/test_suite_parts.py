@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from tests.ui.playing import finished, made_up, plain_run, sql
 from tui_eval.engine.settings import Settings
 from tui_eval.store import schema
 from tui_eval.store.errors import StoreError
-from tui_eval.ui.editing import NoEditorError, command
+from tui_eval.ui.editing import NoEditorError, command, edit
 from tui_eval.ui.suites import shelf
 from tui_eval.ui.suites.book import Book
 from tui_eval.ui.suites.launching import (
@@ -479,3 +481,35 @@ def test_a_store_that_cannot_be_used_is_an_error_of_the_store(tmp_path: Path) ->
     (tmp_path / "damaged.db").write_text("this is no database, but long enough to be one" * 20)
     with pytest.raises(StoreError):
         launch(tmp_path / "damaged.db", entry, Settings(), None)
+
+
+class Lending:
+    """An app as far as editors see it: like Textual's, it is not back where an error gets out."""
+
+    def __init__(self) -> None:
+        self.back = False
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
+        self.back = True
+
+
+@pytest.mark.parametrize(
+    ("editor", "said"),
+    [
+        ("/no/such-editor", "No such file or directory; set EDITOR"),
+        ("false", "false ended with exit code 1"),
+        ("sh -c 'kill -9 $$'", "sh was ended by signal 9"),
+        ("sh -c 'kill -INT $PPID; kill -INT $$'", "sh was ended by signal 2"),
+        ("true", None),
+    ],
+)
+def test_the_terminal_comes_back_however_the_editor_ends(
+    monkeypatch: pytest.MonkeyPatch, editor: str, said: str | None
+) -> None:
+    monkeypatch.setenv("VISUAL", editor)
+    app = Lending()
+    with pytest.raises(NoEditorError, match=said) if said else nullcontext():
+        edit(app, Path("x"))  # type: ignore[arg-type]  # it has all that is needed
+    assert app.back

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,15 +58,32 @@ def edit(app: App[Any], file: Path, line: int | None = None) -> None:
     """Give the terminal to the editor until it ends.
 
     Raises:
-        NoEditorError: there is no such program, or no terminal to give.
+        NoEditorError: there is no such program, no terminal to give, or it says that it failed.
     """
     words = command(file, line)
     try:
         with app.suspend():
-            subprocess.run(words, check=False)  # noqa: S603 - the person's own editor
+            trouble = _run(words)
     except SuspendNotSupported:
         raise NoEditorError("an editor needs a terminal of its own") from None
-    except OSError as error:
-        raise NoEditorError(
-            f"{words[0]}: {error.strerror}; set EDITOR to a program that is there"
-        ) from error
+    if trouble is not None:
+        raise NoEditorError(trouble)
+
+
+def _run(words: list[str]) -> str | None:
+    """Run a command until it ends; say what went wrong, None: nothing did.
+
+    It raises nothing: the terminal would never come back to the app.
+    """
+    # ctrl+c there is the editor's; what is ignored would be so for the editor too
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        code = subprocess.run(words, check=False).returncode  # noqa: S603 - the person's own editor
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return f"{words[0]}: {why}; set EDITOR to a program that is there"
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if code < 0:
+        return f"{words[0]} was ended by signal {-code}"
+    return f"{words[0]} ended with exit code {code}" if code else None
