@@ -55,7 +55,8 @@ def test_what_cannot_be_installed_is_left_out_with_the_reason(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(faults, "KINDS", (Kind("none", "", 200, 0, faults=()),))
+    monkeypatch.setattr(faults, "KINDS", (Kind("none", "", 12, 0, faults=()),))
+    monkeypatch.setattr(faults, "CASES", 12)
     monkeypatch.setattr(faults, "LATENCY_S", 0.0)
     tools = "pydantic-evals,promptfoo"
     found = measured(comparison.main, str(tmp_path), "--tools", tools, "--faults")

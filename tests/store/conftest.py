@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import writing
+from tests.store.fates import one_of_each
+from tests.support import Staged, writing
 
 
 @pytest.fixture
@@ -29,3 +30,9 @@ def db(path: Path, empty_store: Path) -> Iterator[sqlite3.Connection]:
     with writing(path) as connection:
         connection.execute("PRAGMA synchronous = OFF")
         yield connection
+
+
+@pytest.fixture
+def made(db: sqlite3.Connection) -> Staged:
+    """Seven trials, one of each fate, by place."""
+    return one_of_each(db)

@@ -1,6 +1,6 @@
 import sqlite3
 
-from tests.store.test_reader import finish
+from tests.store.fates import finish
 from tests.support import do, score, staged
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade, Score

@@ -1,33 +1,14 @@
 import sqlite3
 
-import pytest
-
-from tests.store.test_reader import finish
+from tests.store.fates import PASSED, RUNNING, UNGRADED, finish
 from tests.support import Staged, case, do, new_run, output, score, staged
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
 from tui_eval.model.score import Tally
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store import browse, record, runs, views
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.views import Kind, Part, View
-
-PASSED, FAILED, UNGRADED, ERROR, CANCELLED, RUNNING, QUEUED = range(7)
-
-
-@pytest.fixture
-def made(db: sqlite3.Connection) -> Staged:
-    """Seven trials, one of each fate, by place."""
-    made = staged(db, 7)
-    finish(db, made.trials[PASSED], score(), text="Paris", cost=0.3, latency_s=2.0)
-    finish(db, made.trials[FAILED], score(False), text="100%_sure", cost=0.1, latency_s=1.0)
-    finish(db, made.trials[UNGRADED], score(None), text="Lo", cost=None, finish_reason="length")
-    failure = Failure("timeout", "no answer within 300 s")
-    do(db, lambda tx: record.fail_trial(tx, made.trials[ERROR], failure))
-    do(db, lambda tx: record.cancel(tx, made.trials[CANCELLED]))
-    do(db, lambda tx: record.start_attempt(tx, made.trials[RUNNING], queue_s=None, wait_s=None))
-    return made
 
 
 def test_tags_are_counted(db: sqlite3.Connection) -> None:

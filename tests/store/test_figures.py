@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, Plan, Told, cases, connect, fill
-from tests.store.test_reader import finish
+from tests.store.fates import finish
 from tests.support import Staged, case, do, new_run, score, stage, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.test_reader import finish
+from tests.store.fates import finish
 from tests.support import ODD_TEXTS, Staged, case, do, new_run, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure

@@ -3,7 +3,7 @@ import sqlite3
 
 import pytest
 
-from tests.store.test_reader import finish
+from tests.store.fates import finish
 from tests.support import Staged, do, new_run, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.store.test_reader import finish
+from tests.store.fates import finish
 from tests.support import Staged, do, staged
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage

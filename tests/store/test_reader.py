@@ -4,27 +4,13 @@ import sqlite3
 
 import pytest
 
+from tests.store.fates import finish
 from tests.support import Staged, do, key, output, score, stage, staged
 from tui_eval.model.output import Failure
-from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store import reader, record, runs
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.runs import NewTrial
-from tui_eval.store.tx import Tx
-
-
-def finish(db: sqlite3.Connection, trial: int, *scores: Score, **more: object) -> None:
-    """Take a trial from the queue to its verdict."""
-
-    def unit(tx: Tx) -> None:
-        attempt = record.start_attempt(tx, trial, queue_s=None, wait_s=None)
-        assert attempt is not None
-        record.answer(tx, attempt, trial, key(trial), output(**more), 0.5)  # type: ignore[arg-type]
-        record.add_scores(tx, trial, scores, fresh=False)
-        record.settle(tx, trial, tally(list(scores)))
-
-    do(db, unit)
 
 
 def rename(db: sqlite3.Connection, run: int, name: str) -> int:

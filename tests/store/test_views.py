@@ -2,30 +2,13 @@ import sqlite3
 
 import pytest
 
-from tests.store.test_reader import finish
+from tests.store.fates import CANCELLED, ERROR, FAILED, PASSED, QUEUED, RUNNING, UNGRADED, finish
 from tests.support import ODD_TEXTS, Staged, do, joined, new_run, score, staged
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
-from tui_eval.store import record, runs, views
+from tui_eval.store import runs, views
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.views import UNMET, Kind, Order, Part, View, Which
-
-PASSED, FAILED, UNGRADED, ERROR, CANCELLED, RUNNING, QUEUED = range(7)
-
-
-@pytest.fixture
-def made(db: sqlite3.Connection) -> Staged:
-    """Seven trials, one of each fate, by place."""
-    made = staged(db, 7)
-    finish(db, made.trials[PASSED], score(), text="Paris", cost=0.3, latency_s=2.0)
-    finish(db, made.trials[FAILED], score(False), text="100%_sure", cost=0.1, latency_s=1.0)
-    finish(db, made.trials[UNGRADED], score(None), text="Lo", cost=None, finish_reason="length")
-    failure = Failure("timeout", "no answer within 300 s")
-    do(db, lambda tx: record.fail_trial(tx, made.trials[ERROR], failure))
-    do(db, lambda tx: record.cancel(tx, made.trials[CANCELLED]))
-    do(db, lambda tx: record.start_attempt(tx, made.trials[RUNNING], queue_s=None, wait_s=None))
-    return made
 
 
 def stands(which: Which) -> Part:

@@ -2,7 +2,7 @@ import sqlite3
 
 import pytest
 
-from tests.store.test_reader import finish
+from tests.store.fates import finish
 from tests.support import Staged, case, do, key, output, score, staged
 from tui_eval.model.states import TrialState
 from tui_eval.store import record

@@ -204,6 +204,12 @@ def plain_run(store: Path, n: int = 30, failing: Sequence[int] = (3, 7)) -> Stag
     return by_hand(store, cases, answers=answers, reasons=reasons)  # type: ignore[arg-type]
 
 
+def open_run(store: Path, n: int) -> Staged:
+    """Write a run whose trials all wait."""
+    cases = [Case(i, f"case-{i:04}", {}) for i in range(n)]
+    return by_hand(store, cases, answers=[None] * n, state=RunState.RUNNING)
+
+
 def sql(store: Path, statement: str, *args: object) -> list[tuple[Any, ...]]:
     """Ask a store something."""
     db = sqlite3.connect(store)

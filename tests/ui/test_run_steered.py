@@ -18,6 +18,7 @@ from tests.ui.playing import (
     finished,
     lines,
     made_up,
+    open_run,
     plain_run,
     run_screen,
     settle,
@@ -225,12 +226,7 @@ async def test_selection_scroll_and_focus_stay_while_hundreds_of_rows_a_second_c
     store: Path,
 ) -> None:
     n = 3000
-    made = by_hand(
-        store,
-        [Case(i, f"case-{i:04}", {}) for i in range(n)],
-        answers=[None] * n,
-        state=RunState.RUNNING,
-    )
+    made = open_run(store, n)
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
@@ -272,12 +268,7 @@ async def test_rows_and_the_selected_trial_stay_where_more_change_than_are_told(
     store: Path, zoomed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n = MOST_CHANGES + 100
-    made = by_hand(
-        store,
-        [Case(i, f"case-{i:04}", {}) for i in range(n)],
-        answers=[None] * n,
-        state=RunState.RUNNING,
-    )
+    made = open_run(store, n)
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
