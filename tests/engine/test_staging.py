@@ -270,6 +270,6 @@ def test_more_may_be_looked_up_than_one_question_names(bench: Bench) -> None:
         keys = [bytes([n % 256]) * 32 for n in range(1200)]
         assert bulk.usable_keys(db, keys) == set()
         assert list(bulk.usable_outputs(db, keys)) == []
-        assert bulk.still_usable(db, range(1200)) == set()
+        assert bulk.usable_no_more(db, range(1200)) == {*range(1200)}
         assert bulk.trials_of_cases(db, run, [str(n) for n in range(1200)]) == set()
         assert reader.run(db, run).total == 0

@@ -80,7 +80,7 @@ def stage(
 
 def _write(tx: Tx, run: int, cases: Sequence[Case], news: Sequence[NewTrial]) -> None:
     used = [trial.output for trial in news if trial.output is not None]
-    gone = {*used} - bulk.still_usable(tx.db, used)  # another process may delete a run, or retry
+    gone = bulk.usable_no_more(tx.db, used)  # another process may delete a run, or retry
     if gone:
         news = [
             trial._replace(output=None, latency_s=None, failure=None, scores=None)

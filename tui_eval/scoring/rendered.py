@@ -32,6 +32,8 @@ def _texts(settings: JsonObject) -> JsonObject:
 
 def _expected(settings: JsonObject) -> list[str]:
     given = settings["expected"]
+    if isinstance(given, str):
+        return [given]
     items: list[Json] = []
     for item in given if isinstance(given, list) else [given]:
         items.extend(item if isinstance(item, list) else [item])

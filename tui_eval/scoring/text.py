@@ -32,9 +32,9 @@ class _Reading:
     @classmethod
     def of(cls, settings: JsonObject) -> "_Reading":
         return cls(
-            ignore_case=settings["ignore_case"] is True,
-            strip=settings["strip"] is True,
-            normalize=settings["normalize"] is True,
+            settings["ignore_case"] is True,
+            settings["strip"] is True,
+            settings["normalize"] is True,
         )
 
     def __call__(self, text: str) -> str:

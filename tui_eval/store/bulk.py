@@ -80,13 +80,15 @@ def usable_outputs(
             yield row[0], row[1], reader.output_of(row[2:])
 
 
-def still_usable(db: sqlite3.Connection, output_ids: Sequence[int]) -> set[int]:
-    """Give those of some outputs that are there and may be used again."""
+def usable_no_more(db: sqlite3.Connection, output_ids: Sequence[int]) -> set[int]:
+    """Give those of some outputs that are gone, or may not be used again."""
     return {
         row[0]
         for few in batched(output_ids)
         for row in db.execute(
-            f"SELECT id FROM outputs WHERE superseded = 0 AND id IN ({question_marks(few)})", few
+            f"WITH used (id) AS (VALUES {','.join(['(?)'] * len(few))}) SELECT id FROM used "
+            "WHERE NOT EXISTS (SELECT 1 FROM outputs o WHERE o.id = used.id AND superseded = 0)",
+            few,
         )
     }
 
