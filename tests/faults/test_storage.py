@@ -192,7 +192,7 @@ async def test_a_store_locked_by_another_process_is_waited_for(
             other.close()
             try:
                 await asyncio.wait_for(task, 60)
-            except (ExceptionGroup, sqlite3.Error) as error:
+            except (ExceptionGroup, StoreError) as error:
                 raise AssertionError("the engine gave up") from error
             assert server.requests == 100
             assert bench.counts(run).passed == 100
