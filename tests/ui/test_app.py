@@ -536,7 +536,7 @@ async def test_the_suite_under_the_cursor_stays_so_when_all_are_read_again(
     write_suite(tmp_path)
     app = app_on(store, tmp_path)
     async with shown_on(app) as pilot:
-        await until_shown(pilot, "my-sums", "messages")
+        await until_shown(pilot, "my-sums", "Suites  17")
         screen = app.screen
         assert isinstance(screen, SuitesScreen)
         await pilot.press("j", "j")
@@ -544,8 +544,15 @@ async def test_the_suite_under_the_cursor_stays_so_when_all_are_read_again(
         assert before is not None
         assert before.name != "my-sums"
         await pilot.press("R")
-        await until_shown(pilot, "messages", f"─ {before.name} ─")
-        await until(pilot, lambda: screen.selected and screen.selected.path == before.path)
+
+        def read_again() -> bool:
+            entries = screen.table.entries
+            return len(entries) == 17 and all(one is not before for one in entries)
+
+        await until(pilot, read_again)
+        await until_shown(pilot, f"─ {before.name} ─")
+        assert screen.selected is not None
+        assert screen.selected.path == before.path
 
 
 async def test_editing_runs_the_editor_on_the_file(
