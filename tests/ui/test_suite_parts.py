@@ -513,3 +513,19 @@ def test_the_terminal_comes_back_however_the_editor_ends(
     with pytest.raises(NoEditorError, match=said) if said else nullcontext():
         edit(app, Path("x"))  # type: ignore[arg-type]  # it has all that is needed
     assert app.back
+
+
+def test_a_file_that_is_removed_or_replaced_by_an_older_one_has_changed(tmp_path: Path) -> None:
+    suite, data = tmp_path / "a.toml", tmp_path / "data.jsonl"
+    suite.write_text('name = "a"\n')
+    data.write_text("")
+    entry = shelf.read(suite, sample=False)
+    assert shelf.changed([entry]) == []
+    older = tmp_path / "older"
+    older.write_text('name = "b"\n')
+    os.utime(older, (1, 1))
+    older.replace(suite)
+    assert shelf.changed([entry]) == [entry]
+    entry = shelf.read(suite, sample=False)
+    suite.unlink()
+    assert shelf.changed([entry]) == [entry]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tui_eval.engine.batches import judge_calls
 from tui_eval.engine.flip import Flip
-from tui_eval.ui.suites.shelf import last_change
+from tui_eval.ui.suites.shelf import stamp_of
 
 _LOOK_S = 1.0
 _SETTLE_S = 0.2
@@ -123,11 +123,11 @@ class Tryout:
 
 async def changes(file: Path) -> AsyncIterator[None]:
     """Come back whenever a suite's file, or one it may be made of, has changed."""
-    known = await asyncio.to_thread(last_change, file)
+    known = await asyncio.to_thread(stamp_of, file)
     while True:
         await asyncio.sleep(_LOOK_S)
-        now = await asyncio.to_thread(last_change, file)
+        now = await asyncio.to_thread(stamp_of, file)
         if now != known:
             await asyncio.sleep(_SETTLE_S)
-            known = await asyncio.to_thread(last_change, file)
+            known = await asyncio.to_thread(stamp_of, file)
             yield

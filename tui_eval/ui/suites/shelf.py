@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tui_eval.resources import samples_dir
 from tui_eval.suites.files import real_path
@@ -24,6 +24,11 @@ _OF_SUITES = frozenset((".toml", ".jsonl", ".json", ".csv", ".tsv", ".md", ".txt
 """Endings of the files that suites are made of; others, a store among them, change at will."""
 _MOST_FILES = 2000
 """Files of a suite's folder that are looked at to see whether something changed."""
+
+
+Stamp: TypeAlias = frozenset[tuple[str, int, int]]
+"""Files by path, time of their last change (ns) and size: not the newest time alone, which a file
+that is removed, or replaced by an older one, leaves as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Entry:
     """How many cases it has; None: too much data to count unasked, or it cannot be read."""
     sample: bool = False
     """Whether it came with the program."""
-    stamp: float = 0.0
+    stamp: Stamp = frozenset()
     """When anything in its folder was last changed, as far as that was looked at."""
     asks: "tuple[Ask, ...]" = ()
     """All it wants that needs trust, allowed or not."""
@@ -119,7 +124,7 @@ def read(path: Path, sample: bool, allowed: "Iterable[Wish]" = ()) -> Entry:
     from tui_eval.suites.errors import SuiteError
     from tui_eval.suites.loading import look
 
-    stamp = last_change(path)
+    stamp = stamp_of(path)
     try:
         looked = look(path, allowed=allowed)
     except SuiteError as error:
@@ -173,13 +178,17 @@ def _look_through(suite: "Suite") -> "tuple[int | None, tuple[Mistake, ...]]":
     return count, unknown_names(suite, columns) if count else ()
 
 
-def last_change(path: Path) -> float:
-    """Give when a suite's file, or a file beside or one folder below it, was changed last.
+def stamp_of(path: Path) -> Stamp:
+    """Say how a suite's file, and the files beside and one folder below it, are now.
 
     Suites include files and read data; what lies further away is read again with `R`.
     """
-    newest = _changed(path)
-    folders = [path.parent]
+    return _stamp_of_folder(path.parent) | _stamp(path)
+
+
+def _stamp_of_folder(folder: Path) -> Stamp:
+    found: set[tuple[str, int, int]] = set()
+    folders = [folder]
     looked_at = 0
     while folders and looked_at < _MOST_FILES:
         try:
@@ -191,29 +200,29 @@ def last_change(path: Path) -> float:
             if entry.name.startswith((".", "_")):
                 continue
             if entry.is_dir():
-                if Path(entry.path).parent == path.parent:
+                if Path(entry.path).parent == folder:
                     folders.append(Path(entry.path))
-            else:
-                if Path(entry.name).suffix.lower() in _OF_SUITES:
-                    newest = max(newest, _changed(Path(entry.path)))
-    return newest
+            elif Path(entry.name).suffix.lower() in _OF_SUITES:
+                found |= _stamp(Path(entry.path))
+    return frozenset(found)
 
 
-def _changed(path: Path) -> float:
+def _stamp(path: Path) -> Stamp:
     try:
-        return path.stat().st_mtime
+        seen = path.stat()
     except OSError:
-        return 0.0
+        return frozenset()
+    return frozenset([(str(path), seen.st_mtime_ns, seen.st_size)])
 
 
 def changed(entries: Sequence[Entry]) -> list[Entry]:
     """Give those entries whose files have changed since they were read."""
-    stamps: dict[Path, float] = {}
+    stamps: dict[Path, Stamp] = {}
     stale = []
     for entry in entries:
         folder = entry.path.parent
         if folder not in stamps:
-            stamps[folder] = last_change(entry.path)
-        if stamps[folder] > entry.stamp:
+            stamps[folder] = _stamp_of_folder(folder)
+        if stamps[folder] | _stamp(entry.path) != entry.stamp:
             stale.append(entry)
     return stale
