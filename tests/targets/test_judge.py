@@ -170,7 +170,7 @@ async def test_a_first_request_that_hangs_or_is_cancelled_holds_nobody_up() -> N
             await asked(judge)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-        async with asyncio.timeout(1.5):
+        async with asyncio.timeout(10):
             await asked(judge)
 
 

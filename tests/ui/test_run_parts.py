@@ -82,10 +82,8 @@ def test_a_retry_does_not_turn_the_pace_round() -> None:
         pace.see(float(second), 10 * second)
     pace.see(5.0, 12)
     pace.see(6.0, 14)
-    rate = pace.per_second()
-    assert rate is not None
-    assert rate > 0
-    assert min(pace.history(7.0, 7)) >= 0
+    assert pace.per_second() == pytest.approx(2.0)  # what came before counts no more
+    assert pace.history(7.0, 7) == [10, 10, 10, 10, 0, 2]
 
 
 def test_sparklines_reach_from_the_lowest_to_the_highest() -> None:
@@ -211,7 +209,7 @@ async def test_a_question_for_a_list_is_broken_off_with_whoever_asked(store: Pat
         asking = asyncio.create_task(desk.seek(never_ends))
         await asyncio.sleep(0.1)
         asking.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert await desk.seek(lambda db: db.execute("SELECT 7").fetchone()) == (7,)
     finally:
         await desk.close()
