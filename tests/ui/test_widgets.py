@@ -14,8 +14,9 @@ from tui_eval.resources import styles_dir
 from tui_eval.ui.prose import Para
 from tui_eval.ui.themes import DARK
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.fields import Field, lay_out
 from tui_eval.ui.widgets.page import Page
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows, lay_out
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.tick import Pick, Press, Tick
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 

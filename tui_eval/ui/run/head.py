@@ -22,7 +22,7 @@ from tui_eval.ui.run.trusting import amiss, judge_groups, judged_groups, measuri
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
-from tui_eval.ui.widgets.rows import Field, lay_out
+from tui_eval.ui.widgets.fields import Field, lay_out
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 from tui_eval.ui.words import UNKNOWN, clock, interval, many, number, per_second, seconds
 from tui_eval.ui.words import rate as rate_words

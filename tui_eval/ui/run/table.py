@@ -14,7 +14,8 @@ from tui_eval.ui.run.marks import Marks
 from tui_eval.ui.run.output_page import waiting_words
 from tui_eval.ui.run.standing import standing_words
 from tui_eval.ui.run.trials import Trials
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.words import UNKNOWN, age, clock, money, number, score, seconds
 
 

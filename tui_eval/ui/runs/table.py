@@ -9,7 +9,8 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.rating import RateBook
 from tui_eval.ui.runs.listing import Listed
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.words import age, clock, compact, money, number, rates
 
 _TAIL = 5

@@ -20,8 +20,9 @@ from tui_eval.ui.run.charts import CHARTS, Chart, Drawing, Panel, Spreads
 from tui_eval.ui.run.plotting import FILL, drawn
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import number, score
 

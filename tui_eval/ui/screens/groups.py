@@ -16,7 +16,8 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.filters import part_words
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import number, percent
 

@@ -13,8 +13,9 @@ from tui_eval.resources import styles_dir
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.offered import offered
 from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.hints import Hints
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 
 _KEYS = Field("Keys", 12)

@@ -15,7 +15,8 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.beside import Beside
 from tui_eval.ui.run.verdicts import strip, tone_of
 from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import age, many, score
 

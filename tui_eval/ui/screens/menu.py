@@ -11,8 +11,9 @@ from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.glyphs import Glyphs
+from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.hints import Hints
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import width_of
 
 T = TypeVar("T")

@@ -14,7 +14,8 @@ from tui_eval.store.views import Part
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.run.filters import Offer, part_words
 from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
 from tui_eval.ui.words import number
 

@@ -27,8 +27,9 @@ from tui_eval.ui.shown_keys import key
 from tui_eval.ui.themes import THEMES
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
 
 _SHARE = 0.45

@@ -12,8 +12,9 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
 from tui_eval.ui.words import number
 

@@ -3,7 +3,8 @@
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.suites.trend import MOST, Trend
-from tui_eval.ui.widgets.rows import Cell, Field, Row, Rows
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.words import many, number, rates
 
 

@@ -17,34 +17,15 @@ from textual.strip import Strip
 from tui_eval.ui.glyphs import UNICODE, Glyphs
 from tui_eval.ui.prose import Para, fold
 from tui_eval.ui.tones import Tone
+from tui_eval.ui.widgets.fields import GAP, Field, lay_out
 from tui_eval.ui.widgets.toned import Toned, fit, width_of
 
 _STRIPS = 500
 """Drawn rows that are kept at most."""
-_GAP = "  "
 _MARGIN = 2
 """Cells at the left edge: the cursor's and the mark's."""
 _LEAST_NOTE = 5
 """Cells below which a cut note says nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A column of the table: where its text goes and what happens when there is little room."""
-
-    title: str
-    least: int
-    """Cells it needs."""
-    share: int = 0
-    """Its share of the room that is left; 0: it never gets wider."""
-    right: bool = False
-    """Numbers are set to the right."""
-    drop: int = 0
-    """The highest goes first where there is too little room; 0: it stays."""
-    keep: int = 0
-    """Cells at the end of its text that stay where it is cut, see `fit`."""
-    sign: str = ""
-    """Stands after the title: that the rows are sorted by it, and how; one cell."""
 
 
 class Cell(NamedTuple):
@@ -287,7 +268,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         for field, width in self._laid_out():
             title = fit(field.title, min(width_of(field.title), width - len(field.sign)))
             segments.append(Segment(fit(title + field.sign, width, right=field.right), style))
-            segments.append(Segment(_GAP, style))
+            segments.append(Segment(GAP, style))
         return Strip(segments).adjust_cell_length(self.size.width, style)
 
     def _draw(self, index: int, row: Row | None) -> Strip:
@@ -303,7 +284,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         ]
         for (field, width), cell in zip(self._laid_out(), self._kept(row.cells), strict=True):
             drawn += self._cell(cell, field, width, base)
-            drawn.append(Segment(_GAP, base))
+            drawn.append(Segment(GAP, base))
         return Strip(drawn).adjust_cell_length(self.size.width, base)
 
     def _cell(self, cell: Cell, field: Field, width: int, base: Style) -> list[Segment]:
@@ -430,36 +411,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     def _click_head(self, x: int) -> None:
         end = _MARGIN
         for field, width in self._laid_out():
-            end += width + len(_GAP)
+            end += width + len(GAP)
             if x < end:
                 self.post_message(self.HeadClicked(self, field))
                 return
-
-
-def lay_out(fields: Sequence[Field], width: int) -> tuple[int, ...]:
-    """Give each field its width; 0 for those there is no room for.
-
-    Args:
-        fields: In order from the left.
-        width: Cells there are, the gaps between fields included.
-    """
-    kept = list(fields)
-    while len(kept) > 1 and _least(kept) > width:
-        last = max(kept, key=lambda field: field.drop)
-        if last.drop == 0:
-            break
-        kept.remove(last)
-    spare = max(width - _least(kept), 0)
-    shares = sum(field.share for field in kept)
-    widths = []
-    for field in fields:
-        if field not in kept:
-            widths.append(0)
-            continue
-        extra = spare * field.share // shares if shares else 0
-        widths.append(field.least + extra)
-    return tuple(widths)
-
-
-def _least(fields: Sequence[Field]) -> int:
-    return sum(field.least + len(_GAP) for field in fields) - len(_GAP)
