@@ -8,7 +8,6 @@ import gc
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -33,16 +32,14 @@ from tui_eval.ui.everywhere import EVERYWHERE
 from tui_eval.ui.frames import PlainFrames
 from tui_eval.ui.glyphs import ASCII, glyphs_for
 from tui_eval.ui.going import LaunchSuite, OpenRun
+from tui_eval.ui.in_force import InForce
 from tui_eval.ui.palette import Actions
 from tui_eval.ui.remembered import Remembered, state_file
 from tui_eval.ui.screens.base import BaseScreen
-from tui_eval.ui.shown_keys import put_in_force
 from tui_eval.ui.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.turns import Follower, Turns
 
 if TYPE_CHECKING:
-    from tui_eval.suites.configuration import Configuration
-    from tui_eval.ui.preferences import Preferences
     from tui_eval.ui.screens.runs import RunsScreen
     from tui_eval.ui.screens.suites import SuitesScreen
 
@@ -59,8 +56,6 @@ _READY_S = 0.02
 _READ_S = 12.0
 """Seconds for which a notice stays that is long to read; esc or a click takes it away before."""
 _LONGEST_S = 3600.0
-_TOLD_AT_START = 3
-"""Mistakes of the configuration that are told one by one."""
 _FRAMES = PlainFrames()
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
@@ -114,22 +109,8 @@ class TuiEvalApp(App[None]):
         self.add_mode("runs", self._runs_screen)
         for theme in THEMES.values():
             self.register_theme(theme)
-        self._configuration: Configuration | None = None
-        """As last read; None: there is no file."""
-        self.theme = self._wanted_theme()
-
-    def _wanted_theme(self) -> str:
-        from tui_eval.suites.place import config_file
-        from tui_eval.ui.themes import USUAL
-
-        chosen = self.bench.remembered.get("theme")
-        if not config_file().exists():
-            return chosen if chosen in THEMES else USUAL
-        from tui_eval.suites import configuration
-        from tui_eval.ui.preferences import theme_of
-
-        self._configuration = configuration.read()
-        return theme_of(self._configuration, chosen)[0]
+        self._in_force = InForce(self, self.bench.remembered)
+        self.theme = self._in_force.theme()
 
     def _suites_screen(self) -> "SuitesScreen":
         from tui_eval.ui.screens.suites import SuitesScreen
@@ -158,44 +139,7 @@ class TuiEvalApp(App[None]):
             gc.freeze()  # what a start has made stays: it need not be looked through
             gc.enable()
         self._follow_store()
-        self._heed_configuration()
-
-    def _heed_configuration(self) -> None:
-        """Take the person's keys; tell what is wrong in the configuration."""
-        if self._configuration is None:
-            put_in_force({})
-            return
-        read, found = self._configuration, self._put_in_force(self._configuration)
-        for mistake in found.mistakes[:_TOLD_AT_START]:
-            said = str(replace(mistake, file=read.file.name))
-            self.notify(visible(said), severity="warning", timeout=_READ_S, markup=False)
-        if more := found.mistakes[_TOLD_AT_START:]:
-            said = f"and {len(more)} more in {read.file}: the settings list all"
-            self.notify(visible(said), severity="warning", timeout=_READ_S, markup=False)
-
-    def _reread_configuration(self) -> "tuple[Configuration, Preferences]":
-        """Read the configuration again and put it in force; give it, and what is made of it."""
-        from tui_eval.suites import configuration
-
-        read = configuration.read()
-        self._configuration = read if read.there else None
-        found = self._put_in_force(read)
-        self.theme = found.theme
-        return read, found
-
-    def _put_in_force(self, read: "Configuration") -> "Preferences":
-        from tui_eval.ui.keyboard import keyboard
-        from tui_eval.ui.preferences import preferences
-
-        found = preferences(read, self.bench.remembered.get("theme"), keyboard)
-        self.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})
-        put_in_force(
-            {
-                name: self.get_key_display(Binding(keys[0], "", ""))
-                for name, keys in found.keymap.items()
-            }
-        )
-        return found
+        self._in_force.begin()
 
     @work
     async def _follow_store(self) -> None:
@@ -334,7 +278,7 @@ class TuiEvalApp(App[None]):
         from tui_eval.ui.screens.settings import SettingsScreen
 
         if not isinstance(self.screen, SettingsScreen):
-            screen = SettingsScreen(self.bench, keyboard(), self._reread_configuration)
+            screen = SettingsScreen(self.bench, keyboard(), self._in_force.reread)
             await self.push_screen(screen)
 
     @work
@@ -441,16 +385,4 @@ class TuiEvalApp(App[None]):
 
     def action_wear(self, theme: str) -> None:
         """Change the colours; remembered where it stands: in the configuration, or by the app."""
-        self.theme = theme
-        read = self._configuration
-        if read is None or read.theme is None:
-            self.bench.remembered.set("theme", theme)
-            return
-        from tui_eval.suites.config_writing import change
-        from tui_eval.suites.errors import SuiteError
-
-        try:
-            change(read.file, ("theme",), theme)
-        except (SuiteError, OSError) as error:
-            said = visible(f"not remembered: {error}")
-            self.notify(said, severity="warning", markup=False)
+        self._in_force.wear(theme)
