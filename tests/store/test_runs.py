@@ -179,6 +179,19 @@ def test_wall_time_of_a_live_engine_goes_on(db: sqlite3.Connection, clock: Clock
     assert reader.run(db, run).ended_at is None
 
 
+def test_wall_time_of_an_engine_that_died_ends_with_its_last_beat(
+    db: sqlite3.Connection, clock: Clock
+) -> None:
+    run = staged(db).run
+    assert do(db, lambda tx: lease.acquire(tx, run)) is not None
+    do(db, lambda tx: runs.begin(tx, run))
+    clock.now += 10
+    do(db, lambda tx: lease.beat(tx, run))
+    assert reader.run(db, run).wall(1012.0) == 12.0
+    dead(db, run)
+    assert reader.run(db, run).wall(9999.0) == 10.0
+
+
 def test_a_clock_set_back_takes_no_time_away(db: sqlite3.Connection, clock: Clock) -> None:
     run = staged(db).run
     do(db, lambda tx: runs.begin(tx, run))

@@ -1,5 +1,6 @@
 """What the head says of a run beside its rates: gate, money, what stands in the way."""
 
+import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.support import do, output, reading, writing
-from tests.ui.playing import by_hand, finished, made_up, plain_run
+from tests.ui.playing import (
+    app_on,
+    by_hand,
+    finished,
+    made_up,
+    plain_run,
+    shown_on,
+    text,
+    until_shown,
+)
 from tui_eval.engine.launch import create, log_file
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Caps
@@ -405,3 +415,20 @@ def test_the_last_line_says_what_goes_on_and_how_to_come_back(tmp_path: Path, st
     assert f"{name} and 1 other run go on" in line([first, second], stopped=False)
     elsewhere = line([first], stopped=False, environ={"TUI_EVAL_STORE": str(tmp_path / "o")})
     assert f"`tui-eval watch {name} --store {store}`" in elsewhere
+
+
+async def test_a_log_is_named_where_there_is_one(store: Path) -> None:
+    made = plain_run(store, 2)
+    sql_of = sqlite3.connect(store)
+    with sql_of:
+        sql_of.execute("UPDATE runs SET state = 'running', lease_pid = 1, lease_birth = -1000")
+        (name,) = sql_of.execute("SELECT name FROM runs WHERE id = ?", (made.run,)).fetchone()
+    sql_of.close()
+    for there in (False, True):
+        if there:
+            log_file(store, name).parent.mkdir()
+            log_file(store, name).touch()
+        app = app_on(store, run="last")
+        async with shown_on(app, (120, 30)) as pilot:
+            await until_shown(pilot, "Its engine has gone without a word.")
+            assert ("Its log:" in text(app)) is there

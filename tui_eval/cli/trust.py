@@ -8,6 +8,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.errors import NOT_STARTED, Refused
 from tui_eval.cli.options import json_option
+from tui_eval.model.home import from_home
 from tui_eval.suites.files import real_path
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _trust_folder(folder: Path) -> None:
     except ValueError as error:
         raise Refused(str(error)) from None
     _say(f"{record.path}: every suite in it is trusted with anything")
-    if record.path in (real_path(Path.home()), Path(record.path.anchor)):
+    if record.path in (real_path(from_home("~")), Path(record.path.anchor)):
         streams.tell("note: that is a large folder; suites that somebody sends you may land in it")
 
 

@@ -44,8 +44,16 @@ class RunRow:
         return self.lease.alive()
 
     def wall(self, now: float) -> float:
-        """Seconds that engines worked on it, the present one included."""
-        return self.wall_s + (now - self.active_since if self.active_since else 0.0)
+        """Seconds that engines worked on it; of one that died, up to its last heartbeat.
+
+        Args:
+            now: Unix seconds.
+        """
+        if self.active_since is None:
+            return self.wall_s
+        beat = self.lease.beat
+        until = now if beat is None or self.live else beat
+        return self.wall_s + max(until - self.active_since, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

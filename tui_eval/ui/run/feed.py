@@ -67,7 +67,7 @@ class Snapshot:
     gated: bool = False
     """Whether its suite has a gate."""
     log: Path | None = None
-    """Where its engine writes its log; None while one works on it."""
+    """Where its engine wrote its log; None while one works on it, and where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +126,17 @@ class Feed:
                 found,
                 caps=_caps_in_force(of_suite, found.run),
                 gated=gated,
-                log=None if found.run.live else log_file(self._desk.path, found.run.name),
+                log=None if found.run.live else await self._log(found.run.name),
             )
             self._since = found.change
             self.awaited -= {request.id for request in found.answered}
             yield found
             await asyncio.sleep(_SNAPSHOT_S)
+
+    async def _log(self, run_name: str) -> Path | None:
+        """Give the log of the run's engine; None: it writes none, as those of commands do."""
+        file = log_file(self._desk.path, run_name)
+        return file if await asyncio.to_thread(file.exists) else None
 
     async def figures(self) -> AsyncGenerator[Figures, None]:
         """Give figures at once, then when something changed; the rarer the longer it takes."""

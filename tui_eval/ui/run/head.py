@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from tui_eval.model.states import RunState
 from tui_eval.reports.so_far import SoFar
 from tui_eval.store.board import Counts
-from tui_eval.store.rows import ColumnRow, RunRow
+from tui_eval.store.rows import ColumnRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import fold
 from tui_eval.ui.run.feed import Figures, Snapshot
@@ -134,11 +134,6 @@ def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
     return str(row.state), "plain" if row.state is RunState.DONE else "ungraded"
 
 
-def _wall(row: RunRow, now: float) -> float:
-    """Give the seconds engines worked on a run; of one that was killed up to its last beat."""
-    return row.wall(now if row.live or row.lease.beat is None else row.lease.beat)
-
-
 def _title(
     run: Snapshot, pace: Pace, spent: Spending, glyphs: Glyphs, now: float, wide: bool
 ) -> tuple[list[Piece], list[Piece]]:
@@ -155,7 +150,7 @@ def _title(
     act = "screen.pause" if row.live else "screen.resume"
     right = [
         Piece(f" {glyphs.run(row.state, row.live)} {words} ", tone, act),
-        Piece(f"{clock(_wall(row, now))}   "),
+        Piece(f"{clock(row.wall(now))}   "),
         Piece(f"{number(total.settled)}/{number(total.total)} ", "strong"),
     ]
     open_trials = total.total - total.settled

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tui_eval.model.home import from_home
 from tui_eval.model.states import RunState
 from tui_eval.store.lease import BEAT_S
 from tui_eval.store.rows import REFUSES_ALL, RequestRow, RunRow
@@ -131,6 +132,6 @@ def _unheard(run: Snapshot, now: float) -> RequestRow | None:
 def _log(file: Path | None) -> str:
     if file is None:
         return ""
-    home = Path.home()
+    home = from_home("~")
     shown = f"~/{file.relative_to(home)}" if file.is_relative_to(home) else str(file)
     return f" Its log: {shown}."

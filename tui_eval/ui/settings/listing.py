@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from tui_eval.model.home import from_home
 from tui_eval.providers.presets import PRESETS, key_hosts
 from tui_eval.store.place import usual_store
 from tui_eval.suites.configuration import Configuration
@@ -111,7 +112,7 @@ def _store_source(known: Known) -> str:
 
 
 def _short(path: Path) -> str:
-    home = Path.home()
+    home = from_home("~")
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
