@@ -472,6 +472,9 @@ async def test_a_run_that_is_deleted_closes_its_screen_once_it_is_seen(
         delete(store, gone)
         screen.feed.wake()
         await until_shown(pilot, "The run was deleted.")
+        reading = ("_follow_run", "_count", "_rate")
+        await until(pilot, lambda: not any(one.name in reading for one in app.workers))
+        assert "The run was deleted." in text(app)  # and nothing else is said of it
         assert app.screen is covering
         if over == "question_mark":
             await pilot.press("escape")

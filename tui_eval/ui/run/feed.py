@@ -139,7 +139,11 @@ class Feed:
         return file if await asyncio.to_thread(file.exists) else None
 
     async def figures(self) -> AsyncGenerator[Figures, None]:
-        """Give figures at once, then when something changed; the rarer the longer it takes."""
+        """Give figures at once, then when something changed; the rarer the longer it takes.
+
+        Raises:
+            UnknownRunError: the run is not there any more.
+        """
         while True:
             await self._wake_figures.wait()
             self._wake_figures.clear()
@@ -149,7 +153,11 @@ class Feed:
             await asyncio.sleep(max(_FIGURES_S, took * _FIGURES_SHARE))
 
     async def so_fars(self) -> AsyncGenerator[SoFar, None]:
-        """Give what the run comes to, at once and again; the rarer the longer that takes."""
+        """Give what the run comes to, at once and again; the rarer the longer that takes.
+
+        Raises:
+            UnknownRunError: the run is not there any more.
+        """
         while True:
             await self._wake_so_far.wait()
             self._wake_so_far.clear()

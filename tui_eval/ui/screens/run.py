@@ -1,6 +1,7 @@
 """The Run screen: one run, live or finished, and everything one can do with its trials."""
 
 import time
+from contextlib import suppress
 from typing import ClassVar, TypeVar
 
 from textual import on, work
@@ -128,17 +129,19 @@ class RunScreen(BaseScreen):
 
     @work
     async def _count(self) -> None:
-        async for figures in self.feed.figures():
-            self.figures = figures
-            self.worktop.take_figures(figures)
-            self._show_head()
+        with suppress(UnknownRunError):  # who follows the run says that it is gone
+            async for figures in self.feed.figures():
+                self.figures = figures
+                self.worktop.take_figures(figures)
+                self._show_head()
 
     @work
     async def _rate(self) -> None:
-        async for found in self.feed.so_fars():
-            self.so_far = found
-            self.worktop.take_so_far(found)
-            self._show_head()
+        with suppress(UnknownRunError):  # likewise
+            async for found in self.feed.so_fars():
+                self.so_far = found
+                self.worktop.take_so_far(found)
+                self._show_head()
 
     @work(exclusive=True, group="lately")
     async def _recall_pace(self) -> None:
