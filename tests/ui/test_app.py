@@ -809,3 +809,26 @@ async def test_what_waits_for_a_locked_store_is_told_and_quitting_waits_for_it(
         await until(pilot, lambda: app._exit)
     other.close()
     assert sql(store, "SELECT text FROM notes") == [("kept",)]
+
+
+async def test_a_store_that_is_damaged_under_the_app_is_told_with_what_can_be_done(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain_run(store, 2)
+    app = app_on(store, run="last")
+    with pytest.raises((sqlite3.Error, WorkerFailed)):
+        async with shown_on(app) as pilot:
+            await run_screen(pilot)
+            with store.open("r+b") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(4096)
+                file.write(b"\xff" * (size - 4096))
+            app.run_worker(app.bench.desk.survey(_all_of))
+            await until(pilot, lambda: app._exit or not app.is_running, 10)
+    told = capsys.readouterr().err
+    assert "damaged or not a store" in told
+    assert "recover" in told
+
+
+def _all_of(db: sqlite3.Connection) -> object:
+    return db.execute("SELECT * FROM trials JOIN outputs ON outputs.id = output").fetchall()

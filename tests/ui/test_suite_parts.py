@@ -521,6 +521,8 @@ def test_a_file_that_is_removed_or_replaced_by_an_older_one_has_changed(tmp_path
     data.write_text("")
     entry = shelf.read(suite, sample=False)
     assert shelf.changed([entry]) == []
+    (tmp_path / "round").symlink_to("round")
+    assert shelf.changed([entry]) == []
     older = tmp_path / "older"
     older.write_text('name = "b"\n')
     os.utime(older, (1, 1))

@@ -183,6 +183,9 @@ class TuiEvalApp(App[None]):
 
     def _fatal_error(self) -> None:
         # Textual's own would print the whole story over the terminal
+        import sqlite3
+
+        from tui_eval.store.connection import explain
         from tui_eval.ui.crash import write_log
 
         error: BaseException | None = self._exception
@@ -196,7 +199,10 @@ class TuiEvalApp(App[None]):
             if self.crash_log
             else "no log could be written"
         )
-        words = f"tui-eval stopped: {type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}"
+        if isinstance(error, sqlite3.Error):
+            what = str(explain(self.bench.desk.path, error))
+        words = f"tui-eval stopped: {what}"
         self.panic(
             Text(f"{visible(words)[:400]}\n{where}; runs go on, `tui-eval` opens them again")
         )

@@ -199,12 +199,19 @@ def _stamp_of_folder(folder: Path) -> Stamp:
             looked_at += 1
             if entry.name.startswith((".", "_")):
                 continue
-            if entry.is_dir():
+            if _is_folder(entry):
                 if Path(entry.path).parent == folder:
                     folders.append(Path(entry.path))
             elif Path(entry.name).suffix.lower() in _OF_SUITES:
                 found |= _stamp(Path(entry.path))
     return frozenset(found)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads round in circles
+        return False
 
 
 def _stamp(path: Path) -> Stamp:
