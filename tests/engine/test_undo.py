@@ -49,7 +49,7 @@ async def test_cancelled_trials_go_on_and_those_cancelled_before_stay(bench: Ben
     assert bench.trial(run, "c0").state is TrialState.CANCELLED
     assert bench.counts(run).passed == 3
     again = await bench.again(run, Verb.UNCANCEL, request=second.id)
-    assert (again.outcome, again.detail) == ("closed", "there are no such trials")
+    assert (again.outcome, again.detail) == ("closed", "nothing of it is left to take back")
 
 
 async def test_an_output_that_came_too_late_is_not_asked_for_again(bench: Bench) -> None:
@@ -130,7 +130,7 @@ async def test_each_rescore_is_withdrawn_in_turn(bench: Bench) -> None:
         answers_ = [ask(bench.path, run, Verb.WITHDRAW, {"request": request}) for _ in range(2)]
         assert [bench.request(one).detail for one in answers_] == [
             "2 trials",
-            "there are no such trials",
+            "nothing of it is left to take back",
         ]
         assert specs(bench, run) == before
     assert verdicts(bench, run) == ["pass", "pass"]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from textual import events
+
 from tests.ui.playing import (
     app_on,
     cursor_case,
@@ -84,3 +86,17 @@ async def test_trials_with_a_note_are_listed_alone(store: Path) -> None:
         await until(pilot, lambda: screen.listing.trials.count == 1)
         assert cursor_case(screen) == "case-002"
         await until_shown(pilot, "1 of 6 ─ has a note ×")
+
+
+async def test_of_a_text_that_is_pasted_no_line_is_lost(store: Path) -> None:
+    plain_run(store, 2)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        await pilot.press("t", *"see ")
+        await until_shown(pilot, "note on case-000")
+        app.post_message(events.Paste("\nline  one\r\n\n  line two\n"))
+        await until_shown(pilot, "see line  one line two")
+        await pilot.press("enter")
+        await until(pilot, lambda: sql(store, "SELECT text FROM notes"))
+    assert sql(store, "SELECT text FROM notes") == [("see line  one line two",)]

@@ -112,7 +112,7 @@ def _move(tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject) ->
     trials = [trial for trial in chosen if trial > begun.trial]
     found = Moved(begun.moved)
     found.add(steering.move_trials(tx.db, run_id, verb, args)(tx, trials))
-    return steering.answer_for(begun.moved + len(trials), found)
+    return steering.answer_for(verb, begun.moved + len(trials), found)
 
 
 def _end(tx: Tx, run_id: int) -> None:

@@ -109,7 +109,7 @@ class Desk:
             await self._score_as_before(request)
 
         def close(tx: Tx) -> None:
-            answer = steering.answer_for(begun.moved + len(trials), found)
+            answer = steering.answer_for(verb, begun.moved + len(trials), found)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
             if found.moved and verb in _BEGINNING and not self.paused:
                 runs.move(tx, self._run, RunState.RUNNING)

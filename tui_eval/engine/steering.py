@@ -216,8 +216,10 @@ def _touched(db: sqlite3.Connection, run: int, args: JsonObject) -> list[int]:
     raise ValueError(f"what {done.verb} has done cannot be taken back")
 
 
-def answer_for(total: int, found: Moved) -> Answer:
+def answer_for(verb: Verb, total: int, found: Moved) -> Answer:
     """Say how a request about so many trials ended."""
+    if not total and verb in (Verb.UNCANCEL, Verb.WITHDRAW):
+        return Answer(Outcome.CLOSED, "nothing of it is left to take back")
     if not total:
         return Answer(Outcome.CLOSED, "there are no such trials")
     if found.moved == total:

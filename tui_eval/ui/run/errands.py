@@ -151,7 +151,8 @@ def answer_words(request: RequestRow) -> tuple[str, bool]:
     if verb is Verb.RESUME and accepted:
         return _DONE[verb], True  # what it takes up again is seen at once
     if not accepted:
-        return f"{verb}: {detail or request.outcome}", False
+        asked = "not taken back" if verb in (Verb.UNCANCEL, Verb.WITHDRAW) else str(verb)
+        return f"{asked}: {detail or request.outcome}", False
     return f"{_DONE[verb]}: {detail}" if detail else _DONE[verb], True
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +14,16 @@ from tui_eval.resources import styles_dir
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
+
+
+class _Field(Input):
+    """A field that takes a pasted text whole: its lines become one."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()  # Textual's own would drop all lines but the first
+        event.stop()
+        lines = (line.strip() for line in event.text.splitlines())
+        self.replace(" ".join(filter(None, lines)), *sorted(self.selection))
 
 
 class Name(ModalScreen[str | None]):
@@ -40,7 +50,7 @@ class Name(ModalScreen[str | None]):
         self._title = title
         self._hint = hint
         self._why_not = why_not
-        self.field = Input(first, compact=True, select_on_focus=False)
+        self.field = _Field(first, compact=True, select_on_focus=False)
         self._said = Bar()
 
     def compose(self) -> ComposeResult:
