@@ -17,7 +17,7 @@ from tui_eval.reports.results import results
 from tui_eval.reports.so_far import SoFar, so_far_of
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
-from tui_eval.store import reader
+from tui_eval.store import browse, reader
 from tui_eval.store.follow import Pulse
 
 GOOD, WRONG, UNSURE = Told(), Told(FAIL), Told(UNGRADED)
@@ -112,3 +112,17 @@ def test_only_rates_that_rest_on_a_judge_say_so(tmp_path: Path) -> None:
         assert said() == (True, True, True)
         db.execute("UPDATE scores SET required = 0")
         assert said() == (False, False, False)
+
+
+def test_all_cases_are_looked_at_once_and_not_before_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = fill(tmp_path / "s.db", Plan({"one": [GOOD, WRONG]}, cases(2)))
+    with writing(tmp_path / "s.db") as db:
+        db.execute("UPDATE runs SET staged = 0")
+        assert so_far_of(db, run).one_each is None
+        db.execute("UPDATE runs SET staged = 1")
+        known = so_far_of(db, run)
+        assert known.one_each is True
+        monkeypatch.setattr(browse, "weighted", None)  # asked, it would break
+        assert so_far_of(db, run, known.one_each) == known

@@ -24,8 +24,8 @@ from tui_eval.store.board import Counts, board
 from tui_eval.store.follow import Pulse
 from tui_eval.store.rows import ANSWERS_AGAIN, LimitRow, RunRow
 
-_RATES_SHARE = 8
-"""Rates that take a second to work out are worked out every eight."""
+_RATES_SHARE = 20
+"""Rates that take a second to work out are worked out every twenty."""
 
 
 class Form(Enum):

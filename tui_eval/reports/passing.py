@@ -32,18 +32,25 @@ class Passing:
     """Whether it may still change by itself."""
 
 
-def passing(db: sqlite3.Connection, run_id: int) -> dict[int, Passing]:
+def passing(
+    db: sqlite3.Connection, run_id: int, one_each: bool | None = None
+) -> dict[int, Passing]:
     """Give what each column of a run comes to, by the column's index.
 
     The same as `reports.rates` says of it. A run of a version that had rules this one does not know
     has no rates: they are not ours to guess.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        one_each: What `a_case_is_a_trial` says; None: not known, which takes a look at all cases.
 
     Raises:
         UnknownRunError: there is no such run.
     """
     rules = reader.rules(db, run_id)
     _, by_column = board(db, run_id)
-    if _a_case_is_a_trial(db, run_id, rules):
+    if a_case_is_a_trial(db, run_id) if one_each is None else one_each:
         fails = rules.get("errors") == "fail"
         return {column: _counted(of, fails) for column, of in sorted(by_column.items())}
     return _reduced(db, run_id, rules)
@@ -61,7 +68,13 @@ def rests_on_judges(db: sqlite3.Connection, run_id: int) -> bool:
     return row is not None
 
 
-def _a_case_is_a_trial(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> bool:
+def a_case_is_a_trial(db: sqlite3.Connection, run_id: int) -> bool:
+    """Say whether each case of a run is asked once and weighs the same; of a staged run, for good.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    rules = reader.rules(db, run_id)
     return (
         rules.get("reduce", "mean") in _OF_ONE
         and rules.get("errors", "leave_out") in ("leave_out", "fail")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tui_eval.reports.passing import Passing, passing, rests_on_judges
+from tui_eval.reports.passing import Passing, a_case_is_a_trial, passing, rests_on_judges
 from tui_eval.store import figures, reader
 from tui_eval.store.board import Counts, board
 
@@ -38,22 +38,32 @@ class SoFar:
     """Whether the rates rest on what judges say."""
     gate: GateSoFar | None = None
     """None: the run has none, or one of a later version."""
+    one_each: bool | None = None
+    """Whether a case is a trial; None: it may still become another."""
 
 
-def so_far_of(db: sqlite3.Connection, run_id: int) -> SoFar:
+def so_far_of(db: sqlite3.Connection, run_id: int, one_each: bool | None = None) -> SoFar:
     """Read what a run comes to; the same as its document says at that moment.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        one_each: What an earlier reading said of that: it saves a look at all cases.
 
     Raises:
         UnknownRunError: there is no such run.
     """
     with figures.moment(db):
         total, by_column = board(db, run_id)
+        if one_each is None:
+            one_each = a_case_is_a_trial(db, run_id)
         return SoFar(
             total,
             by_column,
-            passing(db, run_id),
+            passing(db, run_id, one_each),
             rests_on_judges(db, run_id),
             _gate(db, run_id, total) if reader.gate(db, run_id) else None,
+            one_each if reader.run(db, run_id).staged else None,
         )
 
 

@@ -158,12 +158,15 @@ class Feed:
         Raises:
             UnknownRunError: the run is not there any more.
         """
+        one_each: bool | None = None
         while True:
             await self._wake_so_far.wait()
             self._wake_so_far.clear()
             began = time.monotonic()
-            yield await self._desk.survey(so_far_of, self._run_id)
+            found = await self._desk.survey(so_far_of, self._run_id, one_each)
             took = time.monotonic() - began
+            one_each = found.one_each
+            yield found
             await asyncio.sleep(max(_SNAPSHOT_S, took * _SO_FAR_SHARE))
 
     async def lately(self) -> Lately:
