@@ -467,8 +467,9 @@ async def test_a_run_that_is_deleted_closes_its_screen_once_it_is_seen(
         app.post_message(OpenRun(gone))
         screen = await run_screen(pilot)
         await pilot.press(over)
-        await until(pilot, lambda: app.screen is not screen)
+        await until(pilot, lambda: app.screen is not screen and screen.snapshot is not None)
         covering = app.screen
+        await until(pilot, lambda: covering.is_mounted)
         delete(store, gone)
         screen.feed.wake()
         await until_shown(pilot, "The run was deleted.")

@@ -45,6 +45,9 @@ class Listing(Vertical):
     class Changed(Message):
         """Another trial is selected, other trials are listed or marked, or rows have come."""
 
+    class Resized(Message):
+        """There is more room for words, or less."""
+
     def __init__(self, bench: Bench, run_id: int) -> None:
         super().__init__(id="list")
         self._bench = bench
@@ -88,6 +91,10 @@ class Listing(Vertical):
         """Begin to read."""
         self._read_rows()
         self._recall()
+
+    def on_resize(self) -> None:
+        """Have the words said anew."""
+        self.post_message(self.Resized())
 
     async def on_unmount(self) -> None:
         """Remember how the run was listed."""

@@ -50,10 +50,6 @@ class Worktop(Viewing):
         """Begin to read."""
         self._read_details()
 
-    def on_resize(self) -> None:
-        """Say as much as there is room for."""
-        self._show_words()
-
     # -- showing
 
     def take(self, snapshot: Snapshot) -> None:
@@ -107,6 +103,10 @@ class Worktop(Viewing):
     @on(Listing.Changed)
     def _look_again(self) -> None:
         self._detail_wanted.set()
+        self._show_words()
+
+    @on(Listing.Resized)
+    def _fit_words(self) -> None:
         self._show_words()
 
     @on(Rows.Opened)
