@@ -25,6 +25,8 @@ from tui_eval.store.rows import RunRow
 from tui_eval.suites.errors import SuiteError
 
 _LOOK_S = 0.2
+_PROGRESS_S = 0.25
+"""Seconds between two looks for the line of progress: each takes time from the engine beside it."""
 _LAST_WORD_S = 3.0
 """Seconds that an engine which was told to end at once has for its last words to the store."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -144,7 +146,8 @@ class _Drive:
 
     async def _follow(self, reading: Connection) -> None:
         try:
-            async for pulse in follow(reading, self._known):
+            every_s = None if self._telling.events else _PROGRESS_S
+            async for pulse in follow(reading, self._known, every_s=every_s):
                 await self._tell(reading, pulse)
         except StoreMovedError as error:
             self._moved = error

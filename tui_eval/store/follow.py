@@ -22,12 +22,15 @@ class Pulse:
     """The newest change number now; equal to `before` where only requests or heartbeats moved."""
 
 
-async def follow(connection: Connection, since: int | None = None) -> AsyncGenerator[Pulse, None]:
-    """Give a pulse at once, and then one whenever the store changed; at most 20 a second.
+async def follow(
+    connection: Connection, since: int | None = None, *, every_s: float | None = None
+) -> AsyncGenerator[Pulse, None]:
+    """Give a pulse at once, and then one whenever the store changed.
 
     Args:
         connection: A read-only connection in autocommit, so that no reader holds the WAL.
         since: The change number already known; None: all that was before now is known.
+        every_s: Seconds between two looks; None: 20 a second.
 
     Raises:
         StoreMovedError: the store's file was moved, removed or replaced: nothing comes any more.
@@ -38,7 +41,7 @@ async def follow(connection: Connection, since: int | None = None) -> AsyncGener
     yield Pulse(known, change)
     known = change
     while True:
-        await asyncio.sleep(POLL_S)
+        await asyncio.sleep(POLL_S if every_s is None else every_s)
         version = await connection.call(_version)
         if version == seen_version:
             continue
