@@ -13,6 +13,7 @@ from tui_eval.model.output import Failure
 from tui_eval.store import series
 from tui_eval.store.connection import open_readable
 from tui_eval.store.timeline import timeline
+from tui_eval.ui.run.charts import CHARTS
 
 START = 1_000.0
 
@@ -78,6 +79,34 @@ def test_what_is_in_flight_is_so_until_now(db: sqlite3.Connection, tmp_path: Pat
     assert found is not None
     assert found.part_s == 2.0
     assert found.lanes[0].in_flight[-1] == pytest.approx(1)
+
+
+def test_a_judge_that_is_asked_last_has_its_time_too(
+    db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    with writing(tmp_path / "s.sqlite3") as own:
+        own.execute("UPDATE judge_calls SET sent_at = ?, call_s = 8.0", (START + 10,))
+        own.commit()
+    found = timeline(db, 1, 9, now=0.0)
+    assert found is not None
+    assert found.part_s == 2.0
+    assert found.lanes[-1].in_flight == pytest.approx([0, 0, 0, 0, 0, 1, 1, 1, 1])
+    assert max(found.lanes[0].in_flight) == pytest.approx(1)
+
+
+def test_where_all_calls_were_lost_there_are_charts_all_the_same(
+    db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    with writing(tmp_path / "s.sqlite3") as own:
+        for calls in ("attempts", "judge_calls"):
+            own.execute(f"UPDATE {calls} SET state = 'lost', call_s = NULL")
+        own.commit()
+    found = timeline(db, 1, 9, now=0.0)
+    assert found is not None
+    assert [name for lane in found.lanes for name in lane.names] == ["one", "two", "judge j"]
+    assert not any(sum(lane.in_flight) for lane in found.lanes)
+    for draw in CHARTS.values():
+        assert draw(db, 1, 40)
 
 
 def test_latencies_have_the_quantiles_that_reports_have(db: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ from tui_eval.store.text import unpack_text
 
 _ENDED = "(a.sent_at + a.call_s)"
 _OF_RUN = "FROM trials t JOIN attempts a ON a.trial = t.id WHERE t.run = :run"
-_KNOWN = "(a.call_s IS NOT NULL OR a.state = 'sent')"
+_OF_JUDGES = "FROM judge_calls a WHERE a.run = :run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,17 @@ def timeline(db: sqlite3.Connection, run: int, parts: int, now: float) -> Timeli
         now: Where calls are in flight, the last part ends now.
 
     Returns:
-        None where no target was called.
+        None where nobody was called.
     """
-    start, end, sent = db.execute(
-        f"SELECT min(a.sent_at), max(ifnull({_ENDED}, a.sent_at)), sum(a.state = 'sent') {_OF_RUN}",
+    calls = f"a.sent_at AS begun, ifnull({_ENDED}, a.sent_at) AS ended, a.state = 'sent' AS open"
+    start, end, open_calls = db.execute(
+        "SELECT min(begun), max(ended), sum(open) FROM "
+        f"(SELECT {calls} {_OF_RUN} UNION ALL SELECT {calls} {_OF_JUDGES})",
         {"run": run},
     ).fetchone()
     if start is None:
         return None
-    end = max(end, now) if sent else end
+    end = max(end, now) if open_calls else end
     part_s = max((end - start) / parts, 1e-3)
     given = {"run": run, "start": start, "part": part_s, "last": parts - 1}
     names: dict[int, str] = {}
@@ -81,13 +83,13 @@ def timeline(db: sqlite3.Connection, run: int, parts: int, now: float) -> Timeli
     unpriced = 0
     for col, state, cost, unknown, *moments in db.execute(
         f"SELECT t.col, a.state, ifnull(sum(a.cost_usd), 0), sum(a.cost_usd IS NULL), {_MOMENTS} "
-        f"{_OF_RUN} AND {_KNOWN} GROUP BY 1, 2, 5, 6",
+        f"{_OF_RUN} GROUP BY 1, 2, 5, 6",
         given,
     ):
         flight = flights.setdefault(endpoints[col], _Flight(parts))
-        part, n = flight.add(*moments)
+        part, n = flight.add(state, *moments)
         if part is None:
-            continue  # in flight
+            continue
         (answered if state == "answered" else failed)[part] += n
         spent.setdefault(col, [0.0] * parts)[part] += cost
         unpriced += unknown if state == "answered" else 0
@@ -123,7 +125,7 @@ _MOMENTS = (
     f"{_part('a.sent_at')}, {_part(_ENDED)}, count(*), sum(max(a.sent_at - :start, 0)), "
     f"sum(max({_ENDED} - :start, 0)), sum(a.error_kind IS 'rate_limit')"
 )
-"""What `_Flight.add` takes."""
+"""What `_Flight.add` takes, after their state."""
 
 
 class _Flight:
@@ -136,6 +138,7 @@ class _Flight:
 
     def add(
         self,
+        state: str,
         begun: int,
         ended: int | None,
         n: int,
@@ -143,7 +146,12 @@ class _Flight:
         ended_s: float | None,
         limited: int,
     ) -> tuple[int | None, int]:
-        """Count calls that began in one part and ended in another; give that, and how many."""
+        """Count calls that began in one part and ended in another; give that, and how many.
+
+        None in its place: they are in flight, or were lost, and how long those took nobody knows.
+        """
+        if ended is None and state != "sent":
+            return None, n
         self._begun[begun] += n
         self._begun_s[begun] += begun_s
         if ended is not None and ended_s is not None:
@@ -180,17 +188,16 @@ def _add_judges(
 ) -> int:
     """Add the judges' calls and what they cost; give how many nobody knows the price of."""
     spent, unpriced, asked = [0.0] * parts, 0, False
-    for judge, cost, unknown, *moments in db.execute(
-        "SELECT a.judge, ifnull(sum(a.cost_usd), 0), "
-        f"sum(a.cost_usd IS NULL AND a.state = 'answered'), {_MOMENTS} "
-        f"FROM judge_calls a WHERE a.run = :run AND {_KNOWN} GROUP BY 1, 4, 5",
+    for judge, state, cost, unknown, *moments in db.execute(
+        f"SELECT a.judge, a.state, ifnull(sum(a.cost_usd), 0), sum(a.cost_usd IS NULL), {_MOMENTS} "
+        f"{_OF_JUDGES} GROUP BY 1, 2, 5, 6",
         given,
     ):
         flight = flights.setdefault(f"judge {unpack_text(judge)}", _Flight(parts))
-        part, _ = flight.add(*moments)
+        part, _ = flight.add(state, *moments)
         if part is not None:
             spent[part] += cost
-            unpriced += unknown
+            unpriced += unknown if state == "answered" else 0
             asked = True
     if asked:
         costs.append(("judges", list(accumulate(spent))))
