@@ -1,5 +1,6 @@
 """One engine a run: a second is refused, a dead one is told from a live one by pid and birth."""
 
+import errno
 import os
 import signal
 import sqlite3
@@ -132,6 +133,21 @@ def test_a_clock_that_is_set_kills_nobody(
         )
         assert held(path, run).alive()
         assert take(path, run) is None
+
+
+def test_without_a_free_descriptor_a_lease_is_looked_at_by_its_heartbeat(
+    path: Path, run: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_free() -> float:
+        raise OSError(errno.EMFILE, "Too many open files", "/proc/stat")
+
+    take(path, run)
+    own = held(path, run)
+    monkeypatch.setattr("psutil.boot_time", none_free)
+    assert own.alive(time.time() + 2 * lease.STALE_S), "this very process is known without a look"
+    other = replace(own, pid=1, birth=0.0)
+    assert other.alive()
+    assert not other.alive(time.time() + 2 * lease.STALE_S)
 
 
 def test_an_engine_of_another_host_lives_while_its_heart_beats() -> None:

@@ -3,7 +3,9 @@
 import os
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -44,8 +46,10 @@ class Lease:
         if self.pid is None or self.birth is None or self.beat is None:
             return False
         if self.host == _here():
-            born = _born(self.pid)
-            return born is not None and abs(born - self.birth) < _SAME_BIRTH_S
+            # without a descriptor that is free nothing is known but the heartbeat
+            with suppress(OSError):
+                born = _born(self.pid)
+                return born is not None and abs(born - self.birth) < _SAME_BIRTH_S
         return (time.time() if now is None else now) - self.beat < STALE_S
 
 
@@ -95,7 +99,21 @@ def _here() -> str:
 
 
 def _born(pid: int) -> float | None:
-    """Give the seconds from the machine's start to a process's; None: there is no such process."""
+    """Give the seconds from the machine's start to a process's; None: there is no such process.
+
+    Raises:
+        OSError: it cannot be found out now.
+    """
+    return _own_birth(pid) if pid == os.getpid() else _birth(pid)
+
+
+@cache
+def _own_birth(pid: int) -> float | None:
+    """Give when this process began: an engine's own lease is looked at again and again."""
+    return _birth(pid)
+
+
+def _birth(pid: int) -> float | None:
     booted = psutil.boot_time()
     try:
         process = psutil.Process(pid)
