@@ -331,7 +331,7 @@ class SuitesScreen(BaseScreen):
     def _reread(self, entry: Entry | None) -> None:
         """Read a suite again that may have changed."""
         self._all = [
-            replace(one, stamp=frozenset()) if entry is not None and one.path == entry.path else one
+            replace(one, stamp=None) if entry is not None and one.path == entry.path else one
             for one in self._all
         ]
         self._look_for_changes()

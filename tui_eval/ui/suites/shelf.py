@@ -26,9 +26,8 @@ _MOST_FILES = 2000
 """Files of a suite's folder that are looked at to see whether something changed."""
 
 
-Stamp: TypeAlias = frozenset[tuple[str, int, int]]
-"""Files by path, time of their last change (ns) and size: not the newest time alone, which a file
-that is removed, or replaced by an older one, leaves as it is."""
+_Stamp: TypeAlias = tuple[str, int, int]
+"""A file: its path, the time of its last change (ns) and its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ class Entry:
     """How many cases it has; None: too much data to count unasked, or it cannot be read."""
     sample: bool = False
     """Whether it came with the program."""
-    stamp: Stamp = frozenset()
-    """When anything in its folder was last changed, as far as that was looked at."""
+    stamp: int | None = None
+    """How the files in its folder were, see `stamp_of`; None: it is to be read again."""
     asks: "tuple[Ask, ...]" = ()
     """All it wants that needs trust, allowed or not."""
 
@@ -178,16 +177,18 @@ def _look_through(suite: "Suite") -> "tuple[int | None, tuple[Mistake, ...]]":
     return count, unknown_names(suite, columns) if count else ()
 
 
-def stamp_of(path: Path) -> Stamp:
-    """Say how a suite's file, and the files beside and one folder below it, are now.
+def stamp_of(path: Path) -> int:
+    """Give a number for how a suite's file, and the files beside and one folder below it, are now.
 
-    Suites include files and read data; what lies further away is read again with `R`.
+    Suites include files and read data; what lies further away is read again with `R`. It is made
+    of all files, not of the newest alone, as one that is removed, or replaced by an older one, has
+    changed too; and it is a number, as many suites may lie beside many files.
     """
-    return _stamp_of_folder(path.parent) | _stamp(path)
+    return hash((_stamp_of_folder(path.parent), _stamp(path)))
 
 
-def _stamp_of_folder(folder: Path) -> Stamp:
-    found: set[tuple[str, int, int]] = set()
+def _stamp_of_folder(folder: Path) -> int:
+    found: set[_Stamp | None] = set()
     folders = [folder]
     looked_at = 0
     while folders and looked_at < _MOST_FILES:
@@ -203,8 +204,8 @@ def _stamp_of_folder(folder: Path) -> Stamp:
                 if Path(entry.path).parent == folder:
                     folders.append(Path(entry.path))
             elif Path(entry.name).suffix.lower() in _OF_SUITES:
-                found |= _stamp(Path(entry.path))
-    return frozenset(found)
+                found.add(_stamp(Path(entry.path)))
+    return hash(frozenset(found))
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
@@ -214,22 +215,22 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _stamp(path: Path) -> Stamp:
+def _stamp(path: Path) -> _Stamp | None:
     try:
         seen = path.stat()
     except OSError:
-        return frozenset()
-    return frozenset([(str(path), seen.st_mtime_ns, seen.st_size)])
+        return None
+    return str(path), seen.st_mtime_ns, seen.st_size
 
 
 def changed(entries: Sequence[Entry]) -> list[Entry]:
     """Give those entries whose files have changed since they were read."""
-    stamps: dict[Path, Stamp] = {}
+    stamps: dict[Path, int] = {}
     stale = []
     for entry in entries:
         folder = entry.path.parent
         if folder not in stamps:
             stamps[folder] = _stamp_of_folder(folder)
-        if stamps[folder] | _stamp(entry.path) != entry.stamp:
+        if hash((stamps[folder], _stamp(entry.path))) != entry.stamp:
             stale.append(entry)
     return stale
