@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from textual import events
 from textual.binding import Binding
+from textual.screen import ModalScreen
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
@@ -713,6 +714,32 @@ async def test_a_form_whose_run_is_being_made_starts_it_wherever_the_person_goes
         await pilot.press("2")
         await until_shown(pilot, "Runs  1", "my-sums")
     assert sql(store, "SELECT count(*) FROM runs") == [(1,)]
+
+
+async def test_a_form_that_is_covered_as_its_run_is_made_goes_once_it_is_not(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slowly(*args: Any) -> int:
+        assert go_on.wait(20)
+        return launch(*args)
+
+    monkeypatch.setattr(launch_module, "launch", slowly)
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials", "Start")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.bench.desk.acts)
+        box = ModalScreen[None]()  # as the question of somebody who quits
+        await app.push_screen(box)
+        go_on.set()
+        await until(pilot, lambda: not app.bench.desk.acts)
+        box.dismiss()
+        await run_screen(pilot)
 
 
 # -- runs

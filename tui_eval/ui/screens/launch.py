@@ -93,6 +93,8 @@ class Launch(ModalScreen[int | Wish | None]):
         self._wanted: Settings | None = None
         """What is being counted, or was counted last."""
         self._starting = False
+        self._made: int | None = None
+        """The run that was made; None: none was yet."""
         self._usual = usual_form(suite)
         self._last = last = recall(bench.remembered, str(entry.path), self._usual)
         """How it was launched last; as the suite says, where it was not, or so."""
@@ -282,8 +284,16 @@ class Launch(ModalScreen[int | Wish | None]):
             self._refuse(str(error))
             return
         keep(self._bench.remembered, str(self._entry.path), self.form, self._usual)
-        if self.is_active:  # else somebody went elsewhere meanwhile
-            self.dismiss(run_id)
+        self._made = run_id
+        self._go_to_run()
+
+    def on_screen_resume(self) -> None:
+        """Go to a run that was made while something covered the form."""
+        self._go_to_run()
+
+    def _go_to_run(self) -> None:
+        if self._made is not None and self.is_active:  # else it is covered, or was left
+            self.dismiss(self._made)
 
     def _refuse(self, why: str) -> None:
         """Say why nothing was started, whole, under the form."""
