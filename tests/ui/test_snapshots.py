@@ -104,6 +104,12 @@ SCENES = (
     Scene("run attempts", ("right_square_bracket",) * 3, ("answered",), run=True),
     Scene("run case", ("left_square_bracket",), ("number 1",), run=True),
     Scene("run zoomed", ("n", "enter"), ("Atlantis",), run=True),
+    Scene(
+        "run marked",
+        ("space", "1 marked", "space", "2 marked", "s"),
+        ("Score 2 trials again?",),
+        run=True,
+    ),
     Scene("run found", ("slash", *"atlantis", "enter"), ("Atlantis",), run=True),
     Scene("filter", ("f",), ("space tick",), run=True),
     Scene("filtered", ("f", "space", "enter"), ("not passed",), run=True),
