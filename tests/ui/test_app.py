@@ -41,7 +41,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store import reader, schema
 from tui_eval.store.rows import RunRow
 from tui_eval.ui import desk as desk_module
-from tui_eval.ui import turns
+from tui_eval.ui import steering, turns
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.runs.listing import Listed, listed
 from tui_eval.ui.screens import launch as launch_module
@@ -836,6 +836,28 @@ async def test_what_waits_for_a_locked_store_is_told_and_quitting_waits_for_it(
         await until(pilot, lambda: app._exit)
     other.close()
     assert sql(store, "SELECT text FROM notes") == [("kept",)]
+
+
+async def test_quitting_waits_for_the_engine_of_what_was_asked(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand(store, [Case(0, "c0", {})], answers=[None], state=RunState.INTERRUPTED)
+    started: list[str] = []
+    monkeypatch.setattr(desk_module, "_LATE_S", 0.1)
+    monkeypatch.setattr(steering, "start_engine", lambda _, name: started.append(name))
+    other = sqlite3.connect(store, isolation_level=None)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        other.execute("BEGIN IMMEDIATE")
+        await pilot.press("u")
+        await until_shown(pilot, "not written yet")
+        await pilot.press("ctrl+q")
+        await until_shown(pilot, "quitting, once it is written")
+        other.execute("ROLLBACK")
+        await until(pilot, lambda: app._exit)
+    other.close()
+    assert len(started) == 1
 
 
 async def test_a_store_that_is_damaged_under_the_app_is_told_with_what_can_be_done(

@@ -269,8 +269,7 @@ class RunsScreen(BaseScreen):
             return
         runs = [run for run in runs if run not in capped]
         try:
-            for run in runs:
-                await steering.ask(self.bench.desk, run.id, Verb.RESUME)
+            await steering.ask_all(self.bench.desk, [run.id for run in runs], Verb.RESUME)
         except (StoreError, OSError) as error:
             self.say(f"not resumed: {error}", "error", seconds=15)
             return
