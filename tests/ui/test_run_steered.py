@@ -126,7 +126,6 @@ async def test_a_run_that_no_engine_begins_is_started_by_u(store: Path) -> None:
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         await until_shown(pilot, "not started", "No engine has begun this run", "u starts one")
-        assert ".log" in text(app)
         await pilot.press("u")
         await until_shown(pilot, "3/3", "○ done")
         assert "No engine" not in text(app)
