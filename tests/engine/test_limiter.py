@@ -410,6 +410,23 @@ async def test_who_is_refused_often_gets_through_where_others_that_were_refused_
     assert server.counts["q3"] == 9
 
 
+def test_the_last_ones_fail_by_themselves_before_a_short_patience_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("tui_eval.engine.slot.time.monotonic", lambda: now[0])
+    of, _ = limiter(8)
+    last, slot = Tries(), Slot(of, lambda: True)
+    slot.heard(GOOD, Tries(), 2.0)
+    outcomes = []
+    for _ in range(6):
+        outcomes.append(slot.heard(FULL, last, 2.0))
+        assert not slot.waited_out(FULL, 2.0), "the endpoint has answered others"
+        now[0] += 0.6
+    assert True in outcomes
+    assert outcomes[-1] is False
+
+
 def test_a_refusal_uses_up_no_retry_as_long_as_refused_ones_get_through() -> None:
     of, _ = limiter(8)
     unlucky, other = Tries(), Tries()

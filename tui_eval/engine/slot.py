@@ -11,7 +11,8 @@ from tui_eval.model.output import Failure, Output
 OUTAGE_S = 60.0
 """Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
 LAST_ONES_S = 10.0
-"""Seconds in which the last trials of a run are waited for as if everybody were refused."""
+"""Seconds in which the last trials of a run are waited for as if everybody were refused; or half of
+`patience`, if less: they fail by themselves before the endpoint is given up."""
 _ABOUT_ALL = BROKEN | {"rate_limit"}
 """Failures that may be about everybody, while the endpoint is left alone."""
 
@@ -56,7 +57,7 @@ class Slot:
             Whether the endpoint is left alone, and a failure everybody's.
         """
         limiter, now = self._limiter, time.monotonic()
-        own = self._is_own_trouble(reply, tries)
+        own = self._is_own_trouble(reply, tries, patience_s)
         limiter.heard(reply, now, own=own)
         if isinstance(reply, Output):
             if tries.refused_since is not None:
@@ -81,16 +82,16 @@ class Slot:
             tries.spared = 0
         return False
 
-    def _is_own_trouble(self, reply: Output | Failure, tries: Tries) -> bool:
+    def _is_own_trouble(self, reply: Output | Failure, tries: Tries, patience_s: float) -> bool:
         """Whether a refusal or a broken call is about what was asked and not about everybody."""
         if isinstance(reply, Output) or reply.kind not in _ABOUT_ALL:
             return False
-        if self._only_refused_left():
+        if self._only_refused_left(patience_s):
             self._limiter.lift()
             return True
         return tries.refused_after is not None and self._limiter.successes > tries.refused_after
 
-    def _only_refused_left(self) -> bool:
+    def _only_refused_left(self, patience_s: float) -> bool:
         """Whether an endpoint that answered others is asked only by those that it refuses.
 
         After some seconds in which none got through, that is their trouble and not everybody's.
@@ -99,7 +100,7 @@ class Slot:
         return (
             self._limiter.successes > 0
             and waited is not None
-            and waited > LAST_ONES_S
+            and waited > min(LAST_ONES_S, patience_s / 2)
             and self._nothing_untried()
         )
 
