@@ -21,6 +21,7 @@ from tui_eval.store.connection import Connection, readable
 from tui_eval.store.errors import StoreError, StoreMovedError, UnknownRunError
 from tui_eval.store.follow import Pulse, follow
 from tui_eval.store.lease import Lease
+from tui_eval.store.opened import check_place
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.errors import SuiteError
 
@@ -88,6 +89,7 @@ class _Drive:
                     await _end(following)
             if self._moved is not None:
                 raise self._moved
+            await reading.call(check_place)  # who follows the run may not have looked since
             try:
                 await self._tell(reading, Pulse(self._known, await reading.call(reader.change)))
                 return await self._finish(reading)
