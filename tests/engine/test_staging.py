@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -254,7 +255,7 @@ def test_of_equal_outputs_the_newest_is_used_that_may_be(bench: Bench) -> None:
     bench.create(suite("http://127.0.0.1:9/v1", 1))
     with writing(bench.path) as db:
         for key, text in ((b"a", "old"), (b"b", "b"), (b"a", "new"), (b"a", "newest")):
-            transact(db, lambda tx: record.add_output(tx, key, Output(text)))  # noqa: B023
+            transact(db, partial(record.add_output, key=key, output=Output(text)))
         db.execute("UPDATE outputs SET superseded = 1 WHERE text = 'newest'")
         found = [
             (key, at, output.text)

@@ -6,7 +6,7 @@ import random
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -369,7 +369,9 @@ async def test_text_of_every_kind_goes_round_byte_for_byte(bench: Bench, seed: i
 
 @pytest.mark.whole
 async def test_a_hundred_outputs_of_ten_megabytes_are_kept_in_bounded_memory(bench: Bench) -> None:
-    big: Callable[[object], str] = lambda _: "0123456789" * (1 << 20)  # noqa: E731
+    def big(_: object) -> str:
+        return "0123456789" * (1 << 20)
+
     async with FakeModel(answers=big) as server:
         run = bench.create(suite(server.base_url, 100, run={"concurrency": 4, "timeout": 60}))
         command = await resume(bench, run, "--json")

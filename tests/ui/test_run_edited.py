@@ -60,9 +60,12 @@ scale = "pass-fail"
 """
 
 
-async def edited_run(store: Path, file: Path, epochs: int = 1) -> None:
-    """Run a suite that stands in a file."""
+async def edited_run(store: Path, tmp_path: Path, epochs: int = 1) -> Path:
+    """Run a suite that stands in a file; give the file."""
+    file = tmp_path / "suite" / "sums.toml"
+    file.parent.mkdir()
     await Engine(store, written(store, file, epochs)).run()
+    return file
 
 
 def written(store: Path, file: Path, epochs: int = 1) -> int:
@@ -74,9 +77,7 @@ def written(store: Path, file: Path, epochs: int = 1) -> int:
 async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
     store: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "suite" / "sums.toml"
-    file.parent.mkdir()
-    await edited_run(store, file)
+    file = await edited_run(store, tmp_path)
     app = app_on(store, run="last")
     async with shown_on(app, (120, 30)) as pilot:
         screen = await run_screen(pilot)
@@ -105,9 +106,7 @@ async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
 async def test_of_cases_asked_several_times_each_verdict_says_which_it_is(
     store: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "suite" / "sums.toml"
-    file.parent.mkdir()
-    await edited_run(store, file, epochs=2)
+    file = await edited_run(store, tmp_path, epochs=2)
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         await run_screen(pilot)
@@ -120,9 +119,7 @@ async def test_of_cases_asked_several_times_each_verdict_says_which_it_is(
 
 
 async def test_what_only_judges_can_say_is_told_as_unknown(store: Path, tmp_path: Path) -> None:
-    file = tmp_path / "suite" / "sums.toml"
-    file.parent.mkdir()
-    await edited_run(store, file)
+    file = await edited_run(store, tmp_path)
     app = app_on(store, run="last")
     async with shown_on(app, (120, 30)) as pilot:
         screen = await run_screen(pilot)
@@ -136,9 +133,7 @@ async def test_what_only_judges_can_say_is_told_as_unknown(store: Path, tmp_path
 async def test_a_mistake_in_the_file_is_said_with_its_line_until_it_is_mended(
     store: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "suite" / "sums.toml"
-    file.parent.mkdir()
-    await edited_run(store, file)
+    file = await edited_run(store, tmp_path)
     async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
         screen = await run_screen(pilot)
         file.write_text(SUITE.replace('kind = "exact"', 'kind = "exactly"'))
@@ -154,9 +149,7 @@ async def test_a_mistake_in_the_file_is_said_with_its_line_until_it_is_mended(
 async def test_an_edit_while_another_is_being_tried_counts_alone(
     store: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "suite" / "sums.toml"
-    file.parent.mkdir()
-    await edited_run(store, file)
+    file = await edited_run(store, tmp_path)
     async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
         screen = await run_screen(pilot)
         file.write_text(EDITED)

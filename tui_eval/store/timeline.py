@@ -4,9 +4,10 @@ Counted in SQL, so that it holds as many numbers as it has parts, whatever the r
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 from tui_eval.store.text import unpack_text
 
@@ -69,100 +70,68 @@ def timeline(db: sqlite3.Connection, run: int, parts: int, now: float) -> Timeli
     if start is None:
         return None
     end = max(end, now) if open_calls else end
-    part_s = max((end - start) / parts, 1e-3)
-    given = {"run": run, "start": start, "part": part_s, "last": parts - 1}
-    names: dict[int, str] = {}
-    endpoints: dict[int, str] = {}
-    for col, name, endpoint in db.execute(
-        "SELECT idx, name, endpoint FROM columns WHERE run = ? ORDER BY idx", (run,)
-    ):
-        names[col], endpoints[col] = unpack_text(name), unpack_text(endpoint)
-    answered, failed = [0] * parts, [0] * parts
-    spent: dict[int, list[float]] = {}
-    flights: dict[str, _Flight] = {}
-    unpriced = 0
-    for col, state, cost, unknown, *moments in db.execute(
-        f"SELECT t.col, a.state, ifnull(sum(a.cost_usd), 0), sum(a.cost_usd IS NULL), {_MOMENTS} "
-        f"{_OF_RUN} GROUP BY 1, 2, 5, 6",
-        given,
-    ):
-        flight = flights.setdefault(endpoints[col], _Flight(parts))
-        part, n = flight.add(state, *moments)
-        if part is None:
-            continue
-        (answered if state == "answered" else failed)[part] += n
-        spent.setdefault(col, [0.0] * parts)[part] += cost
-        unpriced += unknown if state == "answered" else 0
-    costs: list[tuple[str, Sequence[float]]] = [
-        (names[col], list(accumulate(spent[col]))) for col in sorted(spent)
-    ]
-    asked_by: dict[str, list[str]] = {}
-    for col, endpoint in endpoints.items():
-        asked_by.setdefault(endpoint, []).append(names[col])
-    unpriced += _add_judges(db, given, parts, flights, costs)
-    slots = _slots(db, given, parts)
-    none: list[int | None] = [None] * parts
-    return Timeline(
-        start=start,
-        part_s=part_s,
-        answered=answered,
-        failed=failed,
-        lanes=[
-            flights[lane].lane(asked_by.get(lane, [lane]), part_s, slots.get(lane, none))
-            for lane in (*asked_by, *(lane for lane in flights if lane not in asked_by))
-            if lane in flights
-        ],
-        costs=costs,
-        unpriced=unpriced,
-    )
+    counted = _Counted(db, run, start, max((end - start) / parts, 1e-3), parts)
+    counted.count_targets()
+    counted.count_judges()
+    return counted.timeline()
 
 
 def _part(moment: str) -> str:
     return f"max(min(CAST(({moment} - :start) / :part AS INTEGER), :last), 0)"
 
 
-_MOMENTS = (
-    f"{_part('a.sent_at')}, {_part(_ENDED)}, count(*), sum(max(a.sent_at - :start, 0)), "
-    f"sum(max({_ENDED} - :start, 0)), sum(a.error_kind IS 'rate_limit')"
+class _Calls(NamedTuple):
+    """Calls of one state that began in one part and ended in another."""
+
+    state: str
+    begun: int
+    ended: int | None
+    """None: they are in flight, or were lost, and how long those took nobody knows."""
+    n: int
+    begun_s: float
+    """Seconds after the start at which they began, together."""
+    ended_s: float | None
+    limited: int
+    cost: float
+    unknown: int
+    """How many have no known cost."""
+
+
+_CALLS = (
+    f"a.state, {_part('a.sent_at')}, {_part(_ENDED)}, count(*), "
+    f"sum(max(a.sent_at - :start, 0)), sum(max({_ENDED} - :start, 0)), "
+    "sum(a.error_kind IS 'rate_limit'), ifnull(sum(a.cost_usd), 0), sum(a.cost_usd IS NULL)"
 )
-"""What `_Flight.add` takes, after their state."""
+"""`_Calls`, after whose they are."""
 
 
 class _Flight:
     """The calls to one endpoint, as they are counted."""
 
-    def __init__(self, parts: int) -> None:
+    def __init__(self, parts: int, names: Sequence[str] = ()) -> None:
+        self.names = list(names)
+        """Who is asked there."""
+        self.asked = False
+        """Whether anybody was."""
         self._begun, self._begun_s = [0] * parts, [0.0] * parts
         self._ended, self._ended_s = [0] * parts, [0.0] * parts
         self._limited = [0] * parts
 
-    def add(
-        self,
-        state: str,
-        begun: int,
-        ended: int | None,
-        n: int,
-        begun_s: float,
-        ended_s: float | None,
-        limited: int,
-    ) -> tuple[int | None, int]:
-        """Count calls that began in one part and ended in another; give that, and how many.
+    def add(self, calls: _Calls) -> None:
+        """Count calls."""
+        self.asked = True
+        if calls.ended is None and calls.state != "sent":
+            return
+        self._begun[calls.begun] += calls.n
+        self._begun_s[calls.begun] += calls.begun_s
+        if calls.ended is not None and calls.ended_s is not None:
+            self._ended[calls.ended] += calls.n
+            self._ended_s[calls.ended] += calls.ended_s
+            self._limited[calls.ended] += calls.limited
 
-        None in its place: they are in flight, or were lost, and how long those took nobody knows.
-        """
-        if ended is None and state != "sent":
-            return None, n
-        self._begun[begun] += n
-        self._begun_s[begun] += begun_s
-        if ended is not None and ended_s is not None:
-            self._ended[ended] += n
-            self._ended_s[ended] += ended_s
-            self._limited[ended] += limited
-        return ended, n
-
-    def lane(self, names: Sequence[str], part_s: float, slots: Sequence[int | None]) -> Lane:
+    def lane(self, part_s: float, slots: Sequence[int | None]) -> Lane:
         """Give what came of it."""
-        return Lane(names, list(self._in_flight(part_s)), slots, self._limited)
+        return Lane(self.names, list(self._in_flight(part_s)), slots, self._limited)
 
     def _in_flight(self, part_s: float) -> Iterable[float]:
         """Give the calls in flight on average over each part.
@@ -179,41 +148,86 @@ class _Flight:
         return (max(after - before, 0.0) / part_s for before, after in pairwise(spent))
 
 
-def _add_judges(
-    db: sqlite3.Connection,
-    given: dict[str, float],
-    parts: int,
-    flights: dict[str, _Flight],
-    costs: list[tuple[str, Sequence[float]]],
-) -> int:
-    """Add the judges' calls and what they cost; give how many nobody knows the price of."""
-    spent, unpriced, asked = [0.0] * parts, 0, False
-    for judge, state, cost, unknown, *moments in db.execute(
-        f"SELECT a.judge, a.state, ifnull(sum(a.cost_usd), 0), sum(a.cost_usd IS NULL), {_MOMENTS} "
-        f"{_OF_JUDGES} GROUP BY 1, 2, 5, 6",
-        given,
-    ):
-        flight = flights.setdefault(f"judge {unpack_text(judge)}", _Flight(parts))
-        part, _ = flight.add(state, *moments)
-        if part is not None:
-            spent[part] += cost
-            unpriced += unknown if state == "answered" else 0
-            asked = True
-    if asked:
-        costs.append(("judges", list(accumulate(spent))))
-    return unpriced
+class _Counted:
+    """The calls of a run, as they are counted."""
 
+    def __init__(
+        self, db: sqlite3.Connection, run: int, start: float, part_s: float, parts: int
+    ) -> None:
+        self._db = db
+        self._start, self._part_s, self._parts = start, part_s, parts
+        self._given = {"run": run, "start": start, "part": part_s, "last": parts - 1}
+        self._answered, self._failed = [0] * parts, [0] * parts
+        self._flights: dict[str, _Flight] = {}
+        """By endpoint; judges have names of their own among them, as limits have."""
+        self._columns: dict[int, tuple[str, str]] = {}
+        """Name and endpoint."""
+        self._spent: dict[int | None, list[float]] = {}
+        """By column; None: the judges."""
+        self._unpriced = 0
 
-def _slots(
-    db: sqlite3.Connection, given: dict[str, float], parts: int
-) -> dict[str, list[int | None]]:
-    """Give the slots of each endpoint by part."""
-    slots: dict[str, list[int | None]] = {}
-    for endpoint, part, concurrency, _ in db.execute(
-        f"SELECT endpoint, {_part('at')}, concurrency, max(id) FROM limits "
-        "WHERE run = :run GROUP BY 1, 2 ORDER BY 2",
-        given,
-    ):
-        of = slots.setdefault(unpack_text(endpoint), [None] * parts)
-        of[part:] = [concurrency] * (parts - part)
-    return slots
+    def count_targets(self) -> None:
+        """Count the calls to targets."""
+        for col, *found in self._db.execute(
+            "SELECT idx, name, endpoint FROM columns WHERE run = :run ORDER BY idx", self._given
+        ):
+            name, endpoint = map(unpack_text, found)
+            self._columns[col] = name, endpoint
+            self._flights.setdefault(endpoint, _Flight(self._parts)).names.append(name)
+        for col, calls in self._calls("t.col", _OF_RUN):
+            self._count(self._columns[col][1], col, calls)
+            if calls.ended is not None:
+                of = self._answered if calls.state == "answered" else self._failed
+                of[calls.ended] += calls.n
+
+    def count_judges(self) -> None:
+        """Count the calls to judges."""
+        for judge, calls in self._calls("a.judge", _OF_JUDGES):
+            lane = f"judge {unpack_text(judge)}"
+            self._flights.setdefault(lane, _Flight(self._parts, [lane]))
+            self._count(lane, None, calls)
+
+    def _calls(self, whose: str, table: str) -> Iterator[tuple[Any, _Calls]]:
+        for one, *calls in self._db.execute(
+            f"SELECT {whose}, {_CALLS} {table} GROUP BY 1, 2, 3, 4 ORDER BY 1", self._given
+        ):
+            yield one, _Calls(*calls)
+
+    def _count(self, lane: str, col: int | None, calls: _Calls) -> None:
+        self._flights[lane].add(calls)
+        if calls.ended is not None:
+            self._spent.setdefault(col, [0.0] * self._parts)[calls.ended] += calls.cost
+            self._unpriced += calls.unknown if calls.state == "answered" else 0
+
+    def timeline(self) -> Timeline:
+        """Give what came of it."""
+        slots = self._slots()
+        none: list[int | None] = [None] * self._parts
+        return Timeline(
+            start=self._start,
+            part_s=self._part_s,
+            answered=self._answered,
+            failed=self._failed,
+            lanes=[
+                flight.lane(self._part_s, slots.get(name, none))
+                for name, flight in self._flights.items()
+                if flight.asked
+            ],
+            costs=[
+                ("judges" if col is None else self._columns[col][0], list(accumulate(spent)))
+                for col, spent in self._spent.items()
+            ],
+            unpriced=self._unpriced,
+        )
+
+    def _slots(self) -> dict[str, list[int | None]]:
+        """Give the slots of each endpoint by part."""
+        slots: dict[str, list[int | None]] = {}
+        for endpoint, part, concurrency, _ in self._db.execute(
+            f"SELECT endpoint, {_part('at')}, concurrency, max(id) FROM limits "
+            "WHERE run = :run GROUP BY 1, 2 ORDER BY 2",
+            self._given,
+        ):
+            of = slots.setdefault(unpack_text(endpoint), [None] * self._parts)
+            of[part:] = [concurrency] * (self._parts - part)
+        return slots
