@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.engine.harness import Bench, suite
 from tests.servers.fake_model import FakeModel
 from tests.support import reading, writing
+from tui_eval.cli.telling import look
 from tui_eval.engine import plan, staging
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
@@ -20,11 +21,18 @@ from tui_eval.engine.staging import StagingStoppedError, stage
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.reports.listing import listing
+from tui_eval.reports.results import results
+from tui_eval.reports.so_far import so_far_of
+from tui_eval.reports.summary import summary
+from tui_eval.reports.tables import Ink
 from tui_eval.store import bulk, lease, reader, record, runs
+from tui_eval.store.follow import Pulse
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
+from tui_eval.ui.run.feed import snapshot
 
 
 def staged(
@@ -111,6 +119,72 @@ async def test_only_the_end_of_staging_waits_for_the_disk(
     normal, full = 1, 2
     staged(bench, suite("http://127.0.0.1:9/v1", 2))
     assert waits == [("add_trials", normal), ("staged", full)]
+
+
+GATES: dict[str, dict[str, Any]] = {
+    "whole": {"pass_rate": 0.9, "max_error_rate": 0.1},
+    "target": {"targets": {"b": {"pass_rate": 0.9}}},
+    "scorer": {"scorers": {"exact": {"pass_rate": 0.9}, "polite": {"mean_score": 0.5}}},
+    "tag": {"tags": {"odd": {"pass_rate": 0.9, "max_p95_latency_s": 1}}},
+}
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("weight", [None, 2.0])
+async def test_a_run_can_be_looked_at_between_any_two_portions(
+    bench: Bench, gate: str, weight: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts, rates and gate name the run's columns, and agree, however much is staged."""
+    kinds = ["a", "b", "c"]
+    wanted = suite(
+        "http://127.0.0.1:9/v1",
+        0,
+        cases=[
+            {"id": f"c{i}", "q": "q", "tags": ["odd"] * (i % 2), "weight": weight} for i in range(4)
+        ],
+        targets=[{"kind": "simulated", "name": name, "answers": "q"} for name in kinds],
+        scorers=[
+            {"kind": "exact", "expected": "q"},
+            {"kind": "exact", "expected": "q", "name": "polite", "when": "{{ false }}"},
+        ],
+        gate=GATES[gate],
+    )
+    await bench.run(wanted)  # so that the next has results before it is staged
+    monkeypatch.setattr(plan, "_TRIALS", 1)
+    seen: list[int] = []
+
+    def look_around() -> bool:
+        with reading(bench.path) as db:
+            run = reader.runs(db)[0]
+            assert not run.staged
+            of = so_far_of(db, run.id)
+            assert [*of.by_column] == [*of.rates] == [0, 1, 2]
+            assert of.gate is not None
+            assert not of.gate.settled
+            whole = results(db, run.id)
+            assert [column.counts for column in whole.columns] == [*of.by_column.values()]
+            for column in whole.columns:
+                known = of.rates[column.column.index]
+                assert known.open
+                assert known.rate == column.rates.pass_rate
+                assert known.n == column.rates.n == column.counts.graded
+                assert known.interval is column.rates.interval is None
+            listing(db, [run], 0.0, 100, Ink(False))
+            summary(whole, width=100, ink=Ink(False), groups=True)
+            told = look(db, run.id, Pulse(0, 1), events=True, rated=True)
+            assert told.counts == of.total
+            snapshot(db, run.id, -1, [])
+            seen.append(of.total.total)
+        return False
+
+    staged(bench, wanted, stopped=look_around)
+    assert seen == [0, 3, 6, 9]
+    assert bench.counts(newest(bench)).total == 12
+
+
+def newest(bench: Bench) -> int:
+    """Give the run that was made last."""
+    return int(bench.sql("SELECT max(id) FROM runs")[0][0])
 
 
 async def test_what_was_asked_is_there_for_scorers_that_name_it(bench: Bench) -> None:

@@ -81,7 +81,7 @@ def test_where_a_case_is_a_trial_none_is_looked_at(
 
 def test_a_run_that_is_not_staged_has_no_rates_yet(tmp_path: Path) -> None:
     with writing(tmp_path / "s.db") as db:
-        assert passing(db, new_run(db)) == {}
+        assert passing(db, new_run(db)) == {0: Passing(None, 0, None, open=True)}
 
 
 def test_rules_of_a_later_version_are_not_guessed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import do, output, reading, writing
+from tests.support import do, key, output, reading, writing
 from tests.ui.playing import (
     app_on,
     by_hand,
@@ -22,17 +22,19 @@ from tests.ui.playing import (
 from tui_eval.engine.launch import create, log_file
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Caps
+from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.output import Exhausted, Failure
 from tui_eval.model.states import RunState
 from tui_eval.reports.gate import Missed
 from tui_eval.reports.so_far import GateSoFar, so_far_of
-from tui_eval.store import browse, runs
+from tui_eval.store import browse, lease, reader, runs
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
 from tui_eval.store.lease import Lease
 from tui_eval.store.rows import LimitRow, RequestRow, RunRow
+from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.ui.farewell import farewell
 from tui_eval.ui.glyphs import UNICODE
@@ -65,6 +67,36 @@ def said(found: Snapshot, now: float) -> str:
 
 def words(line: list[Piece]) -> str:
     return "".join(piece.text for piece in line)
+
+
+# -- while it is staged
+
+
+async def test_a_run_with_a_gate_and_several_targets_is_shown_while_it_is_staged(
+    store: Path,
+) -> None:
+    suite = made_up(
+        targets=[
+            {"kind": "simulated", "name": name, "answers": "{{ a }}"} for name in ("one", "two")
+        ],
+        gate={"pass_rate": 0.9},
+    )
+    run = create(store, suite, Settings())
+    columns = Session(suite, Settings()).column_rows()
+    with writing(store) as db:
+        do(db, lambda tx: runs.move(tx, run, RunState.RUNNING))
+        do(db, lambda tx: lease.acquire(tx, run))
+        async with shown_on(app_on(store, run=str(reader.run(db, run).name)), (100, 24)) as pilot:
+            await until_shown(pilot, "staging", "0/0", "gate …")
+            do(db, lambda tx: runs.add_columns(tx, run, columns))
+            await until_shown(pilot, "two (made up)", "nothing to measure yet")
+            case = Case(0, "first", {})
+            trials = [NewTrial(0, 0, 0, 0, key("a")), NewTrial(1, 0, 1, 0, key("b"))]
+            do(db, lambda tx: runs.add_cases(tx, run, [case]))
+            do(db, lambda tx: runs.add_trials(tx, run, trials))
+            await until_shown(pilot, "staging", "0/2", "first")
+            do(db, lambda tx: runs.staged(tx, run))
+            await until_shown(pilot, "running", "0/2", "nothing to measure yet")
 
 
 # -- what stands in the way

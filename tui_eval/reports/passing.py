@@ -27,7 +27,7 @@ class Passing:
     n: int
     """Trials that count: passed, failed, and errored ones where they count as failed."""
     interval: tuple[float, float] | None
-    """95%; None while trials are open, or where nothing can be said."""
+    """95%; None while trials are open or still to be staged, or where nothing can be said."""
     open: bool
     """Whether it may still change by itself."""
 
@@ -35,7 +35,7 @@ class Passing:
 def passing(
     db: sqlite3.Connection, run_id: int, one_each: bool | None = None
 ) -> dict[int, Passing]:
-    """Give what each column of a run comes to, by the column's index.
+    """Give what each column of a run comes to, by the column's index; all that the run has.
 
     The same as `reports.rates` says of it. A run of a version that had rules this one does not know
     has no rates: they are not ours to guess.
@@ -49,11 +49,12 @@ def passing(
         UnknownRunError: there is no such run.
     """
     rules = reader.rules(db, run_id)
+    staged = reader.run(db, run_id).staged
     _, by_column = board(db, run_id)
     if a_case_is_a_trial(db, run_id) if one_each is None else one_each:
         fails = rules.get("errors") == "fail"
-        return {column: _counted(of, fails) for column, of in sorted(by_column.items())}
-    return _reduced(db, run_id, rules)
+        return {column: _counted(of, fails, staged) for column, of in by_column.items()}
+    return _reduced(db, run_id, rules, staged)
 
 
 def rests_on_judges(db: sqlite3.Connection, run_id: int) -> bool:
@@ -83,15 +84,17 @@ def a_case_is_a_trial(db: sqlite3.Connection, run_id: int) -> bool:
     )
 
 
-def _counted(of: Counts, errors_fail: bool) -> Passing:
+def _counted(of: Counts, errors_fail: bool, staged: bool) -> Passing:
     n = of.graded + (of.error if errors_fail else 0)
     rate = of.passed / n if n else None
-    settled = of.settled == of.total
+    settled = staged and of.settled == of.total
     interval = wilson(rate, n) if rate is not None and settled else None
     return Passing(rate, n, interval, not settled)
 
 
-def _reduced(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> dict[int, Passing]:
+def _reduced(
+    db: sqlite3.Connection, run_id: int, rules: JsonObject, staged: bool
+) -> dict[int, Passing]:
     # imported late: the suite's format is slow to load, and most runs need none of it
     from pydantic import ValidationError
 
@@ -103,6 +106,6 @@ def _reduced(db: sqlite3.Connection, run_id: int, rules: JsonObject) -> dict[int
     except ValidationError:
         return {}
     return {
-        column: Passing(of.pass_rate, of.n, of.interval, of.open > 0)
+        column: Passing(of.pass_rate, of.n, of.interval, of.open > 0 or not staged)
         for column, of in rates(db, run_id, known).columns.items()
     }

@@ -10,7 +10,7 @@ from operator import attrgetter
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.reports.statistics import Sample, reduce_passes
 from tui_eval.scoring.intervals import Interval
-from tui_eval.store import figures
+from tui_eval.store import figures, reader
 from tui_eval.store.figures import CaseRow, GradeRow
 from tui_eval.suites.spec.run import Reduce, RunSettings
 
@@ -46,7 +46,7 @@ class Rates:
     pass_rate: float | None
     """None: nothing to say."""
     interval: Interval | None
-    """95%; None while trials are open, or where nothing can be said."""
+    """95%; None while trials are open or still to be staged, or where nothing can be said."""
     bounds: Interval | None
     """The pass rate if all that was left out had failed, and had passed; None up to 1%.
 
@@ -67,14 +67,21 @@ class RunRates:
     """The rates of a run, never pooled over columns."""
 
     columns: dict[int, Rates]
-    """By the column's index; columns without trials are not in it."""
+    """By the column's index: all that the run has, also those without trials."""
     tags: dict[str, dict[int, Rates]]
     """For each tag, in the order they turn up, by the column's index."""
 
 
 def rates(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> RunRates:
-    """Go through a run's trials once and give what they come to."""
-    columns: dict[int, _Collector] = {}
+    """Go through a run's trials once and give what they come to.
+
+    Until all of them are staged a rate has no interval.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    staged = reader.run(db, run_id).staged
+    columns = {column.index: _Collector(rules) for column in reader.columns(db, run_id)}
     tags: dict[str, dict[int, _Collector]] = {}
     for case, trials in _by_case(db, run_id):
         for col, of_column in groupby(trials, attrgetter("col")):
@@ -84,8 +91,11 @@ def rates(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> RunRates:
                 of_tag = tags.setdefault(tag, {})
                 of_tag.setdefault(col, _Collector(rules)).add(asked, case.weight)
     return RunRates(
-        {col: columns[col].rates() for col in sorted(columns)},
-        {tag: {col: of_tag[col].rates() for col in sorted(of_tag)} for tag, of_tag in tags.items()},
+        {col: columns[col].rates(staged) for col in sorted(columns)},
+        {
+            tag: {col: of_tag[col].rates(staged) for col in sorted(of_tag)}
+            for tag, of_tag in tags.items()
+        },
     )
 
 
@@ -171,8 +181,8 @@ class _Collector:
         # sums in another order may differ from the rate's in the last digit
         return (worst, best) if rate is None else (min(worst, rate), max(best, rate))
 
-    def rates(self) -> Rates:
-        """Give what all cases so far come to."""
+    def rates(self, staged: bool) -> Rates:
+        """Give what all cases so far come to; `staged`: there are no others."""
         fates = self._fates
         n = self._counted(fates)
         settled = fates.total() - fates["open"]
@@ -196,7 +206,7 @@ class _Collector:
             rated=self._passes.n,
             cases_left_out=self._cases_left_out,
             pass_rate=self._passes.mean,
-            interval=None if fates["open"] else self._passes.interval95,
+            interval=self._passes.interval95 if staged and not fates["open"] else None,
             bounds=self._bounds(left_out),
             mean_score=self._scores.mean,
             stderr=self._scores.stderr,

@@ -17,7 +17,7 @@ from tui_eval.store.board import Counts, board
 from tui_eval.store.figures import ErrorRow, ScorerRow, UngradedRow
 from tui_eval.store.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.rows import ColumnRow, RunRow
-from tui_eval.suites.spec import Suite, Thresholds
+from tui_eval.suites.spec import Gate, Suite, Thresholds
 
 PASSED = 0
 """Exit code: finished, and the gate holds."""
@@ -161,8 +161,7 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
         columns = list(_columns(db, run_id, suite, by_column))
         missed = None
         if suite.gate is not None and standing(run) in (RunState.DONE, RunState.CANCELLED):
-            measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
-            missed = gate.judge(suite.gate, measured, partial=run.partial)
+            missed = _missed(db, run, suite.gate, columns)
         return Results(
             run=run,
             suite=suite,
@@ -179,7 +178,9 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
 
 
 def missed_so_far(db: sqlite3.Connection, run_id: int) -> list[Missed] | None:
-    """Give the thresholds that do not hold by what is settled so far; None: there is no gate.
+    """Give the thresholds that do not hold by what is settled so far.
+
+    None: there is no gate, or nobody knows yet which columns the run has.
 
     A few reads in a row: put them in a `figures.moment`.
 
@@ -190,9 +191,22 @@ def missed_so_far(db: sqlite3.Connection, run_id: int) -> list[Missed] | None:
     suite = Suite.model_validate_json(reader.spec(db, run_id))
     if suite.gate is None:
         return None
-    columns = _columns(db, run_id, suite, board(db, run_id)[1])
-    measured = [_measures(db, run_id, of, suite.gate.tags) for of in columns]
-    return gate.judge(suite.gate, measured, partial=run.partial)
+    columns = list(_columns(db, run_id, suite, board(db, run_id)[1]))
+    if not columns:
+        return None
+    return _missed(db, run, suite.gate, columns)
+
+
+def _missed(
+    db: sqlite3.Connection, run: RunRow, asked: Gate, columns: Sequence[ColumnResults]
+) -> list[Missed]:
+    """Hold columns against a gate; of a partial run those that have trials."""
+    measured = [
+        _measures(db, run.id, of, asked.tags)
+        for of in columns
+        if of.rates.trials or not run.partial
+    ]
+    return gate.judge(asked, measured, partial=run.partial)
 
 
 def _columns(
@@ -203,8 +217,6 @@ def _columns(
     scored = figures.scorers(db, run_id)
     for column in reader.columns(db, run_id):
         col = column.index
-        if col not in of_run.columns:
-            continue  # nothing is staged of it yet
         calls = figures.latencies(db, run_id, col)
         yield ColumnResults(
             column=column,

@@ -37,7 +37,7 @@ class SoFar:
     judged: bool = False
     """Whether the rates rest on what judges say."""
     gate: GateSoFar | None = None
-    """None: the run has none, or one of a later version."""
+    """None: the run has none, one of a later version, or no columns yet that it could hold for."""
     one_each: bool | None = None
     """Whether a case is a trial; None: it may still become another."""
 

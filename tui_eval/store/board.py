@@ -46,10 +46,15 @@ class Counts:
 
 
 def board(db: sqlite3.Connection, run: int) -> tuple[Counts, dict[int, Counts]]:
-    """Give the counts of a whole run, and those of each of its columns by index."""
+    """Give the counts of a whole run, and those of each of its columns by index.
+
+    Every column of the run has counts, also one of which no trial is staged yet.
+    """
+    columns = [column.index for column in reader.columns(db, run)]
     rows = reader.tallies(db, run)
     return counts(rows), {
-        col: counts([row for row in rows if row.col == col]) for col in {row.col for row in rows}
+        col: counts([row for row in rows if row.col == col])
+        for col in sorted({*columns, *(row.col for row in rows)})
     }
 
 

@@ -100,6 +100,7 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
     """Write down staged trials, each in the state that staging found it in."""
     first = tx.db.execute("SELECT ifnull(max(id), 0) + 1 FROM trials").fetchone()[0]
     numbered = [*enumerate(trials, first)]
+    standings = [_standing(trial) for trial in trials]
     change = tx.change
 
     def row(trial_id: int, trial: NewTrial) -> tuple[object, ...]:
@@ -110,7 +111,7 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
             trial.seq,
             trial.col,
             trial.epoch,
-            *_standing(trial),
+            *standings[trial_id - first],
             trial.key,
             trial.output,
             int(trial.output is not None),
@@ -135,6 +136,27 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
             if trial.scores is not None and trial.output is not None
             for score in trial.scores
         ),
+    )
+    _count(tx, run, trials, standings)
+
+
+def _count(
+    tx: Tx,
+    run: int,
+    trials: Sequence[NewTrial],
+    standings: Sequence[tuple[str, str | None, float | None]],
+) -> None:
+    """Add staged trials to the run's tallies: the trigger sees only what moves afterwards."""
+    tallies: dict[tuple[int, str, str], list[float]] = {}
+    for trial, (state, verdict, score) in zip(trials, standings, strict=True):
+        sums = tallies.setdefault((trial.col, state, verdict or ""), [0, 0.0, 0])
+        sums[0] += 1
+        sums[1] += score or 0.0
+        sums[2] += trial.output is not None
+    tx.db.executemany(
+        "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, ?) ON CONFLICT DO UPDATE "
+        "SET n = n + excluded.n, score = score + excluded.score, cached = cached + excluded.cached",
+        [(run, *of, *sums) for of, sums in tallies.items()],
     )
 
 
@@ -177,18 +199,10 @@ def unstage(tx: Tx, run: int) -> None:
 
 
 def staged(tx: Tx, run: int) -> None:
-    """Write down that all trials of a run are there, and count them once."""
-    tx.db.execute("DELETE FROM tallies WHERE run = ?", (run,))
+    """Write down that all trials of a run are there."""
     tx.db.execute(
-        "INSERT INTO tallies SELECT run, col, state, ifnull(verdict, ''), count(*), "
-        "sum(ifnull(score, 0)), sum(input_tokens), sum(output_tokens), sum(ifnull(cost_usd, 0)), "
-        "sum(cost_usd IS NULL), sum(attempts), sum(max(attempts - 1, 0)), sum(cached) "
-        "FROM trials WHERE run = ? GROUP BY 1, 2, 3, 4",
-        (run,),
-    )
-    tx.db.execute(
-        "UPDATE runs SET staged = 1, total = (SELECT count(*) FROM trials WHERE run = ?1), "
-        "change = ?2 WHERE id = ?1",
+        "UPDATE runs SET staged = 1, total = (SELECT ifnull(sum(n), 0) FROM tallies "
+        "WHERE run = ?1), change = ?2 WHERE id = ?1",
         (run, tx.change),
     )
 

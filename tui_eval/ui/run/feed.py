@@ -199,15 +199,23 @@ def _caps_in_force(of_suite: Caps, run: RunRow) -> Caps:
 
 
 def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
-    """Read a run as it stands.
+    """Read a run as it stands, all of it as of one moment.
 
     Args:
         db: The connection.
         run_id: The run.
         since: The change number of the last snapshot; -1: this is the first, which lists none.
         awaited: Requests whose answers are waited for.
+
+    Raises:
+        UnknownRunError: there is no such run.
     """
-    change = reader.change(db)  # before the rows: what comes in between is listed again
+    with figures.moment(db):
+        return _snapshot(db, run_id, since, awaited)
+
+
+def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
+    change = reader.change(db)
     run = reader.run(db, run_id)
     total, by_column = board.board(db, run_id)
     changed: list[TrialRow] = []
