@@ -140,6 +140,14 @@ def _no_pause_for_all(patch: Patch) -> None:
     patch(limiter.Limiter, "_refused", refused)
 
 
+def _whatever_comes_is_an_answer(patch: Patch) -> None:
+    from aiohttp.client_proto import ResponseHandler
+
+    from tui_eval.providers import strict_connection
+
+    patch(strict_connection, "StrictResponseHandler", ResponseHandler)
+
+
 def _calls_go_on(patch: Patch) -> None:
     def withdraw(self: hand.Hand) -> None:
         self.withdrawn = True
@@ -221,6 +229,7 @@ GUARDS: dict[str, Callable[[Patch], None]] = {
     "the early stop": _nothing_is_fatal,
     "the deadline": _no_deadline,
     "the pause for all": _no_pause_for_all,
+    "dropping what nobody asked for": _whatever_comes_is_an_answer,
     "ending calls": _calls_go_on,
     "one retry at a time": _retry_of_anything,
     "handlers of signals": _no_room_for_signals,

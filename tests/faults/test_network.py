@@ -52,6 +52,17 @@ async def test_passing_faults_cost_forty_further_requests_and_no_result(
             assert_whole(bench, run)
 
 
+@guarded("dropping what nobody asked for")
+async def test_an_answer_that_nobody_asked_for_is_no_cases_output(
+    bench: Bench, guard: str | None
+) -> None:
+    async with FakeModel(script=always(Reply("twice"))) as server:
+        with without(guard):
+            run = await bench.run(suite(server.base_url, 40, run={"concurrency": 2}))
+            assert (bench.counts(run).passed, server.requests) == (40, 40)
+            assert_whole(bench, run)
+
+
 @pytest.mark.whole
 @guarded("the deadline")
 async def test_lasting_faults_are_forty_errors_with_their_reasons_in_bounded_time(

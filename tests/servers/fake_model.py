@@ -50,13 +50,15 @@ KINDS = (
     "think",
     "open_think",
     "tool_calls",
+    "twice",
 )
 """What a reply can be:
 
 `no_reply` closes the connection without a word, `reset` cuts the transfer inside the body, `hang`
 never answers, `drip` sends a byte at a time, `huge` is `size` bytes long, `endless` has no end,
 `bomb` is `size` bytes packed small, `headers` answers with the request's own headers as JSON;
-`length` and `null_length` are cut short with and without text.
+`length` and `null_length` are cut short with and without text; `twice` is an ordinary answer, and
+behind it a second one that nobody asked for, `unasked`.
 """
 
 
@@ -402,11 +404,7 @@ class _Connection(asyncio.Protocol):
         self._next_request()
 
     def _write(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
-        self.transport.write(
-            b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s"
-            % (status, len(body), more.encode("latin-1"), body)
-        )
+        self.transport.write(_head(status, len(body), headers) + body)
 
     def _done(self) -> None:
         self.call = None
@@ -453,16 +451,22 @@ class _Connection(asyncio.Protocol):
             return
         body = self._body(call, reply)
         if kind == "reset":
-            half = body[: len(body) // 2]
-            self.transport.write(
-                b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-                % (len(body), half)
-            )
+            self.transport.write(_head(200, len(body)) + body[: len(body) // 2])
             self._done()
             # close, not abort: the half that was sent has to arrive before the cut
             self.transport.close()
             return
+        if kind == "twice":
+            unasked = self._body(call, Reply(text="unasked"))
+            self.timer = self.loop.call_later(0.01, self._end_twice, body[-1:], unasked)
+            self.transport.write(_head(200, len(body)) + body[:-1])
+            return
         self._finish(200, body, reply.headers)
+
+    def _end_twice(self, end: bytes, unasked: bytes) -> None:
+        """End an answer, and in the same segment give another."""
+        self._done()
+        self.transport.write(end + _head(200, len(unasked)) + unasked)
 
     async def _trickle(self, kind: str) -> None:
         """Send a little for ever: one byte now and then, or as fast as it is read."""
@@ -494,6 +498,15 @@ class _Connection(asyncio.Protocol):
         if call.path.endswith("/responses"):
             return _responses_body(call, kind, text, self.server.model)
         return _chat_body(call, kind, text, self.server.model)
+
+
+def _head(status: int, length: int, headers: Mapping[str, str] | None = None) -> bytes:
+    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    return b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n" % (
+        status,
+        length,
+        more.encode("latin-1"),
+    )
 
 
 def _usage(call: Call, text: str) -> tuple[int, int]:

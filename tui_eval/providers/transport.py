@@ -21,6 +21,7 @@ from yarl import URL
 
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.presets import host_of, is_loopback
+from tui_eval.providers.strict_connection import StrictConnector
 
 _SPENT = frozenset({"content-encoding", "content-length", "transfer-encoding", "content-type"})
 """Headers that are not passed on: the body has been unpacked and put together already, and the
@@ -46,13 +47,9 @@ class Transport(httpx2.AsyncBaseTransport):
         """
         self._max_body = max_body
         self._proxy = _proxy_for(base_url)
-        self._connector = aiohttp.TCPConnector(
-            limit=0,
-            ttl_dns_cache=60,
-            # the system's certificates, the same way the openai package finds them; True, never
-            # False, for all others: that would take any certificate
-            ssl=httpx2.create_ssl_context() if _scheme(base_url) == "https" else True,
-        )
+        # the system's certificates, the same way the openai package finds them
+        secure = httpx2.create_ssl_context() if _scheme(base_url) == "https" else None
+        self._connector = StrictConnector(ssl_context=secure)
         self._session = aiohttp.ClientSession(
             connector=self._connector,
             cookie_jar=aiohttp.DummyCookieJar(),
