@@ -52,6 +52,11 @@ UNION ALL
 SELECT :first + n, :run, n, n, 0, 0, 'queued', NULL, NULL, randomblob(32), NULL,
     0, NULL, NULL, NULL, 0, 0, {_AT}, :change + n / 4
 FROM numbers WHERE n >= :settled"""
+_TALLIES = """
+INSERT INTO tallies SELECT run, col, state, ifnull(verdict, ''), count(*), sum(ifnull(score, 0)),
+    sum(input_tokens), sum(output_tokens), sum(ifnull(cost_usd, 0)), sum(cost_usd IS NULL),
+    sum(attempts), sum(max(attempts - 1, 0)), sum(cached)
+FROM trials WHERE run = :run GROUP BY 1, 2, 3, 4"""
 _ATTEMPTS = f"""{_NUMBERS}
 INSERT INTO attempts (trial, number, state, sent_at, queue_s, call_s, error_kind, error_message,
     status, output, input_tokens, output_tokens, cost_usd)
@@ -151,7 +156,7 @@ def _fill(tx: Tx, run: int, trials: int, queued: int, errored: int) -> None:
         "now": tx.now,
         "change": tx.change,
     }
-    for statement in (_CASES, _OUTPUTS, _TRIALS, _ATTEMPTS, _SCORES):
+    for statement in (_CASES, _OUTPUTS, _TRIALS, _TALLIES, _ATTEMPTS, _SCORES):
         tx.db.execute(statement, values)
     tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'change'", (trials // 4 + 1,))
     runs.staged(tx, run)
