@@ -121,19 +121,16 @@ def test_a_server_says_what_it_has_heard() -> None:
         assert heard(base_url).first_at is None
 
 
-def spin(until: threading.Event) -> None:
-    while not until.is_set():
+def spin(cpu_s: float) -> None:
+    while time.thread_time() < cpu_s:
         sum(range(2000))
 
 
 def test_cpu_goes_to_the_function_that_used_it() -> None:
-    over = threading.Event()
-    busy = threading.Thread(target=spin, args=(over,), name="busy")
+    busy = threading.Thread(target=spin, args=(0.4,), name="busy")
     with Sampler() as sampler:
         busy.start()
-        time.sleep(0.5)  # this thread waits: that is no CPU
-        over.set()
-        busy.join()
+        busy.join()  # this thread waits: that is no CPU
     total = sum(sampler.stacks.values())
     by_function = sampler.by(lambda _, stack: {sampler.named(code) for code in stack})
     assert by_function[f"{__name__}.spin"] > 0.8 * total

@@ -32,17 +32,16 @@ def verdicts(bench: Bench, run: int) -> list[str]:
 
 
 async def test_cancelled_trials_go_on_and_those_cancelled_before_stay(bench: Bench) -> None:
-    async with (
-        FakeModel(script=hangs("q0", "q1")) as server,
-        bench.working(suite(server.base_url, 4)) as (run, _),
-    ):
-        await until(lambda: bench.row(run).staged and bench.counts(run).done == 2)
-        await bench.asked(run, Verb.CANCEL, trials=[bench.trial(run, "c0").id])
-        ids = [trial.id for trial in bench.trials(run)]
-        second = await bench.asked(run, Verb.CANCEL, trials=ids)
-        assert second.detail is not None
-        assert second.detail.startswith("1 trial; 3 of 4 not: 2 settled already (done), 1 settled")
-    async with FakeModel(port=server.port) as server:
+    async with FakeModel(script=hangs("q0", "q1")) as server:
+        async with bench.working(suite(server.base_url, 4)) as (run, _):
+            await until(lambda: bench.row(run).staged and bench.counts(run).done == 2)
+            await bench.asked(run, Verb.CANCEL, trials=[bench.trial(run, "c0").id])
+            ids = [trial.id for trial in bench.trials(run)]
+            second = await bench.asked(run, Verb.CANCEL, trials=ids)
+        said = str(second.detail)
+        assert said.startswith("1 trial; 3 of 4 not: 2 settled already (done), 1 settled")
+        server.script = None
+        server.counts.clear()
         answer = await bench.again(run, Verb.UNCANCEL, request=second.id)
     assert (answer.outcome, answer.detail) == ("accepted", "1 trial")
     assert server.counts == {"q1": 1}
@@ -102,15 +101,14 @@ async def test_a_rescore_is_withdrawn_with_the_scorers_it_brought(bench: Bench, 
 
 
 async def test_what_waited_for_its_turn_takes_back_nothing_but_its_own(bench: Bench) -> None:
-    async with (
-        FakeModel(script=hangs("q0", "q1")) as server,
-        bench.working(suite(server.base_url, 2)) as (run, _),
-    ):
-        await until(lambda: bench.row(run).staged and server.requests == 2)
-        ids = [trial.id for trial in bench.trials(run)]
-        both = [ask(bench.path, run, Verb.CANCEL, {"trials": [trial]}) for trial in ids]
-        await until(lambda: bench.request(both[1]).outcome is not None)
-    async with FakeModel(port=server.port) as server:
+    async with FakeModel(script=hangs("q0", "q1")) as server:
+        async with bench.working(suite(server.base_url, 2)) as (run, _):
+            await until(lambda: bench.row(run).staged and server.requests == 2)
+            ids = [trial.id for trial in bench.trials(run)]
+            both = [ask(bench.path, run, Verb.CANCEL, {"trials": [trial]}) for trial in ids]
+            await until(lambda: bench.request(both[1]).outcome is not None)
+        server.script = None
+        server.counts.clear()
         answer = await bench.again(run, Verb.UNCANCEL, request=both[1])
     assert (answer.outcome, answer.detail) == ("accepted", "1 trial")
     assert server.counts == {"q1": 1}

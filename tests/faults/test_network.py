@@ -211,7 +211,7 @@ async def test_a_server_that_goes_and_comes_back_costs_no_result(
                 await until(lambda: server.requests >= 40)
                 await server.stop()
                 await asyncio.sleep(2)
-                await server.__aenter__()
+                await server.start()
             counts = bench.counts(run)
             assert (counts.passed, counts.error) == (150, 0)
             answered = {case: ends["answered"] for case, ends in attempts(bench, run).items()}

@@ -405,8 +405,8 @@ async def test_a_server_that_goes_and_comes_back_is_reached_again() -> None:
         await server.stop()
         down = failed(await endpoint.chat(BODY, 20))
         assert down.kind == "connection" and down.retryable and not down.fatal
-        async with server:
-            assert isinstance(await endpoint.chat(BODY, 20), Output)
+        await server.start()
+        assert isinstance(await endpoint.chat(BODY, 20), Output)
 
 
 async def test_a_port_where_nobody_listens_is_a_failure_that_says_so() -> None:

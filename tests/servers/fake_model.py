@@ -17,6 +17,7 @@ import itertools
 import json
 import random
 import signal
+import socket
 import sys
 import time
 from collections import Counter
@@ -221,6 +222,8 @@ class FakeModel:
         self.held = False
         """Whether answers wait until they are let go."""
         self._server: asyncio.Server | None = None
+        self._reserved: socket.socket | None = None
+        """Holds the port while nobody listens on it, so that no other process gets it."""
         self._open: set[_Connection] = set()
         self._due: list[tuple[_Connection, Call, Reply]] = []
         """Answers that are held."""
@@ -233,18 +236,29 @@ class FakeModel:
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: _Connection(self, loop), "127.0.0.1", self.port, backlog=1024
-        )
-        self.port = self._server.sockets[0].getsockname()[1]
+        if self._reserved is None:
+            self._reserved = socket.socket()
+            self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._reserved.bind(("127.0.0.1", self.port))
+            self.port = self._reserved.getsockname()[1]
+        await self.start()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         await self.stop()
+        if self._reserved is not None:
+            self._reserved.close()
+            self._reserved = None
+
+    async def start(self) -> None:
+        """Listen, on the same port as before where it was stopped."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Connection(self, loop), "127.0.0.1", self.port, backlog=1024
+        )
 
     async def stop(self) -> None:
-        """Close the port and every connection; a later start takes the same port again."""
+        """Listen no more and close every connection; the port stays its own."""
         if self._server is None:
             return
         self._server.close()

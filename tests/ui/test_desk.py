@@ -1,6 +1,7 @@
 """The app's way to the store."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from tui_eval.ui.desk import Desk
 
 def open_files(store: Path) -> list[str]:
     """Give what this process has open of a store."""
-    found = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
-    return [file.name for file in found if file.name.startswith(store.name)]
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since it was listed
+            found.append(link.readlink().name)
+    return [name for name in found if name.startswith(store.name)]
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

@@ -405,8 +405,7 @@ async def test_no_colour_of_another_theme_stays(store: Path, theme: str) -> None
         dark = {"#15191f", "#1d232c", "#2b3a4d", "#222a34", "#7d8896"}
         assert dark & _colours(app.export_screenshot()), "the control: it begins dark"
         app.theme = theme
-        await pilot.pause(0.3)
-        assert not dark & _colours(app.export_screenshot())
+        await until(pilot, lambda: not dark & _colours(app.export_screenshot()))
 
 
 def _colours(svg: str) -> set[str]:
