@@ -1,6 +1,7 @@
 """A run from its first trial to its last, under a good server and bad ones."""
 
 import asyncio
+import json
 import sqlite3
 import sys
 from pathlib import Path
@@ -8,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.engine.harness import Bench, suite, until
-from tests.servers.fake_model import FakeModel, Mix, Reply, always, first_attempts, refuse
+from tests.servers.fake_model import FakeModel, Mix, Reply, always, first_attempts, once, refuse
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine, RunBusyError
 from tui_eval.engine.settings import Settings
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.providers.local import LocalServer
 from tui_eval.store import reader
@@ -99,6 +101,49 @@ async def test_an_output_that_is_no_answer_is_never_graded_as_wrong(
     said = trial.error_message or reader.reasons(db, [trial.id])[trial.id]
     db.close()
     assert word in said
+
+
+def ended_with(finish: Json, text: str = "q0") -> Reply:
+    """Make a right answer that ended for this reason."""
+    choice: JsonObject = {"message": {"content": text}, "finish_reason": finish}
+    return Reply("status", status=200, body=json.dumps({"choices": [choice]}))
+
+
+@pytest.mark.parametrize("finish", ["error", "ABORT", "insufficient_system_resource", "timeout"])
+async def test_an_answer_that_was_broken_off_is_asked_for_again(bench: Bench, finish: str) -> None:
+    async with FakeModel(script=first_attempts(ended_with(finish, "half"))) as server:
+        run = await bench.run(suite(server.base_url, 1))
+        assert (bench.counts(run).passed, server.requests) == (1, 2)
+    async with FakeModel(script=always(ended_with(finish))) as server:
+        run = await bench.run(suite(server.base_url, 1, run={"retries": 1}))
+        trial = bench.trial(run, "c0")
+        assert (trial.state, trial.error_kind, server.requests) == ("error", "bad_answer", 2)
+
+
+@pytest.mark.parametrize("finish", ["RECITATION", "no such reason", 5])
+async def test_an_unknown_finish_reason_is_ungraded_and_used_by_no_other_run(
+    bench: Bench, finish: Json
+) -> None:
+    async with FakeModel(script=once(ended_with(finish))) as server:
+        first = await bench.run(suite(server.base_url, 1))
+        trial = bench.trial(first, "c0")
+        assert (trial.state, trial.verdict) == (TrialState.DONE, Verdict.UNGRADED)
+        second = await bench.run(suite(server.base_url, 1))
+        assert (bench.counts(second).passed, server.requests) == (1, 2)
+        third = await bench.run(suite(server.base_url, 1))
+        assert (bench.counts(third).passed, server.requests) == (1, 2)
+
+
+@pytest.mark.parametrize("finish", ["LENGTH", "CONTENT_FILTER", "STOP"])
+async def test_a_known_finish_reason_in_any_spelling_is_used_again(
+    bench: Bench, finish: str
+) -> None:
+    async with FakeModel(script=always(ended_with(finish))) as server:
+        for _ in range(2):
+            run = await bench.run(suite(server.base_url, 1))
+            verdict = Verdict.PASS if finish == "STOP" else Verdict.UNGRADED
+            assert bench.trial(run, "c0").verdict is verdict
+        assert server.requests == 1
 
 
 async def test_a_refused_key_stops_the_run_after_the_calls_in_flight(bench: Bench) -> None:

@@ -202,6 +202,55 @@ def test_an_incomplete_response_is_kept(reason: str, finish: str) -> None:
     assert got.text is None and got.finish_reason == finish
 
 
+@pytest.mark.parametrize("finish", ["error", "ABORT", "insufficient_system_resource", "timeout"])
+def test_an_answer_that_the_endpoint_broke_off_is_a_failure_that_may_pass(finish: str) -> None:
+    got = failure(chat({"content": "<think>2 and 2</think>half an ans"}, finish))
+    assert (got.kind, got.retryable) == ("bad_answer", True)
+    assert finish in got.message and got.partial is not None and "half an ans" in got.partial
+
+
+@pytest.mark.parametrize("text", [None, "", "half an ans", "<think>half a thou"])
+@pytest.mark.parametrize("finish", ["RECITATION", "incomplete", "\x1b[2J", "5"])
+def test_an_unknown_finish_reason_is_kept_and_is_not_that_of_an_answer(
+    finish: str, text: str | None
+) -> None:
+    got = output(chat({"content": text}, finish))
+    assert got.broken_off and got.finish_reason == finish
+
+
+def test_a_finish_reason_that_is_no_text_is_an_unknown_one() -> None:
+    finishes: list[Json] = [5, {"type": "stop"}, False]
+    for finish in finishes:
+        choice: dict[str, Json] = {"message": {"content": "x"}, "finish_reason": finish}
+        assert output(chat_output({"choices": [choice]})).broken_off
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled", "EXPIRED", "queued", "in_progress"])
+def test_a_response_that_did_not_come_to_its_end_is_a_failure_that_may_pass(status: str) -> None:
+    got = failure(responses_output({"status": status, "output": [message("half an ans")]}))
+    assert (got.kind, got.retryable) == ("bad_answer", True)
+    assert status in got.message
+
+
+@pytest.mark.parametrize("reason", [None, {}, {"reason": "no such reason"}, "odd"])
+def test_a_response_that_is_incomplete_for_no_known_reason_is_no_answer(reason: Json) -> None:
+    got = output(
+        responses_output(
+            {
+                "status": "incomplete",
+                "incomplete_details": reason,
+                "output": [message("half an ans")],
+            }
+        )
+    )
+    assert got.broken_off
+
+
+def test_a_response_is_incomplete_because_of_a_time_out() -> None:
+    said: Json = {"status": "incomplete", "incomplete_details": {"reason": "timeout"}, "output": []}
+    assert failure(responses_output(said)).retryable
+
+
 def test_a_refusal_of_the_responses_api_is_the_text() -> None:
     got = output(responses_output({"output": [message("No.", "refusal", "refusal")]}))
     assert got.text == "No."

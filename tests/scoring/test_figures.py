@@ -38,6 +38,12 @@ UNKNOWN = Output("x")
         ({"kind": "cost", "max": 0}, False, "$0.002 > $0", 0.002),
         ({"kind": "finish"}, True, 'expected to finish with "stop", got "stop"', "stop"),
         (
+            {"kind": "finish", "expected": "END_TURN"},
+            True,
+            'expected to finish with "stop", got "stop"',
+            "stop",
+        ),
+        (
             {"kind": "finish", "expected": ["length", "tool_calls"]},
             False,
             'expected to finish with "length" or "tool_calls", got "stop"',

@@ -50,6 +50,18 @@ def test_the_reason_says_what_was_cut(output: Output, reason: str) -> None:
     assert grade.reason == reason
 
 
+@pytest.mark.parametrize("finish", ["error", "RECITATION", "incomplete"])
+def test_an_output_that_was_broken_off_is_ungraded_whatever_the_suite_says(finish: str) -> None:
+    grade = override(Output("an answer", finish_reason=finish), "grade", "fail")
+    assert grade is not None
+    assert grade.verdict is Verdict.UNGRADED and f'"{finish}"' in grade.reason
+
+
+@pytest.mark.parametrize("output", [replace(CUT, finish_reason="LENGTH")])
+def test_what_is_stored_in_another_spelling_is_read_as_well(output: Output) -> None:
+    assert output.cut_short and override(output, "ungraded", "ungraded") is not None
+
+
 @pytest.mark.parametrize("truncated", ["ungraded", "grade"])
 @pytest.mark.parametrize(
     ("filtered", "verdict"), [("ungraded", Verdict.UNGRADED), ("fail", Verdict.FAIL)]

@@ -9,6 +9,7 @@ from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, Plan, Told, cases
 from tests.store.fates import finish
 from tests.support import Staged, case, do, new_run, score, stage, staged
 from tui_eval.model.case import Case
+from tui_eval.model.finish import Ending
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Tally
 from tui_eval.model.states import RunState, TrialState, Verdict
@@ -139,7 +140,7 @@ def test_latencies_come_ascending(db: sqlite3.Connection, made: Staged) -> None:
 
 
 def test_outputs_that_were_cut_are_counted_by_column(db: sqlite3.Connection, made: Staged) -> None:
-    assert figures.finishes(db, made.run) == {0: {"length": 1}}
+    assert figures.endings(db, made.run)[0][Ending.CUT] == 1
 
 
 def test_errors_are_told_once_with_their_columns_the_most_frequent_first(

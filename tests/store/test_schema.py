@@ -16,6 +16,7 @@ _SCHEMAS = [
     "4452c07e14f0",
     "646720402aac",
     "1f2971898b0c",
+    "1f2971898b0c",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """
@@ -69,6 +70,22 @@ def test_a_store_of_the_first_schema_gets_all_there_is(more: str) -> None:
             assert {t: sorted(c) for t, c in tables(db).items()} == {
                 t: sorted(c) for t, c in tables(new).items()
             }
+
+
+def test_what_was_broken_off_before_that_was_known_is_used_no_more(
+    db: sqlite3.Connection,
+) -> None:
+    known = ["stop", "STOP", "tool_calls", "LENGTH", "Content_Filter", "end_turn", "", None]
+    unknown = ["error", "RECITATION", "abort", "stop\x00"]
+    for number, finish in enumerate([*known, *unknown]):
+        db.execute(
+            "INSERT INTO outputs (generation_key, text, finish_reason, digest, at) "
+            "VALUES (?, 'x', ?, x'00', 0)",
+            (b"%d" % number, finish),
+        )
+    schema.broken_off_outputs(db)
+    rows = db.execute("SELECT finish_reason, superseded FROM outputs ORDER BY id").fetchall()
+    assert rows == [*((finish, 0) for finish in known), *((finish, 1) for finish in unknown)]
 
 
 def test_a_migration_that_breaks_is_undone_at_once(

@@ -46,6 +46,21 @@ async def test_an_empty_recording_is_an_empty_output_unless_it_was_cut(target: T
     assert (await answered(target, said("", finish_reason="length"))).cut_short
 
 
+async def test_a_recorded_finish_reason_is_read_however_it_is_spelled(target: Target) -> None:
+    assert (await answered(target, said("4", finish_reason="MAX_TOKENS"))).cut_short
+    assert (await answered(target, said("", finish_reason="Content_Filter"))).filtered
+    assert (await answered(target, said("4", finish_reason="END_TURN"))).finish_reason == "stop"
+
+
+@pytest.mark.parametrize("finish", ["error", "RECITATION"])
+@pytest.mark.parametrize("text", ["", "half an ans"])
+async def test_a_recording_that_was_broken_off_is_no_answer(
+    target: Target, finish: str, text: str
+) -> None:
+    got = await answered(target, said(text, finish_reason=finish))
+    assert got.broken_off and got.finish_reason == finish
+
+
 def test_a_case_without_a_recording_is_a_failure_of_that_case(target: Target) -> None:
     got = target.request(COLUMN, case(question="x"))
     assert isinstance(got, Failure)

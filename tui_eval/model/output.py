@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from tui_eval.model.finish import Ending, ending
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
 
@@ -38,7 +39,7 @@ class Output:
     """The whole trajectory where it is more than one reply: assistant and tool messages."""
     fields: JsonObject = field(default_factory=dict)
     finish_reason: str | None = None
-    """`stop`, `length`, `content_filter`, `tool_calls` or what the endpoint said."""
+    """`stop`, `length`, `content_filter`, `tool_calls` or, unknown, what the endpoint said."""
     model: str | None = None
     """The model's name as the endpoint returned it."""
     usage: Usage = Usage()
@@ -50,14 +51,24 @@ class Output:
     """What its endpoint has nothing left of just now; None: nothing that it says. Never kept."""
 
     @property
+    def ending(self) -> Ending:
+        """What its finish reason says."""
+        return ending(self.finish_reason)
+
+    @property
     def cut_short(self) -> bool:
         """Whether the endpoint stopped before the model did."""
-        return self.finish_reason == "length"
+        return self.ending is Ending.CUT
 
     @property
     def filtered(self) -> bool:
         """Whether the endpoint's content filter took the answer away."""
-        return self.finish_reason == "content_filter"
+        return self.ending is Ending.FILTERED
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether something else ended it, known or not: what there is may not be all."""
+        return self.ending in (Ending.BROKEN_OFF, Ending.UNKNOWN)
 
     def digest(self) -> bytes:
         """Give the SHA-256 over what can be scored (not over timings or money)."""

@@ -1,7 +1,9 @@
 """What an endpoint's answer holds: the JSON of the chat and responses APIs → `Output`."""
 
+import json
 from collections.abc import Iterable
 
+from tui_eval.model.finish import Ending, canonical, ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
@@ -9,17 +11,6 @@ from tui_eval.model.visible import visible_line
 _OPEN, _CLOSE = "<think>", "</think>"
 _MOST_TOKENS = 10**9
 """More than any call takes; the sums of all calls fit where they are kept."""
-
-_FINISHES = {
-    "max_tokens": "length",
-    "max_output_tokens": "length",
-    "model_length": "length",
-    "safety": "content_filter",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "eos": "stop",
-}
-"""Dialects of the finish reason, in lower case → the protocol's own word."""
 
 
 def chat_output(answer: Json) -> Output | Failure:
@@ -63,12 +54,12 @@ def responses_output(answer: Json) -> Output | Failure:
         return _bad("the answer is no JSON object")
     if answer.get("error"):
         return _error_inside(answer["error"])
+    status = _finish(answer.get("status"))
+    if ending(status) is Ending.BROKEN_OFF:
+        return _bad(f"the answer's status is {visible_line(str(status), 60)!r}")
     items = answer.get("output")
     if not isinstance(items, list):
         return _bad("the answer has no output")
-    status = answer.get("status")
-    if status in ("failed", "cancelled", "queued", "in_progress"):
-        return _bad(f"the answer's status is {status!r}")
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[Json] = []
@@ -85,12 +76,12 @@ def responses_output(answer: Json) -> Output | Failure:
             calls.append({"id": item.get("call_id"), "type": "function", "function": function})
     incomplete = answer.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, dict) else None
-    finish = _finish(reason) or ("tool_calls" if calls else "stop")
+    finish = _finish(reason) or (status if ending(status) is Ending.UNKNOWN else None)
     return _finished(
         "".join(texts) if texts else None,
         "\n".join(thoughts) or None,
         calls,
-        finish,
+        finish or ("tool_calls" if calls else "stop"),
         _str(answer.get("model")),
         _responses_usage(answer.get("usage")),
     )
@@ -105,13 +96,18 @@ def _finished(
     usage: Usage,
 ) -> Output | Failure:
     """Take the thinking out of the text and tell an output from none."""
+    said = text
     if text is not None:
         text, thought, closed = split_thinking(text)
         reasoning = "\n".join(part for part in (reasoning, thought) if part) or None
-        if not closed:
+        if not closed and ending(finish) is Ending.FINISHED:
             finish = "length"
+    how = ending(finish)
+    if how is Ending.BROKEN_OFF:
+        why = f"the endpoint broke the answer off: finish reason {visible_line(str(finish), 60)!r}"
+        return Failure("bad_answer", why, retryable=True, partial=said or reasoning)
     empty = text is None or not text.strip()
-    if empty and not calls and finish not in ("length", "content_filter"):
+    if empty and not calls and how is Ending.FINISHED:
         return Failure("empty_output", "empty output", partial=reasoning)
     messages: tuple[JsonObject, ...] = ()
     if calls:
@@ -177,7 +173,10 @@ def _texts(parts: Json, names: Iterable[str]) -> list[str]:
 
 
 def _finish(reason: Json) -> str | None:
-    return _FINISHES.get(reason.lower(), reason) if isinstance(reason, str) else None
+    """Give a finish reason in the protocol's words; one that is no text is an unknown one."""
+    if reason is None or reason == "":
+        return None
+    return canonical(reason if isinstance(reason, str) else json.dumps(reason)[:60])
 
 
 def _chat_usage(usage: Json) -> Usage:

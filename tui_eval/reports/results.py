@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tui_eval.model.finish import Ending
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.reports import gate
 from tui_eval.reports.gate import Measures, Missed, TargetMeasures
@@ -213,7 +214,7 @@ def _columns(
     db: sqlite3.Connection, run_id: int, suite: Suite, counts: Mapping[int, Counts]
 ) -> Iterator[ColumnResults]:
     of_run = rates(db, run_id, suite.run)
-    ends = figures.finishes(db, run_id)
+    ends = figures.endings(db, run_id)
     scored = figures.scorers(db, run_id)
     for column in reader.columns(db, run_id):
         col = column.index
@@ -224,8 +225,8 @@ def _columns(
             rates=of_run.columns[col],
             p50_s=percentile(calls, 0.5),
             p95_s=percentile(calls, 0.95),
-            cut_short=ends.get(col, {}).get("length", 0),
-            filtered=ends.get(col, {}).get("content_filter", 0),
+            cut_short=ends[col][Ending.CUT],
+            filtered=ends[col][Ending.FILTERED],
             scorers=_tally([row for row in scored if row.col == col]),
             tags={tag: of_tag[col] for tag, of_tag in of_run.tags.items() if col in of_tag},
         )

@@ -1,5 +1,6 @@
 """Scorers of what the call took: `latency`, `tokens`, `cost`, and how it ended: `finish`."""
 
+from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output, Usage
 from tui_eval.model.score import Grade
@@ -66,6 +67,7 @@ def finish(settings: JsonObject, output: Output) -> Grade:
     """Pass where the finish reason is an expected one."""
     if output.finish_reason is None:
         return Grade.ungraded("the finish reason is unknown")
-    expected = texts(settings["expected"])
-    reason = f"expected to finish with {one_of(expected)}, got {quoted(output.finish_reason)}"
-    return Grade.of(output.finish_reason in expected, reason, output.finish_reason)
+    expected = [canonical(word) for word in texts(settings["expected"])]
+    got = canonical(output.finish_reason)
+    reason = f"expected to finish with {one_of(expected)}, got {quoted(got)}"
+    return Grade.of(got in expected, reason, got)

@@ -1,9 +1,10 @@
-"""What an output is that is no full answer: cut short, or taken away by a filter."""
+"""What an output is that is no full answer: cut short, broken off, or taken away by a filter."""
 
 from typing import Literal
 
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
+from tui_eval.scoring.wording import quoted
 
 Truncated = Literal["ungraded", "grade"]
 Filtered = Literal["ungraded", "fail"]
@@ -27,6 +28,11 @@ def override(output: Output, truncated: Truncated, filtered: Filtered) -> Grade 
         return Grade.of(False, reason) if filtered == "fail" else Grade.ungraded(reason)
     if output.cut_short and truncated == "ungraded":
         return Grade.ungraded(_where_cut(output))
+    if output.broken_off:
+        return Grade.ungraded(
+            f"the answer may not be all: it ended with {quoted(output.finish_reason or '')}, "
+            "which is no finish reason of an answer"
+        )
     return None
 
 

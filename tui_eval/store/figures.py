@@ -5,11 +5,13 @@ Several of these belong together in one moment: see `moment`.
 
 import json
 import sqlite3
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json
 from tui_eval.model.output import Usage
 from tui_eval.model.states import TrialState, Verdict
@@ -228,16 +230,15 @@ def cost_of_tag(db: sqlite3.Connection, run_id: int, col: int, tag: str) -> floa
     return None if unknown else cost
 
 
-def finishes(db: sqlite3.Connection, run_id: int) -> dict[int, dict[str, int]]:
-    """Count, for each column, the outputs that did not end by themselves, by finish reason."""
-    found: dict[int, dict[str, int]] = {}
+def endings(db: sqlite3.Connection, run_id: int) -> defaultdict[int, Counter[Ending]]:
+    """Count, for each column, how the outputs of its trials that are done ended."""
+    found: defaultdict[int, Counter[Ending]] = defaultdict(Counter)
     for col, reason, n in db.execute(
         "SELECT t.col, o.finish_reason, count(*) FROM trials t JOIN outputs o ON o.id = t.output "
-        "WHERE t.run = ? AND t.state = 'done' AND o.finish_reason IN ('length', 'content_filter') "
-        "GROUP BY 1, 2",
+        "WHERE t.run = ? AND t.state = 'done' GROUP BY 1, 2",
         (run_id,),
     ):
-        found.setdefault(col, {})[reason] = n
+        found[col][ending(unpack(reason))] += n
     return found
 
 

@@ -83,12 +83,12 @@ def wait(tx: Tx, trial: int, why: str, until: float | None) -> None:
 
 
 def add_output(tx: Tx, key: bytes, output: Output) -> int:
-    """Keep an output; give its id."""
+    """Keep an output; give its id. One that is no whole answer satisfies no key."""
     usage = output.usage
     cursor = tx.db.execute(
         "INSERT INTO outputs (generation_key, text, reasoning, messages, fields, finish_reason, "
         "model, input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost_usd, latency_s, "
-        "digest, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "digest, at, superseded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key,
             pack(output.text),
@@ -105,6 +105,7 @@ def add_output(tx: Tx, key: bytes, output: Output) -> int:
             output.latency_s,
             output.digest(),
             tx.now,
+            output.broken_off,
         ),
     )
     assert cursor.lastrowid is not None

@@ -358,6 +358,25 @@ def findings_spent(db: sqlite3.Connection) -> None:
         db.execute("ALTER TABLE findings ADD COLUMN spent INTEGER NOT NULL DEFAULT 0")
 
 
+_ANSWERS = (  # how an answer ends that is one: without `_`, `-` and spaces, in lower case
+    "'', 'stop', 'endturn', 'stopsequence', 'eos', 'eostoken', 'endoftext', 'word', 'complete', "
+    "'completed', 'toolcalls', 'toolcall', 'tooluse', 'functioncall', 'functioncalls', 'length', "
+    "'maxtokens', 'maxoutputtokens', 'maxcompletiontokens', 'maxlength', 'modellength', "
+    "'tokenlimit', 'limit', 'contextlengthexceeded', 'modelcontextwindowexceeded', "
+    "'contentfilter', 'contentfiltered', 'safety', 'imagesafety', 'prohibitedcontent', "
+    "'blocklist', 'spii', 'refusal', 'guardrailintervened', 'sensitive', 'errortoxic'"
+)
+
+
+def broken_off_outputs(db: sqlite3.Connection) -> None:
+    """Let no output be used again that its endpoint has broken off; it stays where it is."""
+    db.execute(
+        "UPDATE outputs SET superseded = 1 WHERE superseded = 0 AND finish_reason IS NOT NULL "
+        "AND replace(replace(replace(lower(finish_reason), '_', ''), '-', ''), ' ', '') "
+        f"NOT IN ({_ANSWERS})"
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -365,6 +384,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     unmet_trials,
     trials_rescored,
     findings_spent,
+    broken_off_outputs,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -12,6 +12,8 @@ from enum import StrEnum
 from itertools import groupby
 from typing import TypeAlias
 
+from tui_eval.model.finish import Ending
+from tui_eval.store.endings import ended
 from tui_eval.store.folding import fold_reason
 from tui_eval.store.text import pack
 
@@ -159,7 +161,7 @@ _FLIPS = (  # within the run, as `history.flaky` says it: not on the very same t
 )
 _CONDITIONS: dict[Kind, str] = {
     Kind.CUT: "EXISTS (SELECT 1 FROM outputs o WHERE o.id = t.output "
-    "AND o.finish_reason = 'length')",
+    f"AND {ended('o.finish_reason', Ending.CUT)})",
     Kind.FLAKY: _FLIPS,
     Kind.NOTED: "EXISTS (SELECT 1 FROM notes n WHERE n.trial = t.id AND n.current = 1)",
     Kind.TARGET: "t.col IN (SELECT k.idx FROM columns k WHERE k.run = t.run AND k.name = ?)",

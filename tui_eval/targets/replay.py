@@ -4,6 +4,7 @@ from types import TracebackType
 from typing import Self
 
 from tui_eval.model.case import Case, Column
+from tui_eval.model.finish import Ending, canonical, ending
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.answers import split_thinking
@@ -11,8 +12,6 @@ from tui_eval.suites.spec import ReplayTarget
 
 CONCURRENCY = 64
 """Answers given at once: they cost nothing, and the store commits many as fast as one."""
-
-_COMPLETE_ANYWAY = ("length", "content_filter")
 
 
 class Replay:
@@ -60,22 +59,24 @@ class Replay:
         """Give the recording as an output; a replay asks nobody, so it costs nothing."""
         recorded = request["recorded"]
         assert isinstance(recorded, dict)
-        finish = recorded.get("finish_reason")
+        ended = recorded.get("finish_reason")
+        finish = canonical(ended) if isinstance(ended, str) else None
         latency = recorded.get("latency_s")
         said = recorded.get("messages")
         messages = (
             tuple(one for one in said if isinstance(one, dict)) if isinstance(said, list) else ()
         )
         text, reasoning, closed = split_thinking(str(recorded["output"]))
-        if not closed:
+        if not closed and ending(finish) is Ending.FINISHED:
             finish = "length"
-        if not (text and text.strip()) and not messages and finish not in _COMPLETE_ANYWAY:
+        empty = not (text and text.strip())
+        if empty and not messages and ending(finish) is Ending.FINISHED:
             return Failure("empty_output", "empty output", partial=reasoning)
         return Output(
             text=text,
             reasoning=reasoning,
             messages=messages,
-            finish_reason=finish if isinstance(finish, str) else None,
+            finish_reason=finish,
             cost_usd=0.0,
             latency_s=float(latency) if isinstance(latency, int | float) else None,
         )

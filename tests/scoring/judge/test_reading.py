@@ -283,6 +283,9 @@ def test_a_score_may_be_zero_and_is_never_minus_zero() -> None:
     ("reply", "finish_reason", "why"),
     [
         (None, "content_filter", "withheld"),
+        (None, "SAFETY", "withheld"),
+        ("I think", "MAX_TOKENS", "cut off"),
+        ("I think", "RECITATION", 'broken off: it ended with "RECITATION"'),
         ("", "stop", "empty"),
         ("I cannot do that.", "stop", "no grade for it"),
         ('{"nonce": ', "length", "cut off before"),

@@ -45,9 +45,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.scoring.judge.documents import Array, Flaws, Object, Unread, Value, documents
 from tui_eval.scoring.judge.item import Form
+from tui_eval.scoring.wording import quoted
 
 REASON_BYTES: Final = 4096
 """The most bytes of UTF-8 that are kept of a reason."""
@@ -192,11 +194,14 @@ def _unwrapped(text: str) -> str:
 
 
 def _absent(reply: str | None, finish_reason: str | None) -> str:
-    if finish_reason == "content_filter":
+    how = ending(finish_reason)
+    if how is Ending.FILTERED:
         return "the judge's reply was withheld by a content filter"
+    if finish_reason and how in (Ending.UNKNOWN, Ending.BROKEN_OFF):
+        return f"the judge's reply was broken off: it ended with {quoted(finish_reason)}"
     if reply is None or not reply.strip():
         return "the judge's reply is empty"
-    if finish_reason == "length":
+    if how is Ending.CUT:
         return "the judge's reply is cut off before its grade"
     return "the judge's reply has no grade for it"
 

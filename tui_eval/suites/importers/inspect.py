@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.importers.answers import Answers
 from tui_eval.suites.importers.chat import Conversations, as_messages, text_of
@@ -28,7 +29,8 @@ _MOST_MEMBER: Final = 256_000_000
 """Bytes of one file of an archive, unpacked."""
 _MOST_ALL: Final = 20_000_000_000
 """Bytes of all files of an archive, unpacked."""
-_STOPS: Final = {"max_tokens": "length", "model_length": "length", "unknown": None}
+_NOT_SAID: Final = "unknown"
+"""The stop reason of answers whose provider gave none."""
 _ATTACHED: Final = "attachment://"
 _BROKEN: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error,
                   OSError, ValueError)  # fmt: skip
@@ -253,7 +255,7 @@ class _Made:
             str(epoch),
             said,
             latency_s=_seconds(output.get("time")),
-            finish_reason=_STOPS.get(stop, stop) if isinstance(stop, str) else None,
+            finish_reason=canonical(stop) if isinstance(stop, str) and stop != _NOT_SAID else None,
             messages=_trajectory(texts.whole(sample.get("messages"))),
             scores=dict(scores) or None,
         )

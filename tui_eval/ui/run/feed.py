@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui_eval.engine.purse import Caps
+from tui_eval.model.finish import Ending
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.reports.so_far import SoFar, so_far_of
@@ -251,9 +252,9 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
     run = reader.run(db, run_id)
     total, by_column = board.board(db, run_id)
     cut = {
-        column: reasons["length"]
-        for column, reasons in figures.finishes(db, run_id).items()
-        if "length" in reasons
+        column: how[Ending.CUT]
+        for column, how in figures.endings(db, run_id).items()
+        if how[Ending.CUT]
     }
     medians = {column: browse.median_latency(db, run_id, column) for column in by_column}
     return Figures(

@@ -215,6 +215,8 @@ def _spoken(output: Output, looks: Looks, *, in_head: bool) -> Iterator[Para]:
         yield Para("Cut short: the endpoint stopped before the model did.", "ungraded")
     if output.filtered:
         yield Para("Taken away by the endpoint's content filter.", "ungraded")
+    if output.broken_off:
+        yield Para(f"Broken off: it ended with {output.finish_reason!r}.", "ungraded")
     if output.reasoning:
         yield Para("")
         yield Para("Reasoning", "accent")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection
 from typing import Final
 
+from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.errors import SuiteError
 from tui_eval.suites.importers.judges import Judges
@@ -120,7 +121,7 @@ class Asserts:
         if kind in ("is-json", "contains-json"):
             return self._json(kind == "contains-json", value, place)
         if kind == "finish-reason" and isinstance(value, str):
-            return {"kind": "finish", "expected": value}
+            return {"kind": "finish", "expected": canonical(value)}
         if kind in _TEXT:
             return self._text(kind, value, place)
         if kind in _JUDGED:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.promptfoo.asserts import Asserts
@@ -118,7 +119,7 @@ class _Made:
             track,
             output,
             latency_s=latency / 1000 if known and isinstance(latency, int | float) else None,
-            finish_reason=finish if isinstance(finish, str) else None,
+            finish_reason=canonical(finish) if isinstance(finish, str) else None,
             scores={"success": one.get("success"), "score": one.get("score")},
         )
 

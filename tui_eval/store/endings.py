@@ -1,0 +1,9 @@
+"""Conditions in SQL on how outputs ended: the table of `model/finish.py`, for rows of any age."""
+
+from tui_eval.model.finish import Ending, folded_words
+
+
+def ended(column: str, *of: Ending) -> str:
+    """Return the condition that a column of finish reasons says one of these; null says none."""
+    words = ", ".join(f"'{word}'" for word in folded_words(*of))
+    return f"replace(replace(replace(lower({column}), '_', ''), '-', ''), ' ', '') IN ({words})"
