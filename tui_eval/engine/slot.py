@@ -32,6 +32,10 @@ class Tries:
     """How many that were refused had got through when it was last refused."""
     refused_since: float | None = None
     """When it was first refused (monotonic seconds); None: it was not."""
+    begun_after: int = 0
+    """How many calls had succeeded when it was first tried."""
+    own: bool = False
+    """Whether its failures are known to be its own: others were answered while it was not."""
 
 
 class Slot:
@@ -86,6 +90,8 @@ class Slot:
         """Whether a refusal or a broken call is about what was asked and not about everybody."""
         if isinstance(reply, Output) or reply.kind not in _ABOUT_ALL:
             return False
+        if tries.own and self._limiter.paused_since is None:
+            return True
         if self._only_refused_left(patience_s):
             self._limiter.lift()
             return True

@@ -72,6 +72,9 @@ class KeptFinding:
     made: JsonObject
     whole: bool
     """Whether it answers all that was asked."""
+    failed: bool = False
+    """Whether a judge was asked just this and gave no whole answer; not where it answered nobody.
+    """
 
 
 def send(tx: Tx, call: SentCall) -> int:
@@ -232,13 +235,16 @@ def kept(
 
 def _begun(db: sqlite3.Connection, key: bytes, trial: int, scorer: str) -> KeptFinding | None:
     row = db.execute(
-        "SELECT id, trial, scorer, made FROM findings WHERE trial = ? AND score_key = ? "
-        "AND scorer = ? AND superseded = 0 ORDER BY id DESC LIMIT 1",
+        "SELECT id, trial, scorer, made, call IS NOT NULL FROM findings WHERE trial = ? "
+        "AND score_key = ? AND scorer = ? AND superseded = 0 ORDER BY id DESC LIMIT 1",
         (trial, key, scorer),
     ).fetchone()
-    return None if row is None else _known(row, whole=False)
+    if row is None:
+        return None
+    *known, failed = row
+    return _known(known, whole=False, failed=bool(failed))
 
 
-def _known(row: tuple[Any, ...], *, whole: bool) -> KeptFinding:
+def _known(row: Sequence[Any], *, whole: bool, failed: bool = False) -> KeptFinding:
     number, trial, scorer, made = row
-    return KeptFinding(number, trial, scorer, json.loads(made), whole)
+    return KeptFinding(number, trial, scorer, json.loads(made), whole, failed)

@@ -11,6 +11,7 @@ from tests.engine.harness import Bench, suite, until
 from tests.servers.fake_judge import Grader, answers, asked, by_number, reply
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.limiter import GONE_AFTER
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.requests import Verb
@@ -197,19 +198,125 @@ async def test_a_judge_with_a_refused_key_stops_and_the_outputs_are_kept(bench: 
     assert all(trial.score is not None for trial in bench.trials(run))
 
 
-async def test_a_judge_that_fails_on_the_wire_leaves_its_batch_ungraded_unsplit(
+async def test_a_judge_that_refuses_everybody_is_asked_little_more_than_its_batches(
     bench: Bench,
 ) -> None:
-    async with FakeModel() as target:
-        broken = FakeModel(script=lambda call: refuse(500))
-        async with broken as judge:
-            made = judged(target.base_url, judge.base_url, 5, judge={"retries": 1})
-            run = await bench.run(made)
-            assert judge.requests == 2
+    async with (
+        FakeModel() as target,
+        FakeModel(script=lambda call: refuse(500)) as judge,
+    ):
+        made = judged(target.base_url, judge.base_url, 40, judge={"retries": 1})
+        run = await bench.run(made)
+        assert judge.requests == 8 * 2 + GONE_AFTER
     assert {trial.verdict for trial in bench.trials(run)} == {Verdict.UNGRADED}
     reasons = bench.sql("SELECT DISTINCT reason FROM scores")
     assert len(reasons) == 1
     assert "the judge could not be asked" in reasons[0][0]
+
+
+POISON = {
+    "filter": refuse(400, "content_filter", "flagged by the content policy"),
+    "bad request": refuse(400, "invalid", "no such thing"),
+    "server error": refuse(500),
+}
+
+
+@pytest.mark.parametrize("kind", POISON)
+@pytest.mark.parametrize("concurrency", [1, 4])
+async def test_one_refused_output_costs_one_grade_and_is_asked_alone_when_scored_again(
+    bench: Bench, kind: str, concurrency: int
+) -> None:
+    poisonous = {"q3"}
+
+    def script(call: Call) -> Reply | None:
+        outputs = {item["output"] for item in (asked(call.body) or {"items": []})["items"]}
+        return POISON[kind] if outputs & poisonous else None
+
+    async with (
+        FakeModel() as target,
+        FakeModel(answers(by_number), script=script) as judge,
+    ):
+        described = {"retries": 1, "concurrency": concurrency}
+        run = await bench.run(judged(target.base_url, judge.base_url, 10, judge=described))
+        assert judge.requests <= 2 + 1 + (2 + 2 * 5)
+        assert {t.case_id for t in bench.trials(run) if t.score is None} == {"c3"}
+        before = judge.requests
+        poisonous.clear()
+        await bench.again(run, Verb.RESCORE, which="ungraded")
+        assert judge.requests == before + 1
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_what_failed_goes_alone_and_spoils_no_batch_when_all_is_graded_again(
+    bench: Bench,
+) -> None:
+    lost = {"q3", "q7"}
+
+    def some(item: Any) -> dict[str, Any] | None:
+        return None if item["output"] in lost else by_number(item)
+
+    async with FakeModel() as target, FakeModel(answers(some)) as judge:
+        run = await bench.run(judged(target.base_url, judge.base_url, 10))
+        before = judge.requests
+        lost.discard("q3")
+        await bench.again(run, Verb.RESUME)
+        sizes = [len((asked(call.body) or {})["items"]) for call in judge.calls[before:]]
+    assert set(sizes) == {1}
+    assert {t.case_id for t in bench.trials(run) if t.score is None} == {"c7"}
+
+
+async def test_what_a_judge_never_saw_is_asked_in_batches_later(bench: Bench) -> None:
+    async with FakeModel() as target, FakeModel(answers(by_number), api_key="k") as judge:
+        run = await bench.run(judged(target.base_url, judge.base_url, 20))
+        before = judge.requests
+        judge.api_key = None
+        await bench.again(run, Verb.RESCORE, which="ungraded")
+        assert judge.requests == before + 4
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_a_time_out_that_suffices_for_no_batch_costs_no_grade(bench: Bench) -> None:
+    def slow(call: Call) -> Reply | None:
+        several = len((asked(call.body) or {"items": []})["items"]) > 1
+        return Reply("hang") if several else None
+
+    async with (
+        FakeModel() as target,
+        FakeModel(answers(by_number), script=slow) as judge,
+    ):
+        described = {"timeout": 0.5, "retries": 5}
+        run = await bench.run(judged(target.base_url, judge.base_url, 5, judge=described))
+        assert judge.requests <= 1 + 2 + 5
+    assert all(trial.score is not None for trial in bench.trials(run))
+
+
+@pytest.mark.parametrize("verb", [Verb.PAUSE, None])
+async def test_what_was_refused_is_asked_again_after_a_pause_or_a_stop(
+    bench: Bench, verb: Verb | None
+) -> None:
+    def script(call: Call) -> Reply | None:
+        items = (asked(call.body) or {"items": []})["items"]
+        return refuse(400) if len(items) > 1 else None
+
+    async with (
+        FakeModel() as target,
+        FakeModel(answers(by_number), script=script) as judge,
+    ):
+        run = bench.create(judged(target.base_url, judge.base_url, 5, judge={"concurrency": 1}))
+        engine = Engine(bench.path, run)
+        task = asyncio.create_task(engine.run())
+        await until(lambda: judge.requests >= 1)
+        if verb is None:
+            engine.stop()
+            await asyncio.wait_for(task, 30)
+            await bench.again(run, Verb.RESUME)
+        else:
+            await bench.asked(run, verb)
+            await bench.asked(run, Verb.CONTINUE)
+            await asyncio.wait_for(task, 30)
+        assert target.requests == 5
+        assert judge.requests <= 2 * (1 + 2 + 5)
+    assert all(trial.score is not None for trial in bench.trials(run))
 
 
 async def test_a_batch_that_is_too_long_is_halved_at_once(bench: Bench) -> None:

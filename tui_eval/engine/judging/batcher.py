@@ -35,14 +35,13 @@ class Batcher:
         self._linger_s = linger_s
         self._rng = rng
         self._ready: deque[Batch] = deque()
-        self._refused: deque[Batch] = deque()
         self._waiting: dict[tuple[str, str, str, float, float], dict[Question, float]] = {}
         self._alone: set[str] = set()
         """Scorers whose questions go alone."""
 
     def __len__(self) -> int:
         """Questions that wait."""
-        formed = sum(len(batch.questions) for batch in (*self._ready, *self._refused))
+        formed = sum(len(batch.questions) for batch in self._ready)
         return formed + sum(len(group) for group in self._waiting.values())
 
     def add(self, question: Question, now: float) -> None:
@@ -53,7 +52,7 @@ class Batcher:
             now: Monotonic seconds.
         """
         too_large = question.item.tokens > self._token_budget * _LARGE
-        alone = question.alone or question.scorer in self._alone
+        alone = question.alone or question.failed_before or question.scorer in self._alone
         if alone or too_large or self._size == 1:
             self._ready.append(Batch((question,)))
         else:
@@ -75,15 +74,6 @@ class Batcher:
     def ask_again(self, batches: list[Batch]) -> None:
         """Put what repair asks before everything else."""
         self._ready.extendleft(reversed(batches))
-
-    def ask_last(self, batch: Batch) -> None:
-        """Put a batch that was refused behind everything else."""
-        self._refused.append(batch)
-
-    @property
-    def only_refused(self) -> bool:
-        """Whether nothing waits but what was refused."""
-        return not self._ready and not self._waiting
 
     def take(self, now: float, *, more_to_come: bool) -> Batch | None:
         """Give a batch that is to leave now; None: there is none.
@@ -109,10 +99,6 @@ class Batcher:
                     del self._waiting[kind]
                 self._rng.shuffle(chosen)
                 return Batch(tuple(chosen))
-        while self._refused:
-            live = self._refused.popleft().live
-            if live is not None:
-                return live
         return None
 
     def due(self) -> float | None:
@@ -123,7 +109,6 @@ class Batcher:
     def drop_withdrawn(self) -> None:
         """Forget what nobody waits for any more."""
         self._ready = _live(self._ready)
-        self._refused = _live(self._refused)
         for kind, group in list(self._waiting.items()):
             left = {q: since for q, since in group.items() if not q.holder.withdrawn}
             if left:
@@ -133,11 +118,9 @@ class Batcher:
 
     def drain(self) -> list[Question]:
         """Give everything that waits, and forget it."""
-        formed = (*self._ready, *self._refused)
-        found = [question for batch in formed for question in batch.questions]
+        found = [question for batch in self._ready for question in batch.questions]
         found += [question for group in self._waiting.values() for question in group]
         self._ready.clear()
-        self._refused.clear()
         self._waiting.clear()
         return found
 

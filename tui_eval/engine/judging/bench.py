@@ -6,14 +6,14 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
-from tui_eval.engine.judging.repair import again, halves
+from tui_eval.engine.judging.repair import Refused, again, halves
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.slot import taken
@@ -68,14 +68,17 @@ class _Reply:
     call: int
     got: Output | Failure
     call_s: float
+    everybodys: bool = False
+    """Whether it is a failure that everybody has met for as long as anybody waits."""
 
 
 class Bench:
     """Keeps as many calls to one judge under way as its limiter allows.
 
-    A batch that is refused or fails on the wire is tried again as patience has it, and then given
-    up whole; a reply that leaves questions open has them asked again (`repair`). A judge that can
-    answer nobody (a refused key) is closed: whatever waits or comes is given up with its reason.
+    A batch that fails on the wire is tried again as patience has it. What is refused for good, or
+    times out, is asked again in parts, unless the judge refuses everybody (`repair.Refused`); a
+    reply that leaves questions open has them asked again (`repair.again`). A judge that can answer
+    nobody (a refused key) is closed: whatever waits or comes is given up with its reason.
     """
 
     def __init__(
@@ -113,7 +116,6 @@ class Bench:
         self._judge = judge
         self._writer = writer
         self._purse = purse
-        self._patience = Patience(spec.retries)
         self._patience_s = patience_s
         self._ready = ready
         self._forget_failures = forget_failures
@@ -124,6 +126,7 @@ class Bench:
             spec.linger,
             random.Random(seed),  # noqa: S311
         )
+        self._refused = Refused()
         self._secret = random.SystemRandom()  # ids and nonces that no output can know
         self._jitter = random.Random()  # noqa: S311 - jitter, not a secret
         self._calls: dict[asyncio.Task[_Reply | None], Batch] = {}
@@ -144,7 +147,7 @@ class Bench:
     @property
     def idle(self) -> bool:
         """Whether nothing waits and nothing is under way."""
-        return not self._busy and not len(self._batcher)
+        return not (self._busy or len(self._batcher) or len(self._refused))
 
     def put(self, question: Question) -> None:
         """Take a question up."""
@@ -194,6 +197,7 @@ class Bench:
     def drop_withdrawn(self) -> None:
         """Forget questions nobody waits for; a call that is about nothing else ends at once."""
         self._batcher.drop_withdrawn()
+        self._refused.drop_withdrawn()
         for call, batch in self._calls.items():
             if batch.live is None:
                 call.cancel()
@@ -206,6 +210,7 @@ class Bench:
     def give_up(self) -> None:
         """Let go of everything that waits; it stays open in the store."""
         self._batcher.drain()
+        self._refused.drain()
 
     async def _work(self) -> None:
         try:
@@ -234,13 +239,18 @@ class Bench:
     def _take(self) -> Batch | None:
         if not self._open:
             return None
-        return self._batcher.take(time.monotonic(), more_to_come=self._hearing.more_to_come)
+        more_to_come = self._hearing.more_to_come
+        batch = self._batcher.take(time.monotonic(), more_to_come=more_to_come)
+        return self._refused.take(in_flight=bool(self._calls)) if batch is None else batch
 
     async def _pause(self) -> None:
         """Sleep until there may be something to take."""
         await self._hear_news(self._batcher.due() if self._open else None)
 
     async def _judge_batch(self, batch: Batch) -> None:
+        if batch.refused is not None and self._refused.by_all:
+            await self._give_up(batch, batch.refused)
+            return
         asked = request(
             [question.asked for question in batch.questions], self.spec.instructions, self._secret
         )
@@ -258,19 +268,22 @@ class Bench:
         if reply is None and self._closed:
             await self._give_up(batch, self._closed)
         elif reply is None and batch.tries.attempts:
-            self._batcher.ask_last(batch)
+            self._refused.add(batch)
         elif reply is None:
             self._batcher.ask_again([batch])
         elif isinstance(reply.got, Failure):
-            await self._failed(batch, reply.call, reply.got)
+            await self._failed(batch, reply, reply.got)
         else:
+            self._ask_refused_again()
             await self._read(batch, asked, reply, reply.got)
 
     async def _ask(self, batch: Batch, asked: Request) -> _Reply | None:
         """Ask until there is a reply or patience ends; None: nobody is to be asked, or others."""
         if not self._closed and (failure := await self._ready(self.spec.name)) is not None:
             self._close(failure)
-        tries = batch.tries
+        tries, several = batch.tries, len(batch.questions) > 1
+        if not tries.attempts:
+            tries.begun_after = self.limiter.successes
         while await self._turn():
             tries.attempts += 1
             with taken(self.limiter, self._nothing_untried) as slot:
@@ -280,7 +293,9 @@ class Bench:
                 started = time.monotonic()
                 try:
                     got = await self._judge.ask(
-                        asked.messages, asked.schema, timeout_s=self.spec.timeout
+                        asked.messages,
+                        asked.schema,
+                        timeout_s=self.spec.timeout_of(len(batch.questions)),
                     )
                 except asyncio.CancelledError:
                     seconds = time.monotonic() - started
@@ -293,11 +308,13 @@ class Bench:
                 return _Reply(call, got, seconds)
             await self._writer.write(partial(judged.failed, call=call, failure=got, call_s=seconds))
             if refuses_all and slot.waited_out(got, self._patience_s):
-                return _Reply(call, got, seconds)
-            pause = self._patience.pause_before_next(
+                return _Reply(call, got, seconds, everybodys=True)
+            pause = self._patience(batch, got).pause_before_next(
                 got, tries.failures, self._jitter, tries.spared
             )
-            if pause is None:
+            # the same batch would take as long again; a part of it finds out as much as the whole
+            enough = got.kind == "timeout" or (refuses_all and tries.attempts > self.spec.retries)
+            if pause is None or (several and enough):
                 return _Reply(call, got, seconds)
             self._tell()
             await self._rest(time.monotonic() + pause)
@@ -305,11 +322,17 @@ class Bench:
                 return None  # the next probe may be another batch: this one may be to blame
         return None
 
+    def _patience(self, batch: Batch, failure: Failure) -> Patience:
+        """Give how often a batch is tried; being asked to wait is nothing of its own."""
+        if batch.retries is None or failure.kind == "rate_limit":
+            return Patience(self.spec.retries)
+        return Patience(min(batch.retries, self.spec.retries))
+
     def _nothing_untried(self) -> bool:
         return (
-            self._batcher.only_refused
+            not len(self._batcher)
             and not self._hearing.more_to_come
-            and all(batch.tries.attempts for batch in self._calls.values())
+            and all(batch.tried for batch in self._calls.values())
         )
 
     async def _turn(self) -> bool:
@@ -346,16 +369,33 @@ class Bench:
             items=tuple(SentItem(question.trial, question.repeat) for question in batch.questions),
         )
 
-    async def _failed(self, batch: Batch, call: int, failure: Failure) -> None:
-        if failure.kind == "context_length" and len(batch.questions) > 1:
+    async def _failed(self, batch: Batch, reply: _Reply, failure: Failure) -> None:
+        """Have what a failed batch held asked again in parts, or give it up."""
+        several = len(batch.questions) > 1
+        why = f"{_WENT_WRONG}: {failure.message}"
+        if several and failure.kind == "context_length":
             self._batcher.ask_again(halves(batch.questions, batch.round))
             self._tell()
-            return
-        if failure.fatal:
+        elif failure.fatal:
             self._close(failure)
-        for position, question in enumerate(batch.questions):
-            question.call, question.position = call, position
-        await self._give_up(batch, f"{_WENT_WRONG}: {failure.message}")
+            await self._give_up(batch, why)
+        elif reply.everybodys:
+            await self._give_up(batch, why)
+        elif several:
+            self._refused.add(replace(batch, refused=why))
+            if self.limiter.successes > batch.tries.begun_after:
+                self._ask_refused_again()
+            self._tell()
+        else:
+            if batch.refused is not None:
+                self._refused.asked_in_vain()
+            (question,) = batch.questions
+            question.call, question.position = reply.call, 0
+            await self._give_up(batch, why)
+
+    def _ask_refused_again(self) -> None:
+        """Have what was refused asked again: the judge answers others."""
+        self._batcher.ask_again(self._refused.answered())
 
     async def _read(self, batch: Batch, asked: Request, reply: _Reply, got: Output) -> None:
         """Take what the reply answers; have the rest asked again, or give it up."""

@@ -379,6 +379,7 @@ class Judging:
                     equal.origin = written[question]
                     copies.append(equal)
             elif (heir := self._shared.unanswered(question)) is not None:
+                heir.failed_before = question.call is not None
                 self.benches[heir.judge].put(heir)
         if copies:
             await self._write(None, copies)

@@ -51,6 +51,7 @@ class Lookup:
 
 def _take(question: Question, known: judged.KeptFinding) -> None:
     question.take(Finding.from_json(known.made))
+    question.failed_before = known.failed
     if known.whole:
         question.own = (known.trial, known.scorer) == (question.trial, question.scorer)
         question.origin = None if question.own else known.id

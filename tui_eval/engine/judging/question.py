@@ -1,6 +1,6 @@
 """What is asked of a judge about one output, until it is answered or given up."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -47,6 +47,8 @@ class Question:
     purpose: str = "grade"
     alone: bool = False
     """Whether it is to be graded in a request of its own."""
+    failed_before: bool = False
+    """Whether it was asked before and came to no grade: it goes alone, lest it spoils a batch."""
     parts: dict[int, Part] = field(default_factory=dict)
     reason: str = ""
     problem: str | None = None
@@ -109,9 +111,19 @@ class Batch:
     questions: tuple[Question, ...]
     round: Round = Round.FIRST
     tries: Tries = field(default_factory=Tries, compare=False)
+    retries: int | None = None
+    """Further attempts after a failure; None: as many as its judge's. A part of a refused batch
+    has fewer."""
+    refused: str | None = None
+    """Why the judge refused it; None: it did not, or it may be asked again as it is."""
 
     @property
     def live(self) -> "Batch | None":
         """The batch without what nobody waits for any more; None: nothing is left."""
         left = tuple(question for question in self.questions if not question.holder.withdrawn)
-        return Batch(left, self.round, self.tries) if left else None
+        return replace(self, questions=left) if left else None
+
+    @property
+    def tried(self) -> bool:
+        """Whether its questions were asked before, in it or in the batch it is a part of."""
+        return bool(self.tries.attempts) or self.retries is not None

@@ -44,7 +44,7 @@ class Judge(Spec):
     """The share of verdicts that batching may flip beyond the judge's own noise; where the audit
     shows more, batching is turned off."""
     timeout: Positive = 300.0
-    """Seconds for one attempt."""
+    """Seconds for one attempt at one output; a batch has half as much more for each further one."""
     retries: Count = 5
     """Further attempts after a passing fault of a request."""
     instructions: StrictStr | None = None
@@ -67,6 +67,10 @@ class Judge(Spec):
     `input`, `output`, `grade`. They are graded first, and the judge's agreement is shown."""
     min_agreement: Share | None = None
     """The least agreement with `gold`; under it the run pauses before it spends. Default: none."""
+
+    def timeout_of(self, outputs: int) -> float:
+        """Give the seconds that one attempt at so many outputs may take."""
+        return self.timeout * (1 + outputs) / 2
 
     @model_validator(mode="after")
     def _agrees_with_something(self) -> "Judge":
