@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Beside, Command, Place, document
-from tests.servers.fake_model import FakeModel, always, first_attempts, refuse
+from tests.servers.fake_judge import answers, asked
+from tests.servers.fake_model import Call, FakeModel, Reply, always, first_attempts, refuse
 
 
 async def test_retry_without_a_selector_asks_again_what_errored(
@@ -102,6 +103,60 @@ def test_rescore_takes_scorers_of_an_edited_suite_and_asks_nobody(
     assert done["requests"]["target"] == 6
     assert done["counts"]["passed"] == first["counts"]["failed"]
     assert done["counts"]["failed"] == first["counts"]["passed"]
+
+
+async def test_rescore_sets_fields_of_judges_and_scorers_as_run_does(
+    place: Place, beside: Beside
+) -> None:
+    def slow(call: Call) -> Reply | None:
+        return None if asked(call.body) is None or call.n > limit["from"] else Reply("hang")
+
+    limit = {"from": 10**6}
+    async with FakeModel(answers(lambda item: {"score": 7}), script=slow) as server:
+        judge = f"""[judge]
+base_url = "{server.base_url}"
+model = "j"
+timeout = 0.2
+retries = 0
+[[scorers]]
+kind = "judge"
+name = "good"
+rubric = "Is it good?"
+scale = [0, 10]
+"""
+        suite = place.asking(server.base_url, n=3, more=judge)
+        first = document(await beside("run", suite, "--json"))
+        assert first["counts"]["ungraded"] == 3
+        limit["from"] = 0
+        before = server.requests
+        again = await beside(
+            "rescore", "last", "--ungraded", "--json",
+            "--set", "judge.timeout=60", "--set", "scorers.good.pass_at=8",
+        )  # fmt: skip
+        assert again.out, again.err
+        assert document(again)["counts"]["ungraded"] == 0
+        assert document(again)["counts"]["failed"] == 3  # 7 of 10 passed before pass_at
+        assert server.requests <= before + 3
+        for option, why in (
+            ("judge.timeout=0", "judge.timeout: must be above 0, not 0"),
+            ("judge.timout=1", 'judge.timout: unknown key; did you mean "timeout"?'),
+            ("scorers.god.pass_at=1", 'none is called "god"; did you mean "good"?'),
+            ("run.epochs=2", "run.epochs: cannot be set when a run is scored again"),
+            ("judge.gold=gold.jsonl", "judge.gold: a file cannot be read here"),
+        ):
+            wrong = await beside("rescore", "last", "--set", option)
+            assert (wrong.code, wrong.out) == (2, "")
+            assert f"--set {option}" in wrong.err
+            assert why in wrong.err
+
+
+def test_rescore_sets_fields_of_an_edited_suite(place: Place, tui_eval: Command) -> None:
+    suite = place.suite(n=3)
+    assert document(tui_eval("run", suite, "--json"))["counts"]["passed"] == 3
+    done = tui_eval(
+        "rescore", "last", "--suite", suite, "--set", "scorers.0.expected=wrong", "--json"
+    )
+    assert document(done)["counts"]["failed"] == 3
 
 
 def test_rescore_with_a_suite_that_is_wrong_changes_nothing(

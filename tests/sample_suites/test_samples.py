@@ -10,7 +10,7 @@ import pytest
 
 from tui_eval.resources import samples_dir
 from tui_eval.suites.dataset import cases
-from tui_eval.suites.loading import discover, load
+from tui_eval.suites.loading import discover, load, look_again
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.scorers import JudgeScorer
 from tui_eval.suites.spec import ModelJudge
@@ -46,6 +46,12 @@ def test_a_sample_loads_without_trust_and_renders_every_case(file: str) -> None:
         assert len(case.tags) == 1
         assert suite.scorers or case.scorers
     assert count >= (20 if file.split("-")[0].removesuffix(".toml") in JUDGED else 48)
+
+
+@pytest.mark.parametrize("file", RECORDED + LOCAL)
+def test_a_frozen_suite_is_read_again_as_it_was(file: str) -> None:
+    suite = load(samples_dir() / file)
+    assert look_again(suite, ()).suite == suite
 
 
 @pytest.mark.parametrize("file", RECORDED)

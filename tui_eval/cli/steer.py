@@ -14,6 +14,7 @@ from tui_eval.cli.options import (
     max_cost_option,
     max_tokens_option,
     run_argument,
+    set_option,
     store_file,
     store_option,
     trust_option,
@@ -135,6 +136,7 @@ def _errored_and_failed(store: Path, run: "RunRow") -> tuple[int, int]:
     metavar="FILE",
     help="Take the scorers from this suite, edited since.",
 )
+@set_option
 @trust_option
 @json_option
 @events_option
@@ -145,6 +147,7 @@ def rescore(
     cases: tuple[str, ...],
     ungraded: bool,
     suite: Path | None,
+    sets: tuple[tuple[str, str], ...],
     trust: bool,
     as_json: bool,
     events: bool,
@@ -153,16 +156,18 @@ def rescore(
     """Score a run's outputs again; no target is asked.
 
     Judges are, where scorers have any: about how often is said before. Grades given by hand stay.
+    --set changes judges and scorers of the run, or of the suite that is named:
+    --set judge.timeout=600.
     """
     from tui_eval.store.requests import Verb
 
     file, run = _run(store, name)
     _refuse_cancelled(run)
     args: JsonObject = {"which": "ungraded" if ungraded else "all"}
-    if suite is not None:
+    if suite is not None or sets:
         from tui_eval.engine.edited import rescoring
 
-        args |= rescoring(file, run, suite, trusted=trust)
+        args |= rescoring(file, run, suite, sets=sets, trusted=trust)
     if scorers:
         _need_scorers(file, run, scorers, args.get("scorer_specs"))
         args["scorers"] = list(scorers)

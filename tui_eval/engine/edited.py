@@ -16,18 +16,22 @@ from tui_eval.store.rows import RunRow
 from tui_eval.suites.check import unknown_names
 from tui_eval.suites.errors import NeedsTrust, SuiteError
 from tui_eval.suites.judging import judges_of
-from tui_eval.suites.loading import look
+from tui_eval.suites.loading import look, look_again
+from tui_eval.suites.overrides import Sets
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust import wishes
 
 
-def rescoring(store: Path, run: RunRow, file: Path, *, trusted: bool = False) -> JsonObject:
+def rescoring(
+    store: Path, run: RunRow, file: Path | None, *, sets: Sets = (), trusted: bool = False
+) -> JsonObject:
     """Give what a request to score a run again says of an edited suite.
 
     Args:
         store: The store's file.
         run: The run.
-        file: The edited suite; its targets, prompts and data do not matter.
+        file: The edited suite; its targets, prompts and data do not matter. None: the run's own.
+        sets: Fields to set in it, as `--set PATH=VALUE` has them.
         trusted: Whether a person says that its judges may get their keys wherever they are.
 
     Returns:
@@ -38,12 +42,15 @@ def rescoring(store: Path, run: RunRow, file: Path, *, trusted: bool = False) ->
         SuiteError: it has mistakes, or its scorers need what no case of the run has.
         StoreError: the store cannot be used.
     """
-    found = look(file, trusted=trusted)
-    if found.suite is None:
-        raise NeedsTrust(str(file), found.refused)
     db = open_readable(store)
     try:
         frozen = Suite.model_validate_json(reader.spec(db, run.id))
+        if file is None:
+            found = look_again(frozen, sets, trusted=trusted)
+        else:
+            found = look(file, sets=sets, trusted=trusted)
+        if found.suite is None:
+            raise NeedsTrust(str(file), found.refused)
         _need_columns(db, run, found.suite)
     finally:
         db.close()
@@ -53,7 +60,7 @@ def rescoring(store: Path, run: RunRow, file: Path, *, trusted: bool = False) ->
     before = {wish.exactly for wish in wishes(frozen)}
     new = {wish.exactly for wish in wishes(changed)} - before
     if refused := [ask for ask in found.refused if ask.wish.exactly in new]:
-        raise NeedsTrust(str(file), refused)
+        raise NeedsTrust(str(file or run.path or run.suite), refused)
     if new:
         args["permit"] = permitted(changed, Settings.from_json(run.settings)).permit
     return args

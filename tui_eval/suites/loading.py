@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -17,8 +17,9 @@ from tui_eval.suites.dataset import inline_mistakes
 from tui_eval.suites.errors import Mistake, NeedsTrust, SuiteError, did_you_mean
 from tui_eval.suites.files import real_path
 from tui_eval.suites.overrides import Sets
-from tui_eval.suites.places import Places, tables
+from tui_eval.suites.places import Place, Places, tables
 from tui_eval.suites.spec import Suite, SuiteFile
+from tui_eval.suites.spec.judge import UNNAMED
 from tui_eval.suites.spec.targets import TARGET_MODELS
 from tui_eval.suites.trust import Folder, key_wishes, suite_key_wishes
 from tui_eval.suites.validation import validated
@@ -97,6 +98,46 @@ def look(
     if wrong:
         raise SuiteError(wrong)
     return Look(suite, asks)
+
+
+_SCORING: Final = frozenset(("judge", "judges", "scorers"))
+"""What of a run's suite can be set when its outputs are scored again."""
+
+
+def look_again(frozen: Suite, sets: Sets, *, trusted: bool = False) -> Look:
+    """Set fields of a run's frozen suite that decide how it is scored, and check them.
+
+    Args:
+        frozen: The suite as the run keeps it.
+        sets: As with `load`; judges and scorers alone.
+        trusted: As with `load`.
+
+    Raises:
+        SuiteError: with every mistake that was found.
+    """
+    data: dict[str, Any] = frozen.model_dump(
+        mode="json", by_alias=True, exclude={"file", "outside"}
+    )
+    path = FilePath(frozen.file or f"{frozen.name}.toml")
+    places = Places(Place(str(path), None, path.parent, ()))
+    # the one of its kind as a file has it
+    if [judge.name for judge in frozen.judges] == [UNNAMED]:
+        (data["judge"],) = data.pop("judges")
+    if [prompt.name for prompt in frozen.prompts] == [None]:
+        (data["prompt"],) = data.pop("prompts")
+    mistakes = overrides.apply(data, places, sets, only=_SCORING)
+    mistakes += _mistakes_in_fields(data, places)
+    mistakes += [
+        places.mistake((*at, "gold"), "a file cannot be read here", "edit the suite, use --suite")
+        for at, judge in tables(data, "judge", "judges")
+        if isinstance(judge.get("gold"), str)
+    ]
+    mistakes += _not_following(references.check(data, places), mistakes)
+    if mistakes:
+        raise SuiteError(_in_order(mistakes))
+    folder = Folder(path.absolute().parent, trusted, Grants(path))
+    suite = _suite(data, path, folder)
+    return Look(suite, tuple(_judged(suite_key_wishes(suite), Grants(path), trusted)))
 
 
 def _judged(wishes: Iterable[Wish], grants: Grants, trusted: bool) -> Iterator[Ask]:

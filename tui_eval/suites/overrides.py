@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject
@@ -18,18 +18,26 @@ _KEY: Final = re.compile(r'"([^"]*)"|\'([^\']*)\'|([^.\[\]"\']+)')
 _INDEX: Final = re.compile(r"\[?(\d+)\]?(?=\.|\[|$)")
 
 
-def apply(data: JsonObject, places: Places, sets: Sets) -> list[Mistake]:
+def apply(
+    data: JsonObject, places: Places, sets: Sets, *, only: Collection[str] = ()
+) -> list[Mistake]:
     """Set fields of a suite that was read but not yet checked, and give what cannot be set.
 
     A path goes through tables by key and through lists by place or by name: `run.epochs`,
     `targets.0.model`, `targets.gpt-5-mini.params.temperature`.
+
+    Args:
+        data: The suite; it is changed.
+        places: Where its values were written; likewise.
+        sets: Paths and what they are set to.
+        only: What the paths may begin with; nothing: anything.
     """
     pairs = sets.items() if isinstance(sets, Mapping) else sets
     mistakes = []
     for path, value in pairs:
         option = f"--set {path}={value}"
         try:
-            _need_settable(path)
+            _need_settable(path, only)
             at = _set(data, path, _value(value))
         except _NoSuchPlaceError as error:
             mistakes.append(Mistake(option, None, path, error.message, error.hint))
@@ -48,9 +56,13 @@ class _NoSuchPlaceError(Exception):
         super().__init__(message)
 
 
-def _need_settable(path: str) -> None:
+def _need_settable(path: str, only: Collection[str]) -> None:
     """Refuse what has had its effect already."""
     key, _ = _step({}, path)
+    if only and key not in only:
+        raise _NoSuchPlaceError(
+            "cannot be set when a run is scored again", f"there are {', '.join(sorted(only))}"
+        )
     if key == "include":
         raise _NoSuchPlaceError(
             "cannot be set: includes are read before", "write it into the suite's file"
