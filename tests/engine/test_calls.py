@@ -78,7 +78,7 @@ async def called(target: Silent | None = None) -> tuple[Hand, "asyncio.Task[Step
         Purse(fatal),
         fatal,
     )
-    hand = Hand(Work(1, 0, 0, 0, b"key", 0.0, Case(0, "c", {}), None, None))
+    hand = Hand(Work(1, 0, 0, 0, b"key", 0.0, Case(0, "c", {}), None, 0, None))
     limiter = Limiter("m", 1, lambda _: None)
 
     async def work() -> Step:

@@ -11,7 +11,7 @@ from tests.support import Staged, do, key, output, score, stage, staged
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store import board, reader, record
+from tui_eval.store import board, reader, record, runs, undo
 from tui_eval.store.board import Counts
 from tui_eval.store.rows import AttemptRow, ScoreRow, TrialRow
 from tui_eval.store.runs import NewTrial
@@ -500,3 +500,49 @@ def test_facts_of_one_trial_leave_its_neighbour_alone(db: sqlite3.Connection) ->
     life.change(record.retry)
     life.change(record.cancel)
     assert neighbour.row == before
+
+
+def test_work_stands_until_its_trial_is_opened_anew(trial: Life) -> None:
+    def stands(opening: int) -> bool:
+        return trial.change(lambda tx, t: record.stands(tx, t, opening))
+
+    opening = 0
+    for reopen in (record.retry, undo.uncancel, record.retry):
+        assert stands(opening)
+        trial.change(record.cancel)
+        assert stands(opening)  # it can still be told that it is cancelled
+        assert trial.change(reopen)
+        assert not stands(opening)
+        opening += 1
+    trial.finish(score())
+    assert stands(opening)
+    assert trial.change(record.rescore)
+    assert not stands(opening)
+    do(trial.db, lambda tx: record.unscore_open(tx, trial.run))
+    assert not stands(opening + 1)
+    assert stands(opening + 2)
+
+
+def test_a_stale_answer_is_kept_and_counted_and_not_taken(trial: Life) -> None:
+    first = trial.start()
+    assert first is not None
+    trial.change(record.cancel)
+    trial.change(record.retry)
+    trial.start()
+    said = output()
+    do(
+        trial.db,
+        lambda tx: record.answer(tx, first, trial.id, trial.key, said, 0.5, stale=True),
+    )
+    assert trial.state is TrialState.RUNNING
+    assert trial.row.output is None
+    assert [attempt.state for attempt in trial.attempts] == ["answered", "sent"]
+    assert trial.counts.output_tokens == said.usage.output
+
+
+def test_marks_of_a_runs_former_scorers_are_told_from_its_present_ones(trial: Life) -> None:
+    assert trial.change(lambda tx, t: record.scored_by(tx, t, 0))
+    do(trial.db, lambda tx: runs.set_spec(tx, trial.run, "{}"))
+    assert not trial.change(lambda tx, t: record.scored_by(tx, t, 0))
+    number = reader.spec_change(trial.db, trial.run)
+    assert trial.change(lambda tx, t: record.scored_by(tx, t, number))

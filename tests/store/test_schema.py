@@ -17,6 +17,7 @@ _SCHEMAS = [
     "646720402aac",
     "1f2971898b0c",
     "1f2971898b0c",
+    "a974201db629",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

@@ -95,8 +95,6 @@ class Desk:
         begun = await self._reading.call(requests.reached, request.id)
         chosen = await self._reading.call(steering.selected, self._run, request.args)
         trials = [trial for trial in chosen if trial > begun.trial]  # their ids rise with places
-        if verb is Verb.CANCEL:
-            self._crew.withdraw(trials)
         if verb is Verb.RESCORE and len(chosen) == 1:
             self._crew.judging.alone.update(chosen)
         move = await self._reading.call(steering.move_trials, self._run, verb, request.args)
@@ -105,6 +103,8 @@ class Desk:
             portion = trials[begin : begin + _PORTION]
             apply = partial(_apply, request=request.id, move=move, trials=portion, so_far=found)
             found.add(await self._writer.write(apply))
+            if verb is Verb.CANCEL:  # not before: until it is written, they would be taken again
+                self._crew.withdraw(portion)
         if verb is Verb.WITHDRAW and found.moved:
             await self._score_as_before(request)
 
@@ -148,19 +148,18 @@ class Desk:
 
     async def _score_with(self, change: Callable[[Tx], tuple[Suite, Settings] | None]) -> None:
         """Score with other scorers from now on, as the change that is written down says."""
-        # what is being judged is marked anew: by then nobody writes for the scorers there were
-        self._crew.judging.let_go_all()
 
-        def write(tx: Tx) -> tuple[Suite, Settings] | None:
+        def write(tx: Tx) -> tuple[Suite, Settings, int] | None:
             found = change(tx)
-            if found is not None:
-                record.unscore_open(tx, self._run)
-            return found
+            if found is None:
+                return None
+            record.unscore_open(tx, self._run)  # nothing of what is being scored is written then
+            return *found, reader.spec_change(tx.db, self._run)
 
         found = await self._writer.write(write)
         if found is not None:
             self._session.score_with(*found)
-            self._manning.seat(self._crew.judging)
+            self._manning.seat(self._crew.judging, anew=True)
             await self._crew.judging.prepare()
             self._crew.open_pools()
         self._crew.look_again()
@@ -214,13 +213,13 @@ class Desk:
 
     async def _cancel_run(self, request: RequestRow) -> None:
         self._crew.set_open(False)
-        self._crew.withdraw(self._crew.hands())
 
         def close(tx: Tx) -> None:
             answer = steering.cancel_run(tx, self._run)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
 
         await self._writer.write(close)
+        self._crew.withdraw(self._crew.hands())
         self._stop(RunState.CANCELLED)
 
     async def _set_limit(self, request: RequestRow) -> None:

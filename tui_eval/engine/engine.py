@@ -122,7 +122,8 @@ class Engine:
                 raise RunBusyError("another engine works on this run")
             row = await reading.call(reader.run, self._run)
             suite = Suite.model_validate_json(await reading.call(reader.spec, self._run))
-            session = Session(suite, Settings.from_json(row.settings))
+            seating = await reading.call(reader.spec_change, self._run)
+            session = Session(suite, Settings.from_json(row.settings), seating)
             why_not = await asyncio.to_thread(refusal, suite, session.settings, staged=row.staged)
             if why_not is not None:
                 await self._when_there_is_room(writing, self._refuse, why_not, "trust")

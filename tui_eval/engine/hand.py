@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from tui_eval.engine.slot import Tries
+from tui_eval.store import record
+from tui_eval.store.tx import Tx
 from tui_eval.store.work import Work
 
 
@@ -41,8 +43,16 @@ class Hand:
     sent_at: float | None = None
     """When the last call left (monotonic seconds); None: it has not."""
     withdrawn: bool = False
-    """A person took it away: whatever comes back is kept, but the trial is neither moved nor
-    scored; it may have been opened anew meanwhile, and then another hand has it."""
+    """Nobody waits for what comes of it any more: its cancellation is written down, or the trial
+    was found to be opened anew. What may be written is decided by `stands`, not by this."""
+
+    def stands(self, tx: Tx) -> bool:
+        """Return whether the trial is still open as it was taken.
+
+        To be asked in the transaction that writes what came of it: where it was cancelled and
+        opened anew, its present opening is another hand's.
+        """
+        return record.stands(tx, self.work.trial, self.work.opening)
 
     def withdraw(self) -> None:
         """Take the trial out of the engine's hands; ends a call in flight."""

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from tui_eval.engine.bugs import bug
@@ -64,8 +65,9 @@ class Hearing:
 class Step:
     """What a trial's step leaves behind."""
 
-    write: Callable[[Tx], None]
-    """The facts, to be committed."""
+    write: Callable[[Tx], bool]
+    """Writes the facts down, and returns whether the trial is still open as it was taken: if not,
+    nothing of it was moved or scored, and nothing of what follows applies."""
     again_in: float | None = None
     """Seconds until the trial is tried again; None: it is out of the engine's hands."""
     unreachable: bool = False
@@ -116,6 +118,8 @@ class Journey:
     def start(self, hand: Hand, tx: Tx) -> int | None:
         """Write down that a request is about to leave; None where the trial is open no more."""
         queued = max(0.0, tx.now - hand.work.since) if hand.waited_s is None else None
+        if not hand.stands(tx):
+            return None
         return record.start_attempt(tx, hand.work.trial, queue_s=queued, wait_s=hand.waited_s)
 
     async def generate(self, hand: Hand, attempt: int, slot: Slot) -> Step:
@@ -131,13 +135,18 @@ class Journey:
 
     def unsent(self, attempt: int) -> Step:
         """Say that an attempt was written down and withdrawn before it left."""
-        return Step(lambda tx: record.drop_attempt(tx, attempt, "cancelled", None))
+
+        def write(tx: Tx) -> bool:
+            record.drop_attempt(tx, attempt, "cancelled", None)
+            return False
+
+        return Step(write)
 
     def score(self, hand: Hand, output: Output) -> Step:
         """Score an output that is in the store already."""
         hand.phase = Phase.CLOSING
         marks = self._marks(hand, output)
-        return Step(lambda tx: _close(tx, hand, marks), hearing=_hearing(hand, output, marks))
+        return Step(partial(_close, hand=hand, marks=marks), hearing=_hearing(hand, output, marks))
 
     async def _reply(self, hand: Hand) -> Output | Failure | None:
         """Make one attempt; None where it was ended from outside."""
@@ -178,12 +187,9 @@ class Journey:
         return await target.generate(request, timeout_s=timeout_s)
 
     def _given_up(self, hand: Hand, attempt: int, call_s: float) -> Step:
-        trial, withdrawn = hand.work.trial, hand.withdrawn
-
-        def write(tx: Tx) -> None:
+        def write(tx: Tx) -> bool:
             record.drop_attempt(tx, attempt, "cancelled", call_s)
-            if not withdrawn:
-                record.give_back(tx, trial)
+            return hand.stands(tx) and record.give_back(tx, hand.work.trial)
 
         return Step(write)
 
@@ -215,16 +221,16 @@ class Journey:
                 self._on_fatal(failure)
             self._purse.errored()
 
-            def close(tx: Tx) -> None:
+            def close(tx: Tx) -> bool:
                 record.fail_attempt(tx, attempt, failure, call_s)
-                record.fail_trial(tx, trial, failure)
+                return hand.stands(tx) and record.fail_trial(tx, trial, failure)
 
             return Step(close)
         why = f"{failure.status or failure.kind}, {how}"
 
-        def wait(tx: Tx) -> None:
+        def wait(tx: Tx) -> bool:
             record.fail_attempt(tx, attempt, failure, call_s)
-            record.wait(tx, trial, why, tx.now + pause)
+            return hand.stands(tx) and record.wait(tx, trial, why, tx.now + pause)
 
         return Step(wait, again_in=pause, unreachable=failure.fatal)
 
@@ -233,9 +239,10 @@ class Journey:
         self._purse.paid(output, hand.work.col)
         marks = self._marks(hand, output)
 
-        def write(tx: Tx) -> None:
-            if record.answer(tx, attempt, trial, key, output, call_s):
-                _close(tx, hand, marks)
+        def write(tx: Tx) -> bool:
+            stale = not hand.stands(tx)
+            taken = record.answer(tx, attempt, trial, key, output, call_s, stale=stale)
+            return taken and _close(tx, hand, marks)
 
         return Step(write, hearing=_hearing(hand, output, marks))
 
@@ -254,17 +261,24 @@ def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | No
     return Hearing(output, (*(hand.work.kept or ()), *marks.scores), marks.asks, marks.seating)
 
 
-def _close(tx: Tx, hand: Hand, marks: Marks | Failure) -> None:
-    """Write down what scoring came to; a trial that judges must be asked about stays open."""
-    if hand.withdrawn:
-        return
+def _close(tx: Tx, hand: Hand, marks: Marks | Failure) -> bool:
+    """Write down what scoring came to; a trial that judges must be asked about stays open.
+
+    Returns:
+        False where the trial or its scorers are not what they were any more. Nothing is written
+        then: where it still waits to be scored, it is to be taken anew.
+    """
     trial, kept = hand.work.trial, hand.work.kept
+    if not hand.stands(tx):
+        return False
     if isinstance(marks, Failure):
-        record.fail_trial(tx, trial, marks)
-        return
+        return record.fail_trial(tx, trial, marks)
+    if not record.scored_by(tx, trial, marks.seating):
+        return False
     if marks.asks:
         stands = record.await_judge(tx, trial, WAITS)
     else:
         stands = record.settle(tx, trial, tally([*(kept or ()), *marks.scores]))
     if stands:
         record.add_scores(tx, trial, marks.scores, fresh=kept is None)
+    return stands

@@ -95,8 +95,13 @@ class Manning:
         self.purse.on_room = crew.tell
         return crew
 
-    def seat(self, judging: Judging) -> None:
-        """Give the judging its judges; those it has make room once they have no work left."""
+    def seat(self, judging: Judging, *, anew: bool = False) -> None:
+        """Give the judging its judges; those it has make room once they have no work left.
+
+        Args:
+            judging: The judging.
+            anew: Whether they come while the run goes on, so that their limits are told.
+        """
         judges = self.session.judges
         doors = Doors(judges)
         self.opened.push_async_callback(doors.close)
@@ -125,7 +130,7 @@ class Manning:
             self.on_idle,
         )
         judging.seat(benches, identities, gold, auditing, self.session.seating)
-        if self.session.seating:  # the run has begun: other limits are in force from now on
+        if anew:
             for bench in benches.values():
                 bench.limiter.tell("start")
 

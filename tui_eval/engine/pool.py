@@ -151,8 +151,7 @@ class Pool:
         ):
             attempt = await self._write(unwritten, starting=hand)
             if attempt is None:  # cancelled before it was its turn, and perhaps opened again since
-                self._let_go(hand)
-                self.look_again()
+                self._let_go(hand, stands=False)
                 return None
             if hand.withdrawn:  # cancelled while its start was written
                 return self._journey.unsent(attempt)
@@ -173,21 +172,22 @@ class Pool:
         steps = list(unwritten)
         unwritten.clear()
 
-        def unit(tx: Tx) -> int | None:
-            for _, step in steps:
-                step.write(tx)
-            return None if starting is None else self._journey.start(starting, tx)
+        def unit(tx: Tx) -> tuple[list[bool], int | None]:
+            stand = [step.write(tx) for _, step in steps]
+            return stand, None if starting is None else self._journey.start(starting, tx)
 
         # no slot is given back while facts are still under way: counted as busy
         self._busy += 1
         try:
-            attempt = await self._writer.write(unit)
+            stand, attempt = await self._writer.write(unit)
         finally:
             self._busy -= 1
-        for hand, step in steps:
-            if step.again_in is not None and not hand.withdrawn:
+        for (hand, step), stands in zip(steps, stand, strict=True):
+            if not stands or hand.withdrawn:
+                self._let_go(hand, stands=False)
+            elif step.again_in is not None:
                 self._wait(hand, step.again_in)
-            elif step.hearing is None or hand.withdrawn or not self._hear(hand, step.hearing):
+            elif step.hearing is None or not self._hear(hand, step.hearing):
                 self._let_go(hand)
         return attempt
 
@@ -204,10 +204,12 @@ class Pool:
         heapq.heappush(self._waiting, (due, next(self._order), hand))
         self.tell()
 
-    def _let_go(self, hand: Hand) -> None:
-        self._hands.pop(hand.work.trial, None)
-        if hand.withdrawn:
-            self.look_again()  # it may have been opened again meanwhile
+    def _let_go(self, hand: Hand, *, stands: bool = True) -> None:
+        """Forget a trial; where what came of it was not written, it may be open anew."""
+        if self._hands.get(hand.work.trial) is hand:
+            del self._hands[hand.work.trial]
+        if not stands:
+            self.look_again()
         self._tell_if_idle()
 
     def _take(self) -> Hand | None:

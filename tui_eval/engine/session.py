@@ -25,16 +25,23 @@ from tui_eval.targets import Connections, build, build_judges, problems
 class Session:
     """What an engine, an account and a staging need of a suite; opens nothing by itself."""
 
-    def __init__(self, suite: Suite, settings: Settings) -> None:
+    def __init__(self, suite: Suite, settings: Settings, seating: int = 0) -> None:
+        """Describe a run.
+
+        Args:
+            suite: Its frozen suite.
+            settings: What was chosen beside it.
+            seating: The number of its scorers and judges in the store (`runs.spec_change`).
+        """
         self.suite = suite
         self.settings = settings
         self._renderer = Renderer(suite)
         self._connections: Connections = {}
         self.targets = build(suite, self._connections, settings.usual_concurrency)
-        self.seating = 0
-        """How often the judges have changed."""
+        self.seating = seating
+        """Which scorers and judges are in force: the change that brought them."""
         self.judges = {} if settings.no_judge else build_judges(suite, self._connections)
-        self._marking = Marking(suite, self._renderer, no_judge=settings.no_judge)
+        self._marking = Marking(suite, self._renderer, no_judge=settings.no_judge, seating=seating)
         self.columns = [
             Column(index, column.name, column.target, column.prompt)
             for index, column in enumerate(
@@ -175,10 +182,10 @@ class Session:
         )
         return self.settings.as_json()
 
-    def score_with(self, suite: Suite, settings: Settings) -> None:
-        """Score with the scorers and judges of another suite from now on."""
+    def score_with(self, suite: Suite, settings: Settings, seating: int) -> None:
+        """Score with the scorers and judges of another suite, of this number, from now on."""
         self.suite = suite
         self.settings = settings
         self.judges = build_judges(suite, self._connections)
-        self.seating += 1
+        self.seating = seating
         self._marking = Marking(suite, self._renderer, seating=self.seating)

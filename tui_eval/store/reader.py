@@ -105,6 +105,12 @@ def spec(db: sqlite3.Connection, run_id: int) -> str:
     return str(row[0])
 
 
+def spec_change(db: sqlite3.Connection, run_id: int) -> int:
+    """Return the change that brought a run its present scorers; 0: it was launched with them."""
+    row = db.execute("SELECT spec_change FROM runs WHERE id = ?", (run_id,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
 def rules(db: sqlite3.Connection, run_id: int) -> JsonObject:
     """Give the `[run]` table of a run's frozen suite, and read no more of it.
 

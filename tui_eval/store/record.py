@@ -1,7 +1,9 @@
 """What is written of a trial's life: attempts, outputs, scores, and the moves they mean.
 
 Each function is one fact and runs inside a transaction (`Tx`). Each says by its result whether it
-still applied: a trial that was cancelled or retried in the meantime is left as it is.
+still applied: a trial that was cancelled or retried in the meantime is left as it is. Whoever works
+on a trial asks `stands` in the same transaction first: a trial in the right state may have been
+cancelled and opened anew since.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,6 +22,26 @@ _SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
 _SPENT = (  # of all attempts; unknown money stays unknown
     "input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?"
 )
+
+
+def stands(tx: Tx, trial: int, opening: int) -> bool:
+    """Return whether a trial has not been opened anew since work on it was begun.
+
+    Args:
+        tx: The transaction.
+        trial: The trial.
+        opening: The opening that the work was begun on.
+    """
+    row = tx.db.execute("SELECT opening FROM trials WHERE id = ?", (trial,)).fetchone()
+    return row is not None and row[0] == opening
+
+
+def scored_by(tx: Tx, trial: int, scorers: int) -> bool:
+    """Return whether a trial's run still has the scorers of a number (`runs.spec_change`)."""
+    row = tx.db.execute(
+        "SELECT r.spec_change FROM trials t JOIN runs r ON r.id = t.run WHERE t.id = ?", (trial,)
+    ).fetchone()
+    return row is not None and row[0] == scorers
 
 
 def start_attempt(tx: Tx, trial: int, *, queue_s: float | None, wait_s: float | None) -> int | None:
@@ -73,13 +95,18 @@ def drop_attempt(tx: Tx, attempt: int, state: str, call_s: float | None) -> None
     )
 
 
-def wait(tx: Tx, trial: int, why: str, until: float | None) -> None:
-    """Say why a running trial does not run, and until when (Unix seconds) if one knows."""
-    tx.db.execute(
+def wait(tx: Tx, trial: int, why: str, until: float | None) -> bool:
+    """Say why a running trial does not run, and until when (Unix seconds) if one knows.
+
+    Returns:
+        False where it runs no more: nothing changed then.
+    """
+    cursor = tx.db.execute(
         "UPDATE trials SET waiting = ?, waiting_until = ?, change = ? "
         "WHERE id = ? AND state IN ('running', 'scoring')",
         (pack(why), until, tx.change, trial),
     )
+    return cursor.rowcount == 1
 
 
 def add_output(tx: Tx, key: bytes, output: Output) -> int:
@@ -112,10 +139,28 @@ def add_output(tx: Tx, key: bytes, output: Output) -> int:
     return cursor.lastrowid
 
 
-def answer(tx: Tx, attempt: int, trial: int, key: bytes, output: Output, call_s: float) -> bool:
+def answer(
+    tx: Tx,
+    attempt: int,
+    trial: int,
+    key: bytes,
+    output: Output,
+    call_s: float,
+    *,
+    stale: bool = False,
+) -> bool:
     """Write down an attempt's output; a trial that still runs takes it and goes to scoring.
 
     The output is kept in any case, and counted: it was paid for.
+
+    Args:
+        tx: The transaction.
+        attempt: The attempt.
+        trial: Its trial.
+        key: The generation key.
+        output: What came back.
+        call_s: Seconds of the call.
+        stale: Whether the trial was opened anew since, and is not to take it.
 
     Returns:
         Whether the trial took it.
@@ -128,7 +173,7 @@ def answer(tx: Tx, attempt: int, trial: int, key: bytes, output: Output, call_s:
         "output_tokens = ?, cost_usd = ? WHERE id = ?",
         (call_s, output_id, usage.input, usage.output, output.cost_usd, attempt),
     )
-    taken = tx.move(
+    taken = not stale and tx.move(
         trial,
         TrialState.SCORING,
         _RUNNING,
@@ -321,11 +366,17 @@ def rescore(
 
 
 def unscore_open(tx: Tx, run: int) -> None:
-    """Let the scores count no more that trials have which are being scored; a person's stay."""
+    """Let the scores count no more that trials have which are being scored; a person's stay.
+
+    What is being made of those trials rests on these scores, so their openings are over, too.
+    """
     tx.db.execute(
         "UPDATE scores SET superseded = 1, current = 0 WHERE superseded = 0 AND source <> 'human' "
         "AND trial IN (SELECT id FROM trials WHERE run = ? AND state = 'scoring')",
         (run,),
+    )
+    tx.db.execute(
+        "UPDATE trials SET opening = opening + 1 WHERE run = ? AND state = 'scoring'", (run,)
     )
 
 

@@ -323,7 +323,10 @@ def set_settings(tx: Tx, run: int, settings: dict[str, object]) -> None:
 
 def set_spec(tx: Tx, run: int, spec: str) -> None:
     """Take another frozen suite for a run: its scorers were changed, its cases never are."""
-    tx.db.execute("UPDATE runs SET spec = ?, change = ? WHERE id = ?", (spec, tx.change, run))
+    tx.db.execute(
+        "UPDATE runs SET spec = ?1, spec_change = ?2, change = ?2 WHERE id = ?3",
+        (spec, tx.change, run),
+    )
 
 
 def _slug(name: str) -> str:

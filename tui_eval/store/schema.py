@@ -377,6 +377,12 @@ def broken_off_outputs(db: sqlite3.Connection) -> None:
     )
 
 
+def trials_opened(db: sqlite3.Connection) -> None:
+    """Number a trial's openings and a run's scorers: what was begun on earlier ones is stale."""
+    db.execute("ALTER TABLE trials ADD COLUMN opening INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE runs ADD COLUMN spec_change INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -385,6 +391,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     trials_rescored,
     findings_spent,
     broken_off_outputs,
+    trials_opened,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -52,6 +52,9 @@ class Tx:
     ) -> bool:
         """Move a trial to state `to` if it is in one of the states `of`.
 
+        A settled trial that is opened anew gets the number of its next opening: what was begun on
+        an earlier one is not written any more (see `record.stands`).
+
         Args:
             trial: The trial's id.
             to: The new state.
@@ -65,6 +68,8 @@ class Tx:
         assert all(to in TRIAL_MOVES[source] for source in of), f"no legal move {of} → {to}"
         marks = ",".join("?" * len(of))
         extra = f", {columns}" if columns else ""
+        if not to.settled and all(source.settled for source in of):
+            extra += ", opening = opening + 1"
         cursor = self.db.execute(
             f"UPDATE trials SET state = ?, since = ?, change = ?, waiting = NULL, "
             f"waiting_until = NULL{extra} WHERE id = ? AND state IN ({marks})",

@@ -26,6 +26,8 @@ class Work:
     """When it began to wait (Unix seconds)."""
     case: Case
     output: Output | None
+    opening: int
+    """How often it had been opened anew when it was read, see `record.stands`."""
     kept: tuple[Score, ...] | None
     """Scores of that output that still count, a person's among them; None: it never had any."""
 
@@ -42,7 +44,7 @@ def open_work(
     rows = db.execute(
         "SELECT t.id, t.place, t.seq, t.col, t.epoch, t.generation_key, t.since, t.state, "
         "t.output, c.id, c.data, t.cached, t.attempts, "
-        "EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id) FROM trials t "
+        "EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id), t.opening FROM trials t "
         "JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE t.run = ? AND t.place > ? "
         f"AND t.state = '{state}' AND t.col IN ({','.join('?' * len(cols))}) "
         "ORDER BY t.place LIMIT ?",
@@ -59,6 +61,7 @@ def open_work(
             case=Case.from_json(row[2], unpack_text(row[9]), json.loads(row[10])),
             output=reader.output(db, row[8]) if row[7] == "scoring" else None,
             kept=_kept(db, row[0]) if row[12] or row[13] else None,
+            opening=row[14],
         )
         for row in rows
     ]

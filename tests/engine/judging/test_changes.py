@@ -2,19 +2,23 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.engine.harness import Bench, until
+from tests.engine.harness import Bench, suite, until
 from tests.engine.judging.test_judging import RUBRIC, judged
 from tests.servers.fake_judge import answers, asked, by_number
-from tests.servers.fake_model import FakeModel
+from tests.servers.fake_model import FakeModel, first_attempts, refuse
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.store import reader, record
 from tui_eval.store.requests import Verb
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import once
 
 
 @pytest.mark.parametrize("name", ["j", "k"])
@@ -172,3 +176,44 @@ async def test_a_judge_that_answers_garbage_is_asked_so_often_and_no_more(bench:
     assert bench.row(run).state is RunState.DONE
     reasons = bench.sql("SELECT DISTINCT reason FROM scores")
     assert len(reasons) == 1
+
+
+def reopened(bench: Bench, run: int, how: Callable[[Tx, int], object]) -> list[int]:
+    """Cancel all trials and open them anew, behind the engine's back; give them."""
+    trials = [trial.id for trial in bench.trials(run)]
+
+    def write(tx: Tx) -> None:
+        for trial in trials:
+            assert record.cancel(tx, trial)
+            assert how(tx, trial)
+
+    once(bench.path, write)
+    return trials
+
+
+async def test_a_judgement_of_an_earlier_opening_is_not_written(bench: Bench) -> None:
+    exact = {"kind": "exact", "name": "exact", "expected": "{{ q }}"}
+    async with FakeModel() as target, FakeModel(answers(by_number)) as judge:
+        judge.hold()
+        made = judged(target.base_url, judge.base_url, 5, scorers=[exact, RUBRIC])
+        async with bench.working(made) as (run, _):
+            await until(lambda: judge.requests == 1)
+            reopened(bench, run, record.rescore)
+            judge.let_go()
+        assert target.requests == 5
+        assert judge.requests == 2  # what was said of the earlier opening is about nothing now
+    assert bench.counts(run).done == 5
+    for trial in bench.trials(run):
+        counting = [score for score in bench._read(reader.scores, trial.id) if score.current]
+        assert sorted(score.scorer for score in counting) == ["exact", "good"]
+        assert not any(score.superseded for score in counting)
+
+
+async def test_a_failure_of_an_earlier_opening_fails_nothing(bench: Bench) -> None:
+    async with FakeModel(script=first_attempts(refuse(400))) as target:
+        target.hold()
+        async with bench.working(suite(target.base_url, 5)) as (run, _):
+            await until(lambda: target.requests == 5)
+            reopened(bench, run, record.retry)
+            target.let_go()
+    assert bench.counts(run).passed == 5

@@ -356,14 +356,19 @@ class Judging:
         news = [News.of(dossier) for dossier in touched]
         written: dict[Question, int] = {}
         if fact is not None or live:
-            written = await self._writer.write(partial(_commit, fact=fact, of=live, news=news))
+            written, stale = await self._writer.write(
+                partial(_commit, fact=fact, of=live, news=news)
+            )
+            self._drop(stale)
         for question in live:
             if isinstance(question.holder, Waiter):
                 question.holder.told()
+            elif question.holder.withdrawn:
+                continue
             elif self._auditing is not None and question.call is not None:
                 self._auditing.graded(question)
         for one in news:
-            if one.last:
+            if one.last and not one.dossier.withdrawn:
                 self._let_go(one.dossier)
         await self._pass_on(closed, written)
         self._tell_if_idle()
@@ -383,6 +388,16 @@ class Judging:
                 self.benches[heir.judge].put(heir)
         if copies:
             await self._write(None, copies)
+
+    def _drop(self, stale: Sequence[Dossier]) -> None:
+        """Forget trials that are not open as they were taken; they may be open anew."""
+        for dossier in stale:
+            dossier.hand.withdraw()
+            if self._hands.get(dossier.hand.work.trial) is dossier.hand:
+                del self._hands[dossier.hand.work.trial]
+        if stale:
+            self.drop_withdrawn()
+            self._on_room()
 
     def _let_go(self, dossier: Dossier) -> None:
         trial = dossier.hand.work.trial
@@ -412,15 +427,22 @@ class Judging:
 
 def _commit(
     tx: Tx, fact: Fact | None, of: Sequence[Question], news: Sequence[News]
-) -> dict[Question, int]:
-    """Write down what came of questions; give the ids of their findings."""
+) -> tuple[dict[Question, int], list[Dossier]]:
+    """Write down what came of questions.
+
+    Returns:
+        The ids of their findings; and the trials that are not open any more as they were taken, of
+        which nothing is written: what was said of them is about an earlier opening.
+    """
     if fact is not None:
         fact(tx)
+    stale = {one.dossier for one in news if not one.dossier.hand.stands(tx)}
     written = {
         question: judged.add_finding(tx, question.fact())
         for question in of
-        if not question.own and not question.holder.withdrawn
+        if not question.own and question.holder not in stale and not question.holder.withdrawn
     }
     for one in news:
-        one.write(tx)
-    return written
+        if one.dossier not in stale:
+            one.write(tx)
+    return written, [*stale]

@@ -39,10 +39,8 @@ class News:
         return self.end is not None
 
     def write(self, tx: Tx) -> None:
-        """Add the scores to the trial, and settle it with the last of them."""
+        """Add the scores to a trial that stands, and settle it with the last of them."""
         trial = self.dossier.hand.work.trial
-        if self.dossier.withdrawn:
-            return
         if isinstance(self.end, Failure):
             record.fail_trial(tx, trial, self.end)
             return

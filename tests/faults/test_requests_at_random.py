@@ -1,0 +1,285 @@
+"""Requests, kills and bad judges in any order: what a run comes to still follows its rules."""
+
+import asyncio
+import json
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench, suite
+from tests.faults.processes import Command, resume, staged, until
+from tests.servers.fake_judge import answers, asked, by_number
+from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tui_eval.engine import steering
+from tui_eval.engine.asking import ask
+from tui_eval.engine.engine import Engine
+from tui_eval.model.score import tally
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.reports import export
+from tui_eval.store import reader
+from tui_eval.store.requests import Verb
+from tui_eval.suites.spec import Suite
+
+N = 24
+JUDGED = ("right", "short")
+SCORERS = {"exact", *JUDGED}
+
+
+class Moody:
+    """What target and judge do to requests: answer at once or late, refuse, break off, lie."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+
+    def script(self, call: Call) -> Reply | None:
+        """Decide what happens to one request."""
+        drawn = self._draw.random()
+        if drawn < 0.05:
+            return refuse(429, "rate_limit_exceeded", "slow down", retry_after="0")
+        if drawn < 0.08:
+            return Reply("reset")
+        if drawn < 0.12 and asked(call.body):
+            return Reply(text="I would rather not say.")
+        return Reply(latency=self._draw.random() * 0.04)
+
+    def grade(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Grade an output, or leave it out."""
+        return None if self._draw.random() < 0.1 else by_number(item)
+
+
+def described(target: str, judge: str) -> Suite:
+    """Give a suite whose trials are scored by code and, twice, by a judge that batches."""
+    judges = [{"kind": "model", "name": "j", "base_url": judge, "model": "fake-judge"}]
+    scorers = [
+        {"kind": "judge", "name": name, "rubric": f"Is it {name}?", "scale": [0, 9], "judge": ["j"]}
+        for name in JUDGED
+    ]
+    return suite(
+        target,
+        N,
+        scorers=[{"kind": "exact", "name": "exact", "expected": "{{ q }}"}, *scorers],
+        judges=[{**judges[0], "concurrency": 3, "batch_size": 3, "linger": 0.01}],
+        run={"concurrency": 6, "retries": 3},
+    )
+
+
+class Story:
+    """A run to which things happen; an engine works on it whenever one is needed."""
+
+    def __init__(self, bench: Bench, run: int, seed: int, *, processes: bool) -> None:
+        self.bench, self.run = bench, run
+        self.draw = random.Random(seed)
+        self.told: list[str] = []
+        self._processes = processes
+        self._task: asyncio.Task[None] | None = None
+        self._command: Command | None = None
+
+    async def goes_on(self, steps: int) -> None:
+        """Let so many things happen."""
+        await self.work()
+        await until(staged(self.bench, self.run))
+        acts = (
+            *(self.cancel, self.cancel, self.burst, self.burst, self.burst),
+            *(self.rescore, self.retry, self.undo, self.undo, self.pause, self.die, self.die),
+        )
+        for _ in range(steps):
+            act = self.draw.choice(acts)
+            self.told.append(act.__name__)
+            await act()
+            await self.work()
+            await asyncio.sleep(self.draw.random() * 0.06)
+
+    async def comes_to_rest(self) -> None:
+        """Let nothing further happen, and what there is to do be done."""
+        self.say(Verb.CONTINUE)
+        await self.work()
+        await until(self._over)
+
+    async def resumes(self) -> None:
+        """Have what is not graded judged again."""
+        self.say(Verb.RESUME)
+        await self.work()
+        await until(self._over)
+
+    def _over(self) -> bool:
+        if self._working:
+            return False
+        if self._task is not None:
+            self._task.result()  # an engine that broke says how
+        return True
+
+    async def work(self) -> None:
+        """Have an engine at work, where none is."""
+        if self._working:
+            return
+        if self._processes and self.draw.random() < 0.5:
+            self._command = await resume(self.bench, self.run)
+        else:
+            self._task = asyncio.create_task(Engine(self.bench.path, self.run).run())
+        await until(lambda: not self._working or self.bench.row(self.run).live)
+
+    @property
+    def _working(self) -> bool:
+        if self._command is not None:
+            return self._command.process.returncode is None
+        return self._task is not None and not self._task.done()
+
+    async def die(self) -> None:
+        """Kill the engine: by SIGKILL where it is a process, else where it happens to wait."""
+        if self._command is not None:
+            await self._command.killed()
+            self._command = None
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            self._task = None
+            # its process goes on: that is all that tells it from a dead one
+            self.bench.write("UPDATE runs SET lease_pid = NULL WHERE id = ?", self.run)
+
+    def say(self, verb: Verb, **args: Any) -> None:
+        ask(self.bench.path, self.run, verb, args)
+
+    def some(self) -> list[int]:
+        """Draw a few trials."""
+        trials = [trial.id for trial in self.bench.trials(self.run)]
+        return self.draw.sample(trials, self.draw.randrange(1, N))
+
+    async def cancel(self) -> None:
+        self.say(Verb.CANCEL, trials=self.some())
+
+    async def burst(self) -> None:
+        """Cancel and rescore the same trials, again and again, at once."""
+        trials = self.some()
+        for _ in range(self.draw.randrange(1, 4)):
+            self.say(Verb.CANCEL, trials=trials)
+            self.say(Verb.RESCORE, trials=trials)
+
+    async def rescore(self) -> None:
+        specs = {}
+        if self.draw.random() < 0.5:  # with scorers that say otherwise
+            spec = Suite.model_validate_json(self.bench._read(reader.spec, self.run))
+            scorers = spec.model_dump(mode="json")["scorers"]
+            changed = [
+                {**scorer, "rubric": f"{scorer['rubric']} Really?"}
+                if scorer["kind"] == "judge"
+                else {**scorer, "ignore_case": not scorer.get("ignore_case", True)}
+                for scorer in scorers
+            ]
+            specs = {"scorer_specs": changed}
+        self.say(Verb.RESCORE, which="all", **specs)
+
+    async def retry(self) -> None:
+        self.say(Verb.RETRY, trials=self.some())
+
+    async def undo(self) -> None:
+        done = self.bench._read(steering.last_done, self.run)
+        if done is not None:
+            verb = Verb.WITHDRAW if done.verb is Verb.RESCORE else Verb.UNCANCEL
+            self.say(verb, request=done.id)
+
+    async def pause(self) -> None:
+        self.say(Verb.PAUSE)
+        await asyncio.sleep(self.draw.random() * 0.02)
+        self.say(Verb.CONTINUE)
+
+
+def assert_rules(bench: Bench, run: int) -> None:
+    """Check what a run's export says against the rules of states, scores and verdicts."""
+    lines = bench._read(_exported, run)
+    counts = bench.counts(run)
+    told = {state.value: getattr(counts, state.value) for state in TrialState}
+    assert Counter(line["state"] for line in lines) == +Counter(told), "the board counts otherwise"
+    assert len(lines) == counts.total == N
+    verdicts = Counter(line["verdict"] for line in lines if line["state"] == "done")
+    graded = {"pass": counts.passed, "fail": counts.failed, "ungraded": counts.ungraded}
+    assert verdicts == +Counter(graded)
+    for line, trial in zip(lines, bench.trials(run), strict=True):
+        history = bench._read(reader.scores, trial.id)
+        counting = [score for score in history if score.current]
+        assert not any(s.superseded or s.withdrawn_at is not None for s in counting)
+        if line["state"] != "done":
+            assert line["verdict"] is None
+            continue
+        scorers = sorted(score["scorer"] for score in line["scores"])
+        assert scorers == sorted(SCORERS), f"{line['case_id']}: scores lost or doubled"
+        come_to = tally([score.as_score() for score in counting])
+        assert (line["verdict"], line["score"]) == (come_to.verdict, come_to.score)
+        assert all(score.reason for score in counting if score.verdict is Verdict.UNGRADED)
+        assert {score.output for score in counting} == {trial.output}, "scores of another output"
+    assert bench.sql("SELECT 1 FROM attempts WHERE state = 'sent'") == []
+    assert bench.sql("SELECT 1 FROM judge_calls WHERE state = 'sent'") == []
+    assert sum(trial.attempts for trial in bench.trials(run)) == counts.attempts
+
+
+def assert_acknowledged(bench: Bench, run: int) -> None:
+    """Check that what was accepted was done, and done to what there is now."""
+    stale = bench.sql(
+        "SELECT t.id FROM trials t JOIN scores s ON s.trial = t.id WHERE t.state = 'done' "
+        "AND s.current = 1 AND s.at < t.rescored_at"
+    )
+    assert stale == [], "rests on a score from before its last rescore"
+    asked_before = bench.sql(
+        "SELECT t.id FROM trials t JOIN findings f ON f.trial = t.id "
+        "JOIN judge_calls c ON c.id = f.call WHERE t.state = 'done' AND f.superseded = 0 "
+        "AND c.sent_at < t.rescored_at"
+    )
+    assert asked_before == [], "rests on what a judge was asked before its last rescore"
+    lost = bench.sql("SELECT id FROM attempts WHERE state = 'answered' AND output IS NULL")
+    assert lost == [], "an answer was lost"
+    last: dict[int, tuple[str, float]] = {}
+    every = [trial.id for trial in bench.trials(run)]
+    for verb, args, outcome, at in bench.sql(
+        "SELECT verb, args, outcome, answered_at FROM requests ORDER BY id"
+    ):
+        assert outcome is not None, "nobody answered it"
+        for trial in json.loads(args).get("trials", every):
+            last[trial] = (verb, at)
+    for trial in bench.trials(run):
+        verb, at = last.get(trial.id, ("", 0.0))
+        moved = bench.sql("SELECT since FROM trials WHERE id = ?", trial.id)[0][0] > at
+        assert not (verb == Verb.CANCEL and moved), "went on after it was cancelled"
+
+
+def _exported(db: sqlite3.Connection, run: int) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in export.jsonl(db, reader.run(db, run))]
+
+
+async def told(bench: Bench, seed: int, steps: int, *, processes: bool = False) -> None:
+    """Tell a story that a seed draws, and check where it ends."""
+    moody = Moody(seed)
+    server: dict[str, Any] = {"script": moody.script, "record": False}
+    async with FakeModel(**server) as target, FakeModel(answers(moody.grade), **server) as judge:
+        run = bench.create(described(target.base_url, judge.base_url))
+        story = Story(bench, run, seed, processes=processes)
+        try:
+            await story.goes_on(steps)
+            await story.comes_to_rest()
+            assert_rules(bench, run)
+            assert_acknowledged(bench, run)
+            await story.resumes()
+            assert_rules(bench, run)
+            assert bench.row(run).state is RunState.DONE
+        finally:
+            print(f"seed {seed}: {', '.join(story.told)}")
+            await story.die()
+
+
+async def test_whatever_is_asked_in_whatever_order_a_run_follows_its_rules(
+    bench: Bench, seed: int
+) -> None:
+    await told(bench, seed, 20)
+
+
+@pytest.mark.whole
+@pytest.mark.timeout(900)
+async def test_many_stories_of_requests_kills_and_bad_judges_follow_the_rules(
+    tmp_path: Path, seed: int
+) -> None:
+    for number in range(seed, seed + 30):
+        bench = Bench(tmp_path / f"store-{number}.sqlite3")
+        await told(bench, number, 40, processes=number % 3 == 0)
