@@ -25,7 +25,7 @@ class Silent:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
-    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         return {}
 
     async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:

@@ -3,9 +3,12 @@ from pathlib import Path
 import pytest
 
 from tests.suites.writing import loaded
+from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
+from tui_eval.suites.check import survey
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.errors import SuiteError
+from tui_eval.suites.prompts import Renderer
 
 DATA = '[dataset]\npath = "data.jsonl"\n'
 ROWS: list[JsonObject] = [{"id": "a"}, {"id": "b"}]
@@ -136,3 +139,32 @@ def test_several_recordings_stand_beside_each_other(tmp_path: Path) -> None:
         {"x": {"output": "1"}},
         {"x": {"output": "2"}, "y": {"output": "3"}},
     ]
+
+
+def test_a_recording_may_have_epochs_and_stand_by_prompt(tmp_path: Path) -> None:
+    text = (
+        f'{DATA}[[prompts]]\nname = "p"\nuser = "x"\n[[prompts]]\nname = "q"\nuser = "y"\n'
+        '[[targets]]\nkind = "replay"\npath = "data.jsonl"\nlatency_s = "s"\n'
+        'record = { p = "said.p", q = "said.q" }\n[run]\nepochs = 2\n'
+    )
+    rows: list[JsonObject] = [
+        {"id": "a", "said": {"p": [{"output": "one", "s": 1}, {"output": "two"}], "q": None}},
+        {"id": "b", "said": {"p": [{"output": "three"}, None], "q": {"output": "four"}}},
+    ]
+    suite = loaded(tmp_path, text, data_jsonl=rows)
+    p, q = Renderer(suite).columns
+    first, second = cases(suite)
+    assert first.recording(p, 0) == {"output": "one", "latency_s": 1.0}
+    assert first.recording(p, 1) == {"output": "two"}
+    assert (first.recording(q), second.recording(p, 1)) == (None, None)
+    assert second.recording(q, 1) == {"output": "four"}, "said once, it stands for each epoch"
+    assert Case.from_json(0, "a", first.as_json()).recording(p, 1) == {"output": "two"}
+    warnings = survey(suite).warnings
+    assert 'target "replay/p" has no recording of every epoch for 1 of 2: b' in warnings
+    assert 'target "replay/q" has no recording of every epoch for 1 of 2: a' in warnings
+
+
+def test_a_recording_for_a_prompt_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+    text = f'{DATA}[[targets]]\nkind = "replay"\npath = "data.jsonl"\nrecord = {{ p = "said" }}\n'
+    with pytest.raises(SuiteError, match='no prompt is called "p"'):
+        loaded(tmp_path, text, data_jsonl=ROWS)

@@ -30,7 +30,7 @@ from tui_eval.store.tx import Tx
 class Asked(Protocol):
     """What the journey needs of a target."""
 
-    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Render the request of a case."""
 
     async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
@@ -177,7 +177,7 @@ class Journey:
         if (unready := await self._ready(column.target)) is not None:
             return unready
         target = self._targets[column.target]
-        request = target.request(column, work.case)
+        request = target.request(column, work.case, work.epoch)
         if isinstance(request, Failure):
             return request
         if (problem := self.marker.problem(column, work.case)) is not None:

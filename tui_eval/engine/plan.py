@@ -20,6 +20,10 @@ from tui_eval.store.text import unpack_text
 class Identified(Asked, Protocol):
     """What a plan needs of a target."""
 
+    @property
+    def by_epoch(self) -> bool:
+        """Whether its requests differ from epoch to epoch."""
+
     def identity(self) -> JsonObject:
         """Give what the target is, as far as it changes answers."""
 
@@ -57,33 +61,43 @@ def wanted(
     """
     identities = {name: canonical(targets[name].identity()) for name in {c.target for c in columns}}
 
-    def base(column: Column, case: Case) -> bytes | Failure:
-        request = targets[column.target].request(column, case)
+    def base(column: Column, case: Case, epoch: int) -> bytes | Failure:
+        request = targets[column.target].request(column, case, epoch)
         if isinstance(request, Failure):
             return request
         return request_key(identities[column.target], request)
 
+    def bases(column: Column, case: Case) -> list[bytes | Failure]:
+        different = epochs if targets[column.target].by_epoch else 1
+        return [base(column, case, epoch) for epoch in range(different)]
+
     with closing(_Occurrences()) as seen:
         for portion in _portions(cases, len(columns) * epochs):
-            asked = [(case, column, base(column, case)) for case in portion for column in columns]
-            before = iter(seen.count([key for _, _, key in asked if isinstance(key, bytes)]))
+            asked = [(case, column, bases(column, case)) for case in portion for column in columns]
+            keys = [key for _, _, found in asked for key in found if isinstance(key, bytes)]
+            before = iter(seen.count(keys))
             yield [
                 want
-                for case, column, key in asked
-                for want in _epochs(case, column, key, before, epochs)
+                for case, column, found in asked
+                for want in _epochs(case, column, found, before, epochs)
             ]
 
 
 def _epochs(
-    case: Case, column: Column, base: bytes | Failure, before: Iterator[int], epochs: int
-) -> list[Wanted]:
-    if isinstance(base, Failure):
-        return [Wanted(case, column, epoch, None, base) for epoch in range(epochs)]
-    occurrence = next(before)
-    return [
-        Wanted(case, column, epoch, generation_key(base, epoch, occurrence), None)
-        for epoch in range(epochs)
-    ]
+    case: Case,
+    column: Column,
+    bases: Sequence[bytes | Failure],
+    before: Iterator[int],
+    epochs: int,
+) -> Iterator[Wanted]:
+    """Give the trials of a case in a column; a single request is that of every epoch."""
+    counted = [(base, 0 if isinstance(base, Failure) else next(before)) for base in bases]
+    for epoch in range(epochs):
+        base, occurrence = counted[epoch if len(counted) > 1 else 0]
+        if isinstance(base, Failure):
+            yield Wanted(case, column, epoch, None, base)
+        else:
+            yield Wanted(case, column, epoch, generation_key(base, epoch, occurrence), None)
 
 
 def problems(

@@ -24,7 +24,22 @@ class Case:
     timeout: float | None = None
     """Seconds for one attempt; None: the run's."""
     recorded: dict[str, JsonObject] = field(default_factory=dict)
-    """For each replay target, by name, what was recorded for this case; absent: nothing was."""
+    """For each replay target, by name, what was recorded for this case; absent: nothing was. It
+    holds an output with what is known of it, `epochs` with a list of these, or `prompts` with any
+    of both for each prompt, by name. See `recording`."""
+
+    def recording(self, column: "Column", epoch: int = 0) -> JsonObject | None:
+        """Return what was recorded of a column in an epoch (from 0); None: nothing was.
+
+        A recording without epochs stands for each of them.
+        """
+        found: Json = self.recorded.get(column.target)
+        if isinstance(found, dict) and "prompts" in found:
+            found = _object(found["prompts"]).get(column.prompt or "")
+        if isinstance(found, dict) and "epochs" in found:
+            epochs = _list(found["epochs"])
+            found = epochs[epoch] if epoch < len(epochs) else None
+        return found if isinstance(found, dict) else None
 
     def as_json(self) -> JsonObject:
         """Give what the frozen copy of the case holds beside its place and id."""

@@ -155,7 +155,7 @@ def _outputs(
     for want in chain.from_iterable(wants):
         if want.key is None:
             continue  # ends in error: nobody judges it
-        recorded = want.case.recorded.get(want.column.target, {}).get("output")
+        recorded = (want.case.recording(want.column, want.epoch) or {}).get("output")
         stored = _stored(db, want.key) if db is not None and reuse else None
         if stored is not None:
             yield want, stored, True

@@ -1,7 +1,7 @@
 """What a suite would run, and which of its templates fail for which cases."""
 
 import dataclasses
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -171,6 +171,8 @@ class _Surveyor:
         self._chars: dict[str | None, int] = {prompt.name: 0 for prompt in suite.prompts}
         self._columns: set[str] = set()
         self._tags: set[str] = set()
+        replays = {one.name for one in suite.targets if isinstance(one, ReplayTarget)}
+        self._replayed = [one for one in self._renderer.columns if one.target in replays]
         self._unrecorded: dict[str, Trouble] = {}
         self._undemanding = Trouble("", "nothing is required", None, None)
         """The cases that no required scorer applies to, whatever their outputs."""
@@ -220,10 +222,11 @@ class _Surveyor:
         own = any(scorer.get("required", True) for scorer in case.scorers)
         if not own and self._required <= {*case.skip}:
             self._count(self._undemanding, case)
-        for target in self._suite.targets:
-            if isinstance(target, ReplayTarget) and target.name not in case.recorded:
-                missing = Trouble(target.name, "no recording", None, None)
-                self._count(self._unrecorded.setdefault(target.name, missing), case)
+        for column in self._replayed:
+            epochs = range(self._suite.run.epochs)
+            if any(case.recording(column, epoch) is None for epoch in epochs):
+                missing = Trouble(column.name, "no recording", None, None)
+                self._count(self._unrecorded.setdefault(column.name, missing), case)
 
     def _messages(
         self, case: Case, prompt: RenderedPrompt, names: dict[str, Json]
@@ -281,7 +284,7 @@ class _Surveyor:
         """Give the columns that are what replays of the dataset itself say."""
         own = self._suite.dataset.path
         replays = [one for one in self._suite.targets if isinstance(one, ReplayTarget)]
-        read = [path for one in replays if one.path == own for path in (one.output, one.messages)]
+        read = [path for one in replays if one.path == own for path in _columns_read(one)]
         return {path.split(".")[0] for path in read if path is not None}
 
     def _used(self) -> set[str]:
@@ -307,9 +310,10 @@ class _Surveyor:
                 f"nothing is required of the outputs of {undemanding.count} of {self._cases} "
                 f"cases, so every one will pass: {undemanding.ids}"
             )
+        each = " of every epoch" if self._suite.run.epochs > 1 else ""
         for name, missing in self._unrecorded.items():
             yield (
-                f'target "{name}" has no recording for {missing.count} of {self._cases}: '
+                f'target "{name}" has no recording{each} for {missing.count} of {self._cases}: '
                 f"{missing.ids}"
             )
         yield from kinships(self._suite)
@@ -318,6 +322,13 @@ class _Surveyor:
             if tag not in self._tags:
                 near = did_you_mean(tag, sorted(self._tags))
                 yield f'[gate.tags."{tag}"]: no case has this tag' + (f"; {near}" if near else "")
+
+
+def _columns_read(target: ReplayTarget) -> Iterable[str | None]:
+    """Return the columns of a row that hold what the target said."""
+    if isinstance(target.record, dict):
+        return target.record.values()
+    return (target.output, target.messages) if target.record is None else (target.record,)
 
 
 def _question(messages: list[JsonObject]) -> Json:

@@ -25,11 +25,45 @@ def recorded(target: ReplayTarget, row: JsonObject) -> JsonObject | None:
     """Take what was recorded out of a row: output, latency_s, finish_reason, messages.
 
     Returns:
-        What there is of these; None where the row holds no output.
+        What there is of these, as `Case.recorded` has it; None where the row holds no output.
 
     Raises:
         ValueError: for a value that cannot be one; the message names the column.
     """
+    if not isinstance(target.record, dict):
+        return _said(target, row if target.record is None else _at(row, target.record))
+    found: JsonObject = {}
+    for prompt, column in target.record.items():
+        said = _said(target, _at(row, column))
+        if said is not None:
+            found[prompt] = said
+    return {"prompts": found} if found else None
+
+
+def record(target: ReplayTarget, row: JsonObject, prompt: str | None, epoch: int) -> Json:
+    """Return what a row holds of a target's answer to a prompt in an epoch, just as it stands."""
+    path = target.record.get(prompt or "") if isinstance(target.record, dict) else target.record
+    found: Json = row if target.record is None else _at(row, path)
+    if isinstance(found, list):
+        return found[epoch] if epoch < len(found) else None
+    return found
+
+
+def _said(target: ReplayTarget, record: Json) -> JsonObject | None:
+    """Take a recording, of one epoch or of each; None: there is no output."""
+    if not isinstance(record, list):
+        return _entry(target, record)
+    epochs: list[Json] = [_entry(target, one) for one in record]
+    return None if all(one is None for one in epochs) else {"epochs": epochs}
+
+
+def _entry(target: ReplayTarget, row: Json) -> JsonObject | None:
+    """Take the recording of one epoch; None: there is no output."""
+    if row is None:
+        return None
+    if not isinstance(row, dict):
+        message = "a recording must be a table, or a list with a table for each epoch"
+        raise ValueError(message)  # noqa: TRY004 - the row's mistake, not the caller's
     output = _at(row, target.output)
     if output is None:
         return None

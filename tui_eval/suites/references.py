@@ -122,9 +122,13 @@ class _Checker:
         wanted = target.get("prompts")
         if wanted == []:
             self._wrong((*path, "prompts"), "names no prompt", "leave it out for all of them")
-        for index, name in enumerate(wanted if isinstance(wanted, list) else [wanted]):
+        record = target.get("record")
+        chosen = wanted if isinstance(wanted, list) else [wanted]
+        named = [((*path, "prompts", index), name) for index, name in enumerate(chosen)]
+        named += [((*path, "record", name), name) for name in
+                  (record if isinstance(record, dict) else ())]  # fmt: skip
+        for at, name in named:
             if isinstance(name, str) and name not in names:
-                at: Path = (*path, "prompts", index)
                 hint = did_you_mean(name, names) or "there is no [[prompts]] with a name"
                 self._wrong(at, f'no prompt is called "{name}"', hint)
 

@@ -56,8 +56,12 @@ class Target(Protocol):
             UnavailableError: where that cannot be known (a model file that is not there).
         """
 
-    def request(self, column: Column, case: Case) -> JsonObject | Failure:
-        """Render the request of a case, or say why there is none."""
+    @property
+    def by_epoch(self) -> bool:
+        """Whether its requests differ from epoch to epoch."""
+
+    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
+        """Render the request of a case in an epoch (from 0), or say why there is none."""
 
     async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
         """Make one attempt.

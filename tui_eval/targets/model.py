@@ -17,6 +17,7 @@ class Model:
 
     kind = "model"
     simulated = False
+    by_epoch = False
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class Model:
             known["model"] = self._spec.model
         return known
 
-    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Give the body as it goes out: model, messages, parameters, tools."""
         try:
             messages: Json = list(self._renderer.messages(column, case))

@@ -19,6 +19,7 @@ class Replay:
 
     kind = "replay"
     simulated = False
+    by_epoch = True
     model: str | None = None
 
     def __init__(self, spec: ReplayTarget, default_concurrency: int | None = None) -> None:
@@ -41,22 +42,27 @@ class Replay:
         """Give the kind alone: what was recorded stands in the request."""
         return {"kind": self.kind}
 
-    def request(self, column: Column, case: Case) -> JsonObject | Failure:
-        """Give what was recorded for the case: `output`, `latency_s`, `finish_reason`, `messages`.
+    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
+        """Return what was recorded: `output`, `latency_s`, `finish_reason`, `messages`.
 
         A case without a recording is a failure of that case.
         """
-        recorded = case.recorded.get(self.name)
+        recorded = case.recording(column, epoch)
         if recorded is None:
+            when = f" in epoch {epoch + 1}" if case.recording(column) is not None else ""
             return Failure(
                 "no_recording",
-                f"{self._spec.path} holds no output for case {case.id!r} "
+                f"{self._spec.path} holds no output of {column.name} for case {case.id!r}{when} "
                 f"(case by column {self._spec.id!r}, output by column {self._spec.output!r})",
             )
         return {"recorded": recorded}
 
     async def generate(self, request: JsonObject, *, timeout_s: float) -> Output | Failure:
-        """Give the recording as an output; a replay asks nobody, so it costs nothing."""
+        """Return the recording as an output; a replay asks nobody, so it costs nothing."""
+        return self.said(request)
+
+    def said(self, request: JsonObject) -> Output | Failure:
+        """Return the recording of a request as an output."""
         recorded = request["recorded"]
         assert isinstance(recorded, dict)
         ended = recorded.get("finish_reason")

@@ -23,6 +23,7 @@ class Simulated:
 
     kind = SIMULATED
     simulated = True
+    by_epoch = False
     model: str | None = SIMULATED
 
     def __init__(
@@ -62,7 +63,7 @@ class Simulated:
             "seed": self._spec.seed,
         }
 
-    def request(self, column: Column, case: Case) -> JsonObject | Failure:
+    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Give what it is asked, and what it could answer: the right answer first."""
         try:
             messages: Json = list(self._renderer.messages(column, case))

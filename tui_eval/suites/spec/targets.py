@@ -86,6 +86,9 @@ class ReplayTarget(TargetBase):
     """The column that holds why it ended: stop, length, …"""
     messages: Text | None = None
     """The column that holds the whole trajectory as a list of messages."""
+    record: Text | Annotated[dict[Text, Text], Field(min_length=1)] | None = None
+    """The column that holds the recording, in which the others stand: a table, or a list with a
+    table for each epoch. Or such a column for each prompt by its name. Default: the row itself."""
 
 
 FaultKind: TypeAlias = Literal["rate_limit", "server_error", "timeout", "empty", "truncated"]
