@@ -4,8 +4,8 @@ from tests.scoring.making import scored
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import Verdict
-from tui_eval.scoring import patterns
 from tui_eval.scoring.parts import MissingPartError, UnreadablePartError, part
+from tui_eval.suites import patterns
 
 REPLY = Output(
     'Thinking.\n{"answer": "Paris", "tags": ["a", "b"], "n": 3, "none": null}\n',

@@ -5,8 +5,9 @@ from tests.scoring.making import refused, scored
 from tests.scoring.test_jsontext import VALUES
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import Verdict
-from tui_eval.scoring import patterns, structure
+from tui_eval.scoring import structure
 from tui_eval.scoring.structure import difference
+from tui_eval.suites import patterns
 
 PERSON: JsonObject = {
     "type": "object",

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.scoring.making import refused, scored
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
-from tui_eval.scoring import patterns
+from tui_eval.suites import patterns
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_pattern_that_takes_too_long_leaves_the_output_ungraded(
         grade = scored(settings, "a" * 60 + "!")
         assert grade.verdict is Verdict.UNGRADED
         assert grade.value is None
-        assert grade.reason == "the pattern took longer than 0.01 s"
+        assert "took longer than 0.01 s" in grade.reason
 
 
 def test_a_failed_reason_tells_what_was_expected_and_what_came() -> None:

@@ -210,6 +210,49 @@ def test_templates_are_found_wherever_a_scorer_has_them() -> None:
     assert is_template({"a": [{"b": "{% if x %}y{% endif %}"}]})
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kind": "regex", "expected": "(?<n>a){99999999}"},
+        {"kind": "regex", "expected": ["a", "((a{1000}){1000}){1000}"]},
+        {"kind": "exact", "expected": "a", "of": "regex:(" + "(?:" * 30 + "a" + ")+" * 30 + ")"},
+        {"kind": "json_schema", "schema": {"items": {"pattern": "[a-z]{99999999}"}}},
+        {"kind": "json_schema", "schema": {"patternProperties": {"(ab){9999999}": True}}},
+    ],
+)
+def test_a_pattern_that_would_fill_the_memory_is_refused_uncompiled(
+    settings: dict[str, object],
+) -> None:
+    [(_, message)] = mistakes(settings)
+    assert "it repeats too much" in message
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"pattern": "("}, "missing )"),
+        ({"$schema": 5}, "the draft is named by a text"),
+        ({"properties": {"a": {"minLength": -1}}}, "at $.properties.a.minLength"),
+    ],
+)
+def test_what_is_no_schema_is_told_by_its_place(schema: dict[str, object], said: str) -> None:
+    [(_, message)] = mistakes({"kind": "json_schema", "schema": schema})
+    assert said in message
+
+
+def test_a_schema_that_nests_without_end_is_refused() -> None:
+    schema: dict[str, object] = {}
+    for _ in range(240):
+        schema = {"items": schema}
+    [(_, message)] = mistakes({"kind": "json_schema", "schema": schema})
+    assert "nests too deeply" in message
+
+
+def test_patterns_in_a_schema_are_of_the_dialect_that_grades() -> None:
+    wanted = {"properties": {"pattern": {"pattern": r"^\p{Lu}"}}, "enum": [{"pattern": "("}]}
+    SPEC.validate_python({"kind": "json_schema", "schema": wanted})
+
+
 def test_the_json_schema_for_editors_is_one_and_describes_every_field() -> None:
     schema = SPEC.json_schema(by_alias=True)
     Draft202012Validator.check_schema(schema)

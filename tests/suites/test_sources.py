@@ -97,3 +97,16 @@ def test_an_include_that_is_no_name_is_told(tmp_path: Path) -> None:
     assert told(write(tmp_path, "include = {}\n" + SMALL)) == [
         "suite.toml, line 1: include: must be a file, or a list of files"
     ]
+
+
+def test_a_file_that_takes_too_much_to_read_is_refused_before(tmp_path: Path) -> None:
+    large = write(tmp_path, "name = '" + "x" * 8_000_000 + "'\n")
+    assert told(large) == ["suite.toml: cannot be read: is larger than 8 MB"]
+    for key in ("a" + ".a" * 9_999, "[" + ' "a" . ' * 9_999 + "a]", "x = { " + "b. " * 200 + "b"):
+        long = write(tmp_path, f"name = 'a'\n{key} = 1\n")
+        assert told(long) == ["suite.toml, line 2: a key has at most 100 parts"]
+
+
+def test_dots_in_a_text_are_no_long_key(tmp_path: Path) -> None:
+    text = "one.two " * 500 + ".".join("word" for _ in range(500))
+    assert loaded(tmp_path, f'description = "{text}"\n{CASES}{TARGET}').description == text

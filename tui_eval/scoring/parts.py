@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from tui_eval.model.json import Json, dotted
 from tui_eval.model.output import Output
-from tui_eval.scoring import jsontext, patterns
-from tui_eval.suites import jsonpath
+from tui_eval.scoring import jsontext
+from tui_eval.suites import jsonpath, patterns
 
 
 class MissingPartError(Exception):

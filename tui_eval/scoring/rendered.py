@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.scoring import jsontext, options, patterns
+from tui_eval.scoring import jsontext, options
 from tui_eval.scoring.errors import SettingError, named
 from tui_eval.scoring.judge_settings import judged
 from tui_eval.scoring.normal import normalized
 from tui_eval.scoring.numbers import expected_number
 from tui_eval.scoring.wording import quoted
+from tui_eval.suites import patterns
 
 
 def rendered(kind: str, settings: JsonObject) -> JsonObject:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.score import Grade
-from tui_eval.scoring import jsontext, patterns
+from tui_eval.scoring import jsontext
 from tui_eval.scoring.wording import plain, quoted
+from tui_eval.suites import patterns
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -49,7 +50,7 @@ def json_schema(settings: JsonObject, text: str) -> Grade:
         broken = _first_error(settings["schema"], value)
     except RecursionError:
         return Grade.ungraded("the JSON is nested too deeply to be validated")
-    except (patterns.TooSlowError, _TooSlowError, _UnresolvedError) as error:
+    except (patterns.TooSlowError, patterns.PatternError, _TooSlowError, _UnresolvedError) as error:
         return Grade.ungraded(str(error))
     return Grade.of(broken is None, broken or "the schema allows it")
 

@@ -79,15 +79,15 @@ def open_regular(path: Path) -> BufferedReader:
     return os.fdopen(descriptor, "rb")
 
 
-def read_whole(file: BufferedReader) -> bytes:
+def read_whole(file: BufferedReader, most: int = _MOST) -> bytes:
     """Read a file that becomes part of a suite.
 
     Raises:
-        OSError: it cannot be read, or is larger than 64 MB.
+        OSError: it cannot be read, or is larger than `most` bytes.
     """
-    raw = file.read(_MOST + 1)
-    if len(raw) > _MOST:
-        raise OSError(errno.EFBIG, f"is larger than {_MOST // 1_000_000} MB")
+    raw = file.read(most + 1)
+    if len(raw) > most:
+        raise OSError(errno.EFBIG, f"is larger than {most // 1_000_000} MB")
     return raw
 
 

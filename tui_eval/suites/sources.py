@@ -20,6 +20,14 @@ _NOT_INCLUDED: Final = ("include", "name", "description")
 """What a file says about itself alone."""
 _AT: Final = re.compile(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL)
 
+_MOST: Final = 8_000_000
+"""Bytes of a TOML file: to read one can take 150 times its size in memory."""
+_PART: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY: Final = re.compile(
+    rf"""(?<![A-Za-z0-9_."'-])(?<!\.[ \t]){_PART}(?:\.[ \t]*+{_PART}){{100,}}+[=\]]"""
+)
+"""A key of so many parts that `tomllib` takes time with their square."""
+
 _Toml: TypeAlias = "dict[str, object]"
 
 
@@ -52,6 +60,9 @@ def read(path: FilePath, folder: Folder) -> Source:
 
 def _read_one(path: FilePath, name: str, opener: Opener) -> tuple[JsonObject, Places]:
     text = _decoded(path, name, opener)
+    if long_key := _LONG_KEY.search(text):
+        line = text.count("\n", 0, long_key.start()) + 1
+        raise SuiteError([Mistake(name, line, "", "a key has at most 100 parts")])
     try:
         data = as_json(tomllib.loads(text))
         lines = toml_lines.lines(text)
@@ -72,7 +83,7 @@ def _read_one(path: FilePath, name: str, opener: Opener) -> tuple[JsonObject, Pl
 def _decoded(path: FilePath, name: str, opener: Opener) -> str:
     try:
         with opener(path) as file:
-            raw = read_whole(file)
+            raw = read_whole(file, _MOST)
     except FileNotFoundError:
         raise SuiteError([Mistake(name, None, "", "no such file", meant_file(path))]) from None
     except IsADirectoryError:

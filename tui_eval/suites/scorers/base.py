@@ -15,7 +15,8 @@ from pydantic import (
 
 from tui_eval.model.bounds import MOST_WEIGHT
 from tui_eval.model.json import Json
-from tui_eval.suites import jsonpath
+from tui_eval.model.visible import visible_line
+from tui_eval.suites import jsonpath, patterns
 
 Number: TypeAlias = StrictFloat
 """Whole numbers are taken too, texts and booleans are not."""
@@ -136,11 +137,10 @@ def check_pattern(pattern: str) -> None:
     """See that a regular expression can be compiled.
 
     Raises:
-        ValueError: when it cannot; the message says where.
+        ValueError: when it cannot; the message says why.
     """
-    import regex  # late: only suites that hold a pattern pay for it
-
     try:
-        regex.compile(pattern)
-    except regex.error as error:
-        raise ValueError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
+        patterns.compiled(pattern)
+    except patterns.PatternError as error:
+        shown = visible_line(pattern, 60)
+        raise ValueError(f"the pattern {shown!r} is not a regular expression: {error}") from error

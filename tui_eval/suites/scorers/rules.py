@@ -1,5 +1,6 @@
 """Scorers that grade by a rule."""
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
@@ -15,6 +16,7 @@ from pydantic import (
 )
 
 from tui_eval.model.json import JsonObject
+from tui_eval.model.visible import visible_line
 from tui_eval.suites.scorers.base import Number, Scorer, check_pattern, is_template
 
 Scalar: TypeAlias = str | int | float | bool
@@ -282,17 +284,48 @@ def check_schema(schema: JsonObject) -> None:
     """See that a JSON Schema is one, by the draft it names (2020-12 where it names none).
 
     Raises:
-        ValueError: when it is not; the message says where.
+        ValueError: when it is not, or holds a pattern that is none, or refers to what is no part
+            of it; the message says where.
     """
     import jsonschema  # late: 60 ms that only suites with a schema pay
 
+    if not isinstance(schema.get("$schema", ""), str):
+        raise ValueError(  # noqa: TRY004 - of the suite, not of the caller
+            "no JSON Schema: at $['$schema']: the draft is named by a text"
+        )
     draft = jsonschema.validators.validator_for(
         schema, default=jsonschema.validators.Draft202012Validator
     )
     try:
-        draft.check_schema(schema)
-    except jsonschema.exceptions.SchemaError as error:
-        raise ValueError(f"no JSON Schema: at {error.json_path}: {error.message}") from error
+        # not `check_schema`, which looks at patterns too, as another dialect has them
+        wrong = jsonschema.exceptions.best_match(draft(draft.META_SCHEMA).iter_errors(schema))
+    except RecursionError as error:
+        raise ValueError("no JSON Schema: it nests too deeply to be checked") from error
+    if wrong is not None:
+        message = visible_line(wrong.message, 200)
+        raise ValueError(f"no JSON Schema: at {wrong.json_path}: {message}")
+    for pattern in _patterns_of(schema):
+        check_pattern(pattern)
+
+
+def _patterns_of(schema: JsonObject) -> Iterator[str]:
+    """Give the regular expressions a JSON Schema holds."""
+    waiting: list[JsonValue] = [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(inner for name, inner in value.items() if name not in _PLAIN_VALUES)
+            pattern, properties = value.get("pattern"), value.get("patternProperties")
+            if isinstance(pattern, str):
+                yield pattern
+            if isinstance(properties, dict):
+                yield from properties
+
+
+_PLAIN_VALUES: Final = frozenset(("const", "default", "enum", "example", "examples"))
+"""Keywords of JSON Schema that hold values, not schemas."""
 
 
 class _FigureScorer(Scorer):

@@ -1,0 +1,58 @@
+"""What is done on an engine's loop is done at once, or not there.
+
+Whoever has calls in flight says how long a piece of work may hold them up (`within`). What could
+take longer looks at that as it goes (`left`), or before it begins (`allow`), and gives up: then
+the work is done elsewhere, from its beginning.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class NotAtOnceError(Exception):
+    """The work takes longer than it may here."""
+
+
+_until: ContextVar[float | None] = ContextVar("_until", default=None)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Have what is done inside raise `NotAtOnceError` where it takes longer than this, about."""
+    token = _until.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def asked() -> bool:
+    """Tell whether what is done now is to be done at once."""
+    return _until.get() is not None
+
+
+def left() -> float | None:
+    """Give the seconds that are left; None: it need not be done at once.
+
+    Raises:
+        NotAtOnceError: none are left.
+    """
+    until = _until.get()
+    if until is None:
+        return None
+    seconds = until - time.monotonic()
+    if seconds <= 0:
+        raise NotAtOnceError
+    return seconds
+
+
+def allow(size: int, most: int) -> None:
+    """See that work that grows with a size may begin here.
+
+    Raises:
+        NotAtOnceError: it is larger than what is done at once.
+    """
+    if size > most and asked():
+        raise NotAtOnceError
