@@ -35,7 +35,7 @@ async def test_a_file_is_imported_what_is_lost_is_said_and_the_suite_selected(
         selected = screen.selected
         assert selected is not None
         assert selected.path == tmp_path / "inspect.toml"
-        await until_shown(pilot, "2 cases × 2 targets")
+        await until_shown(pilot, "2 cases × 1 target × 2 epochs")
 
 
 async def test_a_suite_is_replaced_only_where_the_person_says_so(

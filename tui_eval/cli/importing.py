@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tui_eval.suites.importers.writing import Written
 
 _FORMATS = ("promptfoo", "inspect", "lm-eval", "openai-evals", "jsonl", "json", "csv")
+_DIFFERENCES = 20
+"""Verdicts told one by one; the suite's first lines and --json have more."""
 _SCORERS = ("exact", "includes", "numeric", "choice", "f1", "fuzzy")
 
 
@@ -59,9 +61,9 @@ def import_file(
     FORMAT is promptfoo, inspect, lm-eval, openai-evals, jsonl, json or csv. Nothing in FILE is run
     and nobody is asked.
     """
-    from tui_eval.suites.importers.formats import read
+    from tui_eval.engine.importing import bring_in
     from tui_eval.suites.importers.tables import Wanted
-    from tui_eval.suites.importers.writing import in_the_way, why_not, write
+    from tui_eval.suites.importers.writing import in_the_way, why_not
 
     wrong = why_not(suite, file)
     if wrong is not None:
@@ -71,7 +73,7 @@ def import_file(
         raise Refused(f"{', '.join(map(str, there))}: there already; nothing was written. "
                       "--replace replaces it")  # fmt: skip
     wanted = Wanted(asked, expected, scorer)
-    written = write(read(format_name, file, wanted), suite, file, replacing=replacing)
+    written = bring_in(format_name, file, suite, wanted, replacing=replacing)
     _tell(written, as_json)
 
 
@@ -93,6 +95,22 @@ def _tell(written: "Written", as_json: bool) -> None:
                 if not one.guess
             ],
             "taken": [one.what for one in written.lost if one.guess],
+            "verdicts": {
+                "alike": written.verdicts.alike,
+                "uncompared": written.verdicts.uncompared,
+                "differing": [
+                    {
+                        "case_id": one.case,
+                        "target": one.column,
+                        "epoch": one.epoch,
+                        "scorer": one.scorer or None,
+                        "there": one.there,
+                        "here": one.here,
+                        "reason": one.reason,
+                    }
+                    for one in written.verdicts.differing
+                ],
+            },
             "troubles": list(written.troubles),
         }
         streams.say(jsontext.dumps(document, indent=2))
@@ -109,6 +127,8 @@ def _tell(written: "Written", as_json: bool) -> None:
             streams.tell(title)
         for one in some:
             streams.tell(f"  {one}")
+    for n, line in enumerate(written.verdicts.lines(_DIFFERENCES)):
+        streams.tell(f"  {line}" if n else line)
     for trouble in written.troubles:
         streams.tell(f"  in the suite: {visible_line(trouble)}")
     name = shlex.quote(str(written.suite))

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from tui_eval.engine.importing import bring_in
 from tui_eval.suites.errors import SuiteError
 from tui_eval.suites.importers import reading
 from tui_eval.suites.importers.formats import FORMATS, guess, read
 from tui_eval.suites.importers.tables import Wanted
 from tui_eval.suites.importers.writing import Written, write
+from tui_eval.suites.templates import Template
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -72,7 +74,7 @@ def test_a_choice_counted_from_nought_and_a_column_that_would_mean_something(
     tmp_path: Path,
 ) -> None:
     suite, cases, written = brought_in("jsonl", DATA / "choices.jsonl", tmp_path)
-    assert suite["scorers"][0]["expected"] == "{{ choices[answer | int] }}"
+    assert suite["scorers"][0]["expected"] == "{{ (options | list)[answer | int] }}"
     assert [case["its_weight"] for case in cases] == ["heavy", "light"]
     assert 'the column "weight" means something here' in told(written)
 
@@ -193,7 +195,8 @@ def test_results_of_promptfoo_are_replayed(tmp_path: Path) -> None:
         ("one", "replay"), ("two", "replay")
     ]  # fmt: skip
     assert cases[0]["recorded"]["r1"] == {
-        "output": "4", "latency_s": 1.5, "scores": {"success": True, "score": 1}
+        "output": "4", "latency_s": 1.5, "scores": {"success": True, "score": 1},
+        "verdict": "pass",
     }  # fmt: skip
     assert "r2" not in cases[1]["recorded"]
     assert "test 2: ended with an error: the case has no recorded output there" in told(written)
@@ -265,14 +268,14 @@ def test_a_log_of_inspect(kind: str, tmp_path: Path) -> None:
     if kind != "json":
         assert list(cases) == ["fr", 2], "in the order of the dataset"
     assert suite["name"] == "capitals"
-    names = [one["name"] for one in suite["targets"]]
-    assert names == ["some/model epoch 1", "some/model epoch 2"]
+    assert [one["name"] for one in suite["targets"]] == ["some/model"]
+    assert suite["run"] == {"epochs": 2, "truncated": "grade"}
     assert cases[2]["chat"][0] == {"role": "system", "content": "One word."}
     peru, france = cases[2]["recorded"], cases["fr"]["recorded"]
-    assert (peru["r1"]["output"], peru["r2"]["output"]) == ("Lima", "Quito")
-    assert peru["r1"]["scores"] == {"match": "C", "home_made": 0.5}
-    assert france["r1"]["finish_reason"] == "length"
-    assert "r2" not in france
+    assert [one["output"] for one in peru["r1"]] == ["Lima", "Quito"]
+    assert peru["r1"][0]["scores"] == {"match": "C", "home_made": 0.5}
+    assert france["r1"][0]["finish_reason"] == "length"
+    assert len(france["r1"]) == 1
     assert "sample fr: ended with an error" in told(written)
     assert [one["name"] for one in suite["scorers"]] == ["match"]
     assert "scorer home_made: there is none like it here" in told(written)
@@ -367,3 +370,205 @@ def test_what_can_be_read_but_nests_too_deeply_to_be_written_is_refused_or_writt
     with pytest.raises(SuiteError, match="nests too deeply"):
         brought_in("jsonl", file, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+# --- verdicts of the other tool
+
+
+def _result(test: int, prompt: int, output: str, passed: bool, **more: Any) -> dict[str, Any]:
+    case = {"vars": {"a": "x"}, "assert": [{"type": "contains", "value": "x"}], **more}
+    return {
+        "testIdx": test,
+        "promptIdx": prompt,
+        "promptId": f"p{prompt}",
+        "prompt": {"raw": f"say x {prompt}", "label": f"say {prompt}"},
+        "provider": {"id": "echo", "label": ""},
+        "vars": {"a": "x"},
+        "testCase": case,
+        "response": {"output": output},
+        "success": passed,
+        "score": float(passed),
+    }
+
+
+def _results(folder: Path, rows: list[dict[str, Any]], repeat: int = 1) -> Path:
+    file = folder / "results.json"
+    file.write_text(json.dumps({
+        "results": {"results": rows}, "config": {}, "runtimeOptions": {"repeat": repeat}
+    }))  # fmt: skip
+    return file
+
+
+def test_a_provider_is_one_target_whatever_its_prompts_and_repeats_are_epochs(
+    tmp_path: Path,
+) -> None:
+    rows = [_result(test, prompt, f"x {test} {prompt}", True)
+            for test in range(4) for prompt in range(3)]  # fmt: skip
+    file = _results(tmp_path, rows[::-1], repeat=2)
+    suite, cases, _ = brought_in("promptfoo", file, tmp_path)
+    (target,) = suite["targets"]
+    assert target["record"] == {f"say {n}": f"recorded.r1.p{n + 1}" for n in range(3)}
+    assert suite["run"]["epochs"] == 2
+    said = [[one["output"] for one in case["recorded"]["r1"]["p2"]] for case in cases]
+    assert said == [["x 0 1", "x 1 1"], ["x 2 1", "x 3 1"]], "equal tests are told apart"
+
+
+def test_two_providers_of_one_name_stay_two(tmp_path: Path) -> None:
+    rows = [_result(0, 0, "x a", True), {**_result(0, 1, "x b", True), "promptId": "p0"}]
+    suite, cases, _ = brought_in("promptfoo", _results(tmp_path, rows), tmp_path)
+    assert [one["name"] for one in suite["targets"]] == ["echo", "echo 2"]
+    assert [one["output"] for one in cases[0]["recorded"].values()] == ["x a", "x b"]
+
+
+def test_what_a_test_of_results_has_beside_its_asserts_is_listed(tmp_path: Path) -> None:
+    rows = [_result(0, 0, "x", True, threshold=0.5, assertScoringFunction="file://a.js",
+                    options={"rubricPrompt": "p", "transform": "t"})]  # fmt: skip
+    _, _, written = brought_in("promptfoo", _results(tmp_path, rows), tmp_path)
+    assert "test 1: a test's threshold has no like here" in told(written)
+    assert "test 1: assertScoringFunction of a test is not carried over" in told(written)
+    assert "test 1: options.rubricPrompt of a test is not carried over" in told(written)
+    assert "transform" not in told(written), "the outputs show what it did"
+
+
+def test_an_assert_set_tells_what_of_it_is_lost(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "prompts: [hi]\ntests: [{assert: [{type: assert-set, weight: 2, metric: m, threshold: 0.5, "
+        "assert: [{type: equals, value: a, config: {b: 1}}]}]}]\n"
+    )
+    _, _, written = brought_in("promptfoo", config, tmp_path)
+    for what in ("metric of an assert-set", "weight of an assert-set", "passes from a share on",
+                 "config of an assert"):  # fmt: skip
+        assert what in told(written)
+
+
+def compared_with(format_name: str, file: Path, folder: Path) -> Written:
+    return bring_in(format_name, file, folder / "suite.toml", replacing=False)
+
+
+def test_verdicts_of_promptfoo_are_compared_result_by_result(tmp_path: Path) -> None:
+    rows = [_result(0, 0, "x", True), _result(1, 0, "y", True, threshold=0.1),
+            _result(2, 0, "z", False)]  # fmt: skip
+    written = compared_with("promptfoo", _results(tmp_path, rows), tmp_path)
+    verdicts = written.verdicts
+    assert (verdicts.alike, verdicts.uncompared) == (2, 0)
+    (one,) = verdicts.differing
+    assert (one.case, one.column, one.there, one.here) == ("2", "echo", "pass", "fail")
+    head = written.suite.read_text()
+    assert "# - of 3 verdicts that the file holds the suite comes to the same in 2" in head
+    assert "# - case 2, echo: pass there, fail here (contains:" in head
+
+
+def _sample(n: int, target: Any, output: str, scores: dict[str, Any], epoch: int = 1) -> Any:
+    return {
+        "id": n,
+        "epoch": epoch,
+        "input": "q",
+        "target": target,
+        "output": {"choices": [{"message": {"content": output}, "stop_reason": "stop"}]},
+        "scores": {name: {"value": value} for name, value in scores.items()},
+    }
+
+
+def _inspect(folder: Path, scorers: list[Any], samples: list[Any], **config: Any) -> Path:
+    file = folder / "log.json"
+    told = {"task": "t", "model": "some/model", "scorers": scorers, "config": config}
+    file.write_text(json.dumps({"status": "success", "eval": told, "samples": samples}))
+    return file
+
+
+def test_a_pattern_of_inspect_finds_what_comes_first(tmp_path: Path) -> None:
+    scorers = [
+        {"name": "pattern", "options": {"pattern": pattern}}
+        for pattern in (r"(?i)is (\d)", r"\d", r"^never (\w+)")
+    ]
+    samples = [_sample(1, "4", "It IS 4, or is 5.", {"pattern": "C", "pattern1": "C",
+                                                    "pattern2": "I"}),
+               _sample(2, "5", "it is 4, or is 5.", {"pattern": "I", "pattern1": "I",
+                                                    "pattern2": "I"})]  # fmt: skip
+    written = compared_with("inspect", _inspect(tmp_path, scorers, samples), tmp_path)
+    assert (written.verdicts.alike, written.verdicts.differing) == (6, [])
+
+
+def test_an_answer_of_inspect_is_the_last_and_none_where_that_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    scorers = [
+        {"name": "answer", "options": {"pattern": one}} for one in ("letter", "word", "line")
+    ]
+    samples = [
+        _sample(1, "B", "ANSWER: A\nANSWER: B", {"answer": "C", "answer1": "C", "answer2": "C"}),
+        _sample(2, "yes", "ANSWER: yes.", {"answer": "I", "answer1": "C", "answer2": "I"}),
+        _sample(3, "A", "ANSWER: A\nANSWER: AB", {"answer": "I", "answer1": "I", "answer2": "I"}),
+    ]
+    written = compared_with("inspect", _inspect(tmp_path, scorers, samples), tmp_path)
+    assert (written.verdicts.alike, written.verdicts.differing) == (9, [])
+
+
+def test_options_that_are_letters_are_not_taken_for_their_labels(tmp_path: Path) -> None:
+    sample = {**_sample(1, "A", "ANSWER: A", {"choice": "C"}), "choices": ["x", "y", "z"]}
+    file = _inspect(tmp_path, [{"name": "choice", "options": {}}], [sample])
+    assert compared_with("inspect", file, tmp_path).verdicts.alike == 1
+
+
+def test_epochs_of_inspect_are_reduced_as_there(tmp_path: Path) -> None:
+    samples = [_sample(1, "4", "4", {"includes": "C"}), _sample(1, "4", "5", {"includes": "I"}, 2)]
+    file = _inspect(tmp_path, [{"name": "includes", "options": {}}], samples, epochs=2,
+                    epochs_reducer=["at_least_2", "mean", "median"])  # fmt: skip
+    suite, _, written = brought_in("inspect", file, tmp_path)
+    assert suite["run"] == {"epochs": 2, "reduce": "at_least_2"}
+    assert "epochs_reducer mean is not carried over: a suite has one, at_least_2" in told(written)
+    assert "epochs_reducer median has no like here" in told(written)
+
+
+def test_repeats_of_lm_eval_are_epochs(tmp_path: Path) -> None:
+    file = tmp_path / "samples_t.jsonl"
+    row = {"doc_id": 0, "doc": {}, "target": "4", "arguments": [["2+2?", {}]],
+           "resps": [["4", "5"]], "filtered_resps": ["4"], "filter": "none",
+           "metrics": ["exact_match"], "exact_match": 1.0}  # fmt: skip
+    file.write_text(json.dumps(row) + "\n")
+    suite, cases, _ = brought_in("lm-eval", file, tmp_path)
+    assert suite["run"] == {"epochs": 2}
+    assert [one["output"] for one in cases[0]["recorded"]["r1"]] == ["4", "5"]
+
+
+def test_options_that_differ_in_what_stands_before_them_are_not_made_up(tmp_path: Path) -> None:
+    file = tmp_path / "samples_t.jsonl"
+    row = {"doc_id": 0, "doc": {}, "target": "big", "arguments": [["it was", " big"],
+           ["he was", " big"]], "resps": [[["-1.0", "False"]], [["-2.0", "False"]]]}  # fmt: skip
+    file.write_text(json.dumps(row) + "\n")
+    imported = read("lm-eval", file)
+    with pytest.raises(SuiteError, match="holds no outputs"):
+        write(imported, tmp_path / "s.toml", file)
+    assert "differ in what stands before them" in str(imported.losses.listed()[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "right"),
+    [
+        ("a.csv", "question,A,B,C,D,answer\nq?,3,4,5,,B\n", {"A": "3", "B": "4", "C": "5"}, "B"),
+        ("b.csv", "question,opa,opb,cop\nq?,p,q,1\nr?,p,q,2\n", {"A": "p", "B": "q"}, "A"),
+        ("c.csv", "question,choice1,choice2,label\nq?,p,q,0\n", {"A": "p", "B": "q"}, "A"),
+        ("d.jsonl", '{"question": "q?", "choices": ["x", "y", "z"], "answer": 1}',
+         {"A": "x", "B": "y", "C": "z"}, "B"),
+        ("e.jsonl", ('{"question": "q?", "choices": {"text": ["p", "q"], "label": ["1", "2"]}, '
+                     '"answerKey": "2"}'), {"1": "p", "2": "q"}, "2"),
+        ("f.jsonl", '{"question": "q?", "options": {"A": "p", "B": "q"}, "answer": "q"}',
+         {"A": "p", "B": "q"}, "q"),
+    ],
+)  # fmt: skip
+def test_a_table_asks_with_its_options(
+    name: str, text: str, options: dict[str, str], right: str, tmp_path: Path
+) -> None:
+    table = tmp_path / name
+    table.write_text(text)
+    suite, cases, _ = brought_in(table.suffix[1:], table, tmp_path)
+    column = "options 2" if name == "f.jsonl" else "options"
+    assert cases[0][column] == options
+    (scorer,) = suite["scorers"]
+    assert scorer["kind"] == "choice"
+    names = {**cases[0], "case": cases[0]}
+    assert Template(scorer["expected"], "expected").value(names) == right
+    asked = Template(suite["prompt"]["user"], "user").text(names)
+    for label, option in options.items():
+        assert f"{label}) {option}\n" in asked

@@ -15,7 +15,7 @@ from tui_eval.suites.importers.chat import Conversations, as_messages, text_of
 from tui_eval.suites.importers.inspect_scorers import Data, scorers_of
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.reading import parse_json, read_json, refuse
-from tui_eval.suites.importers.recorded import Tracks
+from tui_eval.suites.importers.recorded import Tracks, verdict
 from tui_eval.suites.importers.shape import Fitting, Imported, Losses
 
 if sys.version_info >= (3, 14):
@@ -23,6 +23,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile
 
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SAMPLE: Final = re.compile(r"samples/(.+)_epoch_(\d+)\.json", re.DOTALL)
 _MOST_MEMBERS: Final = 500_000
 _MOST_MEMBER: Final = 256_000_000
@@ -136,6 +137,10 @@ def _table(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
 @dataclass(frozen=True, slots=True)
 class _Texts:
     """Texts of a sample; long ones are kept apart from where they belong."""
@@ -166,18 +171,30 @@ class _Made:
         self._judges = Judges(losses)
         self._with_choices = False
         self._scored: dict[str, None] = {}
+        self._reduce: str | None = None
         status = header.get("status")
         if status not in (None, "success"):
             losses.note(f"the log says its evaluation ended with {status!r}: it may not hold all")
 
     def cases(self, log: "_Whole | _Archive") -> Iterator[JsonObject]:
-        """Give a case for each id; its epochs are columns of their own."""
+        """Give a case for each id, with what was said in each of its epochs."""
+        self._note_rest()
         fitting = Fitting(self._losses)
         for samples in log.samples():
             samples.sort(key=_epoch)
             case = self._case(samples)
             if case is not None:
                 yield fitting.fit(case, f"sample {case['id']}")
+
+    def _note_rest(self) -> None:
+        for name, what in (
+            ("model_roles", "roles of models (model_roles)"),
+            ("model_generate_config", "generation parameters"),
+            ("metrics", "the task's own metrics"),
+        ):
+            if self._eval.get(name):
+                self._losses.note(f"{what} are not carried over: outputs are replayed")
+        self._reduce = _reducer(_table(self._eval.get("config")), self._losses)
 
     def _case(self, samples: list[JsonObject]) -> JsonObject | None:
         if not samples:
@@ -198,13 +215,19 @@ class _Made:
         choices = first.get("choices")
         if isinstance(choices, list) and choices:
             row["choices"] = texts.whole(choices)
+            if len(choices) <= len(_LETTERS):
+                # the letters are told: options may themselves be letters
+                row["options"] = dict(zip(_LETTERS, _list(row["choices"]), strict=False))
+            else:
+                self._losses.note("has more options than there are letters", where)
             self._with_choices = True
         if first.get("metadata"):
             row["metadata"] = texts.whole(first["metadata"])
         if first.get("files") or first.get("sandbox") or first.get("setup"):
             self._losses.note("files, sandbox and setup of a sample are not carried over", where)
+        several = _epochs(self._eval) > 1 or any(_epoch(sample) > 1 for sample in samples)
         for sample in samples:
-            self._record(row, sample, where)
+            self._record(row, sample, _epoch(sample) - 1 if several else None, where)
         return row
 
     def _asked(
@@ -227,12 +250,13 @@ class _Made:
         if target not in (None, "", []):
             row["target"] = target
 
-    def _record(self, row: JsonObject, sample: JsonObject, where: str) -> None:
-        epoch = _epoch(sample)
+    def _record(self, row: JsonObject, sample: JsonObject, epoch: int | None, where: str) -> None:
         texts = _Texts(_table(sample.get("attachments")))
         model = str(self._eval.get("model") or "recorded")
-        several = _epochs(self._eval) > 1 or epoch > 1
-        self._tracks.add(str(epoch), f"{model} epoch {epoch}" if several else model)
+        self._tracks.add(model, model)
+        if _table(sample.get("model_usage")):
+            self._losses.note("tokens and costs of the samples are not carried over: a replay asks "
+                              "nobody")  # fmt: skip
         output = _table(texts.whole(sample.get("output")))
         choices = output.get("choices")
         choice = _table(choices[0]) if isinstance(choices, list) and choices else {}
@@ -252,12 +276,14 @@ class _Made:
         self._scored |= dict.fromkeys(scores)
         self._tracks.put(
             row,
-            str(epoch),
+            model,
             said,
+            epoch=epoch,
             latency_s=_seconds(output.get("time")),
             finish_reason=canonical(stop) if isinstance(stop, str) and stop != _NOT_SAID else None,
             messages=_trajectory(texts.whole(sample.get("messages"))),
             scores=dict(scores) or None,
+            verdicts=_verdicts(scores) or None,
         )
 
     def suite(self) -> JsonObject:
@@ -268,7 +294,11 @@ class _Made:
             "prompt": self._conversations.prompt(),
             "targets": self._tracks.targets(),
         }
-        data = Data(self._with_choices, self._answers.numbers == self._answers.given)
+        data = Data(
+            self._with_choices,
+            self._answers.numbers == self._answers.given,
+            several=self._answers.lists > 0,
+        )
         found = scorers_of(self._eval, self._scored, data, self._judges, self._losses)
         missing = self._answers.rows - self._answers.given
         if missing:
@@ -283,7 +313,44 @@ class _Made:
         if found:
             suite["scorers"] = list[Json](found)
         self._judges.put(suite)
+        run = self._tracks.run()
+        if run.get("epochs") is not None and self._reduce is not None:
+            run["reduce"] = self._reduce
+        if run:
+            suite["run"] = run
         return suite
+
+
+_REDUCERS: Final = {"mean": "mean", "max": "max", "majority": "majority", "mode": "majority"}
+_WITH_K: Final = {"at_least": "at_least_", "pass_at": "pass@", "pass_k": "pass^"}
+
+
+def _reducer(config: JsonObject, losses: Losses) -> str | None:
+    """Give what makes one result of a sample's epochs; None: the file does not say."""
+    named = config.get("epochs_reducer")
+    found: str | None = None
+    for name in named if isinstance(named, list) else [named] if named else []:
+        kind, _, k = str(name).rpartition("_")
+        same = _REDUCERS.get(str(name))
+        if same is None and kind in _WITH_K and k.isdecimal() and int(k) > 0:
+            same = f"{_WITH_K[kind]}{int(k)}"
+        if same is None:
+            losses.note(f"epochs_reducer {name} has no like here")
+        elif found is None:
+            found = same
+        else:
+            losses.note(f"epochs_reducer {name} is not carried over: a suite has one, {found}")
+    return found
+
+
+def _verdicts(scores: JsonObject) -> JsonObject:
+    """Give which scorers a sample passed; values between right and wrong say neither."""
+    known: dict[Json, bool] = {"C": True, "I": False, "N": False, 1: True, 0: False}
+    found: JsonObject = {}
+    for name, value in scores.items():
+        if isinstance(value, str | int | float) and value in known:
+            found[name] = verdict(known[value])
+    return found
 
 
 def _epoch(sample: JsonObject) -> int:

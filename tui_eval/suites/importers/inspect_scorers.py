@@ -1,10 +1,12 @@
 """Scorers of Inspect, as far as there are such here."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import JsonObject
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.models import by_slash
 from tui_eval.suites.importers.shape import Losses, unique
@@ -18,10 +20,16 @@ _PLACES: Final[dict[str, JsonObject]] = {
     "exact": {"kind": "exact"},
 }
 _ANSWERS: Final = {
-    "letter": r"(?i)ANSWER\s*:\s*([A-Za-z\d])",
-    "word": r"(?i)ANSWER\s*:\s*(\w+)",
-    "line": r"(?i)ANSWER\s*:\s*([^\n]+)",
+    "letter": r"ANSWER\s*:\s*([A-Za-z])(?!\w)",
+    "word": r"ANSWER\s*:\s*(\S+?)(?=[.,;:!?]?\s*(?:\n|$))",
+    "line": r"ANSWER\s*:\s*([^\n]+)\s*\Z",
 }
+"""What each form of answer is read by; case does not matter."""
+_LAST: Final = r"(?is){}(?!.*ANSWER\s*:)"
+"""Of several answers the last counts, and none where it cannot be read."""
+_FIRST: Final = r"\A(?s:.*?)(?:{})"
+"""Finds what a pattern finds first: nothing can match it twice, as it begins at the beginning."""
+_FLAGS: Final = re.compile(r"\(\?([aiLmsux]+)\)")
 _RUBRICS: Final = {
     "model_graded_qa": "The output answers the question as the reference answer does.",
     "model_graded_fact": "The output contains the facts of the reference answer, and nothing "
@@ -37,6 +45,8 @@ class Data:
     """Whether they have options."""
     numbers: bool
     """Whether every target is a number."""
+    several: bool = False
+    """Whether a sample has more than one target."""
 
 
 def scorers_of(
@@ -60,11 +70,17 @@ def scorers_of(
     if not listed:
         listed = [(name, {}) for name in scored]
     found: list[JsonObject] = []
+    taken: Counter[str] = Counter()
     for name, options in listed:
-        scorer = _scorer(name.rsplit("/", 1)[-1], options, data, judges, losses)
+        plain = name.rsplit("/", 1)[-1]
+        before = taken[plain]
+        taken[plain] += 1
+        scorer = _scorer(plain, options, data, judges, losses)
         if scorer is not None:
             names = [str(other["name"]) for other in found]
-            found.append({"name": unique(name.rsplit("/", 1)[-1], names, "scorer"), **scorer})
+            # the second of a name is called so there too, in the samples' scores
+            numbered = f"{plain}{before or ''}"
+            found.append({"name": unique(numbered, names, "scorer"), **scorer})
     if not found:
         losses.note("no scorer of the log could be carried over: the target is looked for in the "
                     "output instead")  # fmt: skip
@@ -99,13 +115,12 @@ def _scorer(
             losses.note("scorer f1: its value passes here from 0.5 on")
             return {"kind": "f1", "expected": _TARGET}
         case "choice":
-            scorer: JsonObject = {"kind": "choice", "expected": _TARGET}
-            return {**scorer, "choices": "{{ choices }}"} if data.choices else scorer
+            return _choice(data, losses)
         case "answer":
-            pattern = _ANSWERS.get(str(options.get("pattern")), _ANSWERS["line"])
-            return {"kind": "exact", "of": f"regex:{pattern}", **folded}
+            form = _ANSWERS.get(str(options.get("pattern")), _ANSWERS["line"])
+            return {"kind": "exact", "of": f"regex:{_LAST.format(form)}", "strip": False, **folded}
         case "pattern":
-            return _pattern(options.get("pattern"), folded, losses)
+            return _pattern(options, folded, losses)
         case "model_graded_qa" | "model_graded_fact":
             return _judged(name, options, judges, losses)
     losses.note(f"scorer {name}: there is none like it here; its values stay in the cases "
@@ -113,7 +128,17 @@ def _scorer(
     return None
 
 
-def _pattern(pattern: Json, folded: JsonObject, losses: Losses) -> JsonObject | None:
+def _choice(data: Data, losses: Losses) -> JsonObject:
+    if data.several:
+        losses.note("scorer choice: where several options are right, all of them have to be chosen "
+                    "there; here one of them passes")  # fmt: skip
+    scorer: JsonObject = {"kind": "choice", "expected": _TARGET}
+    return {**scorer, "choices": "{{ options }}"} if data.choices else scorer
+
+
+def _pattern(options: JsonObject, folded: JsonObject, losses: Losses) -> JsonObject | None:
+    """Compare what the pattern finds first, as it is done there."""
+    pattern = options.get("pattern")
     try:
         check_pattern(str(pattern or ""))
     except ValueError as error:
@@ -122,7 +147,25 @@ def _pattern(pattern: Json, folded: JsonObject, losses: Losses) -> JsonObject | 
     if not pattern:
         losses.note("scorer pattern: the log does not say its pattern")
         return None
-    return {"kind": "exact", "of": f"regex:{pattern}", **folded}
+    text = str(pattern)
+    flags = "".join(_FLAGS.findall(text))
+    if options.get("ignore_case") is not False:
+        flags += "i"
+    first = _FIRST.format(_FLAGS.sub("", text))
+    groups = _groups(text)
+    if groups == 0:
+        first = first.replace("(?:", "(", 1)
+    elif groups > 1:
+        losses.note("scorer pattern: it has several groups, of which any (or all) may hold the "
+                    "target; here the first does")  # fmt: skip
+    return {"kind": "exact", "of": f"regex:(?{flags}){first}" if flags else f"regex:{first}",
+            "strip": False, **folded}  # fmt: skip
+
+
+def _groups(pattern: str) -> int:
+    import regex  # late: only logs with a pattern pay for it
+
+    return int(regex.compile(pattern).groups)
 
 
 def _judged(name: str, options: JsonObject, judges: Judges, losses: Losses) -> JsonObject:

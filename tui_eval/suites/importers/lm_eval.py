@@ -9,7 +9,7 @@ from tui_eval.suites.errors import SuiteError
 from tui_eval.suites.importers.answers import Answers, Right
 from tui_eval.suites.importers.chat import Conversations, as_messages
 from tui_eval.suites.importers.reading import parse_json, refuse
-from tui_eval.suites.importers.recorded import Tracks
+from tui_eval.suites.importers.recorded import Tracks, verdict
 from tui_eval.suites.importers.shape import Fitting, Imported, Losses
 from tui_eval.suites.rows import Problems, read_rows
 
@@ -42,6 +42,7 @@ class _Made:
         self._answers = Answers()
         self._filters: list[str] = []
         self._filtered: dict[tuple[str, str], tuple[str, JsonObject]] = {}
+        self._repeats = 1
         self._by_likelihood = False
 
     def _rows(self, problems: Problems) -> Iterator[tuple[int, JsonObject]]:
@@ -70,6 +71,7 @@ class _Made:
         name = _filter(row)
         if name not in self._filters:
             self._filters.append(name)
+        self._repeats = max(self._repeats, len(_texts(row)))
         text = _first_text(row.get("filtered_resps"))
         if name != _UNFILTERED and text is not None and len(self._filtered) < _MOST_FILTERED:
             self._filtered[name, str(row.get("doc_id"))] = (text, _scores(row))
@@ -84,14 +86,13 @@ class _Made:
         case: JsonObject = {"id": doc_id, "chat": self._conversations.see(messages)}
         if isinstance(row.get("doc"), dict):
             case["doc"] = row["doc"]
-        answers = row.get("resps")
         options = [text for _, text in asked]
         scores = _scores(row)
         if len(options) > 1 and all(option is not None for option in options):
             self._chosen(case, row, [str(option).strip() for option in options], scores)
         else:
             self._with_target(case, row.get("target"))
-            self._said(case, answers, str(doc_id), scores, where)
+            self._said(case, _texts(row), str(doc_id), scores, where)
         return case
 
     def _chosen(
@@ -104,6 +105,10 @@ class _Made:
         if target.isdecimal() and int(target) < len(options):
             target = options[int(target)]
         self._with_target(case, target)
+        if len(set(options)) < len(options):
+            self._losses.note("its options differ in what stands before them, which a text alone "
+                              "cannot show: no output was recorded")  # fmt: skip
+            return
         known = [_likelihood(one) for one in _list(row.get("resps"))]
         likely = [value for value in known if value is not None]
         if len(known) != len(options) or len(likely) != len(known):
@@ -111,28 +116,38 @@ class _Made:
             return
         self._tracks.add("0", self._model())
         chosen = options[likely.index(max(likely))]
-        self._tracks.put(case, "0", chosen, scores=scores or None)
+        self._tracks.put(case, "0", chosen, scores=scores or None, verdict=_verdict(scores))
 
     def _said(
-        self, case: JsonObject, resps: Json, doc: str, scores: JsonObject, where: str
+        self, case: JsonObject, texts: list[str], doc: str, scores: JsonObject, where: str
     ) -> None:
-        """Take each answer: of several repeats, and as each filter left it."""
-        resps = _list(resps)
-        answers = resps[0] if resps and isinstance(resps[0], list) else resps
-        texts = [one for one in _list(answers) if isinstance(one, str)]
+        """Take each answer: of each repeat, which is an epoch, and as each filter left it."""
         if not texts:
             self._losses.note("holds no text that was said: no output was recorded", where)
+        self._tracks.add("0", self._model())
+        # a score is of all repeats together, after the filter
+        measured = scores if self._filters == [_UNFILTERED] and self._repeats == 1 else {}
         for n, text in enumerate(texts):
-            key = str(n)
-            self._tracks.add(key, self._model() + (f" repeat {n + 1}" if n else ""))
-            unfiltered = n == 0 and self._filters == [_UNFILTERED]
-            self._tracks.put(case, key, text, scores=scores or None if unfiltered else None)
+            self._tracks.put(
+                case,
+                "0",
+                text,
+                epoch=n if self._repeats > 1 else None,
+                scores=measured or None,
+                verdict=_verdict(measured),
+            )
         for name in self._filters:
             filtered = self._filtered.get((name, doc))
             if filtered is not None:
                 key = f"filter {name}"
                 self._tracks.add(key, f"{self._model()} {name}")
-                self._tracks.put(case, key, filtered[0], scores=filtered[1] or None)
+                self._tracks.put(
+                    case,
+                    key,
+                    filtered[0],
+                    scores=filtered[1] or None,
+                    verdict=_verdict(filtered[1]),
+                )
 
     def _with_target(self, case: JsonObject, target: Json) -> None:
         self._answers.see(target)
@@ -169,8 +184,13 @@ class _Made:
         if named:
             self._losses.guess(f"beside what was said, what the filters left of it is a target of "
                                f"its own: {', '.join(named)}")  # fmt: skip
-        self._losses.note("the task itself (few-shot examples, metrics, generation parameters) is "
-                          "not in the file: questions are as they were asked")  # fmt: skip
+        self._losses.note("the task itself (few-shot examples, metrics with their settings) is not "
+                          "in the file: questions are as they were asked")  # fmt: skip
+        self._losses.note("generation parameters are not carried over: outputs are "
+                          "replayed")  # fmt: skip
+        run = self._tracks.run()
+        if run:
+            suite["run"] = run
         return suite
 
 
@@ -193,6 +213,24 @@ def _list(value: Json) -> list[Json]:
 def _scores(row: JsonObject) -> JsonObject:
     """Give what the harness measured, by the metric's name."""
     return {name: row[name] for name in _names(row.get("metrics")) if name in row}
+
+
+_MEASURES: Final = ("acc", "exact_match", "em")
+"""Metrics that say right or wrong of a sample, the first that is there counts."""
+
+
+def _verdict(scores: JsonObject) -> str | None:
+    """Give how a sample stood there; None: no metric says right or wrong."""
+    value = next((scores[name] for name in _MEASURES if name in scores), None)
+    known = isinstance(value, int | float) and value in (0, 1)
+    return verdict(bool(value)) if known else None
+
+
+def _texts(row: JsonObject) -> list[str]:
+    """Give what was said in each repeat."""
+    resps = _list(row.get("resps"))
+    answers = resps[0] if resps and isinstance(resps[0], list) else resps
+    return [one for one in _list(answers) if isinstance(one, str)]
 
 
 def _names(value: Json) -> list[str]:

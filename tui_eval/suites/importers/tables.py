@@ -8,6 +8,7 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
+from tui_eval.suites.importers import offered
 from tui_eval.suites.importers.answers import Answers, Right
 from tui_eval.suites.importers.chat import Conversations, as_messages
 from tui_eval.suites.importers.reading import refuse
@@ -18,6 +19,7 @@ from tui_eval.suites.importers.shape import (
     Losses,
     made_up,
     named,
+    unique,
 )
 from tui_eval.suites.rows import Problems, read_rows
 
@@ -27,13 +29,10 @@ INPUTS: Final = ("input", "question", "prompt", "query", "problem", "instruction
 EXPECTED: Final = ("expected", "expected_output", "expected_answer", "ideal", "target", "answer",
                    "answers", "answerkey", "answer_key", "gold", "ground_truth", "reference",
                    "reference_answer", "correct_answer", "correct", "label", "solution", "output",
-                   "completion", "response")  # fmt: skip
+                   "completion", "response", "cop")  # fmt: skip
 """Usual names of the column with the right answer, the surest first."""
-CHOICES: Final = ("choices", "options")
-"""Usual names of the column with the options of a choice."""
 CONTEXTS: Final = ("context", "passage")
 """Usual names of a column that is read before the question."""
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +79,15 @@ class _Table:
         self._expected = self._chosen("expected", wanted.expected, columns) or _among(
             rest, EXPECTED
         )
-        self._choices = _among(
-            {name: column for name, column in rest.items() if _options(row[column])}, CHOICES
-        )
+        free = [column for column in columns if column not in (self._input, self._expected)]
+        self._source = offered.source(free, row)
+        self._offered = unique("options", columns, "options")
+        """The column with the options by their labels."""
+        self._options = "" if self._source is None else named(self._offered)
         self._context = _among(rest, CONTEXTS)
         self._system = rest.get("system")
         self._answers = Answers()
-        self._most_choices = 0
-        self._options = self._listed(row, self._choices)
+        self._meant = offered.Meant()
         self._right = self._listed(row, self._expected)
 
     @staticmethod
@@ -114,14 +114,15 @@ class _Table:
             if row.get(self._input or "") in (None, ""):
                 self._losses.note("has no question: it was left out", where)
                 continue
-            if self._expected is not None:
-                self._answers.see(_answer(row.get(self._expected)))
-            if self._choices is not None:
-                found = _options(row.get(self._choices))
-                self._most_choices = max(self._most_choices, len(found or ()))
-                if found is None:
-                    self._losses.note(f'has no list in "{self._choices}": it was left out', where)
+            answer = None if self._expected is None else _answer(row.get(self._expected))
+            if self._source is not None:
+                options = self._source.of(row)
+                if options is None:
+                    self._losses.note(f"has no options in {self._where()}: it was left out", where)
                     continue
+                self._meant.see(answer, options)
+                row = {**row, self._offered: options}
+            self._answers.see(answer)
             yield fitting.fit(row, where)
         problems.settle()
 
@@ -145,10 +146,10 @@ class _Table:
     def _prompt(self) -> JsonObject:
         parts = [self._reference(column) for column in (self._context, self._input) if column]
         user = "\n\n".join(parts)
-        if self._choices is not None:
+        if self._source is not None:
             user += (
-                f"\n\n{{% for option in {self._options} %}}{{{{ "
-                f'"{_LETTERS}"[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}'
+                f"\n\n{{% for label, option in {self._options}.items() %}}"
+                "{{ label }}) {{ option }}\n{% endfor %}"
                 "\nAnswer with the letter of the right option."
             )
         prompt: JsonObject = {"user": user}
@@ -161,15 +162,25 @@ class _Table:
             return f"{{{{ {named(column)} }}}}"
         return f"{{{{ {named(column)} | default('') }}}}"
 
+    def _where(self) -> str:
+        """Name the columns with the options."""
+        columns = () if self._source is None else self._source.columns
+        return ", ".join(f'"{column}"' for column in columns)
+
     def _expression(self) -> str:
         """Give the expression for the right answer: the column, or the option it counts."""
-        counted = self._answers.indexes and self._answers.numbers == self._answers.given
-        if self._choices is None or not counted:
+        if self._source is None:
             return self._right
-        indexes = self._answers.indexes
-        one_based = 0 not in indexes and max(indexes) >= self._most_choices
-        self._losses.guess(f"the right options were taken as counted from {int(one_based)}")
-        return f"{self._options}[{self._right} | int{' - 1' if one_based else ''}]"
+        self._losses.guess(f"the options are in {self._where()}, and asked with their letters "
+                           f'(column "{self._offered}")')  # fmt: skip
+        base = self._meant.base
+        if base is None:
+            if self._meant.counted and not self._meant.labels:
+                self._losses.guess("the right answers were taken for texts of the options, not as "
+                                   "counted")  # fmt: skip
+            return self._right
+        self._losses.guess(f"the right options were taken as counted from {base}")
+        return f"({self._options} | list)[{self._right} | int{' - 1' if base else ''}]"
 
 
 def _among(columns: dict[str, str], names: Sequence[str]) -> str | None:
@@ -178,12 +189,6 @@ def _among(columns: dict[str, str], names: Sequence[str]) -> str | None:
 
 def _said(what: str, column: str, chosen: str | None) -> str:
     return f'{what} is the column "{column}"{"" if chosen else ", by its name"}'
-
-
-def _options(value: Json) -> list[Json] | None:
-    """Give the options of a choice: a list, or the list in a table `{ text = […] }`."""
-    options = value.get("text") if isinstance(value, dict) else value
-    return options if isinstance(options, list) and options else None
 
 
 def _answer(value: Json) -> Json:

@@ -4,8 +4,8 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +18,60 @@ from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.importers.reading import not_too_deep
 from tui_eval.suites.importers.shape import Imported, Lost
 from tui_eval.suites.loading import look
+from tui_eval.suites.spec import Suite
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LISTED: Final = 60
 """Things not carried over that the suite itself lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A verdict of the file that the suite does not come to for the same output."""
+
+    case: str
+    column: str
+    epoch: int
+    """From 1."""
+    scorer: str
+    """Empty: the verdict of the whole result."""
+    there: str
+    """`pass` or `fail`."""
+    here: str
+    """`pass`, `fail`, `ungraded`, or `error` where there is no output to grade."""
+    reason: str
+    """Why it is so here."""
+
+    def __str__(self) -> str:
+        scorer = f", {self.scorer}" if self.scorer else ""
+        epoch = f", epoch {self.epoch}" if self.epoch > 1 else ""
+        said = (
+            f"case {self.case}, {self.column}{epoch}{scorer}: {self.there} there, {self.here} here"
+        )
+        return visible_line(f"{said} ({self.reason})" if self.reason else said, 400)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What comparing the suite's verdicts with those of the file came to."""
+
+    alike: int = 0
+    differing: list[Difference] = field(default_factory=list)
+    uncompared: int = 0
+    """Verdicts that hang on a judge, or on a scorer that was not carried over."""
+
+    def lines(self, most: int) -> Iterator[str]:
+        """Give it in lines, of the differences at most so many; nothing: there were no verdicts."""
+        total = self.alike + len(self.differing)
+        if total:
+            yield (f"of {total:,} verdicts that the file holds the suite comes to the same in "
+                   f"{self.alike:,}")  # fmt: skip
+        if self.uncompared:
+            yield (f"{self.uncompared:,} verdicts were not compared: they hang on a judge, or on a "
+                   "scorer that was not carried over")  # fmt: skip
+        yield from map(str, self.differing[:most])
+        if len(self.differing) > most:
+            yield f"and {len(self.differing) - most:,} more that differ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +85,8 @@ class Written:
     """Everything that was not carried over, or not as it was."""
     troubles: tuple[str, ...]
     """What `tui-eval check` says of the suite: cases that will be errors, and warnings."""
+    verdicts: Comparison
+    """How the suite grades what the file holds graded outputs of."""
 
 
 def dataset_of(suite: Path) -> Path:
@@ -59,7 +111,14 @@ def why_not(suite: Path, source: Path) -> str | None:
     return None
 
 
-def write(imported: Imported, suite: Path, source: Path, *, replacing: bool = False) -> Written:
+def write(
+    imported: Imported,
+    suite: Path,
+    source: Path,
+    *,
+    replacing: bool = False,
+    compare: Callable[[Suite], Iterable[Difference | bool]] = lambda _: (),
+) -> Written:
     """Write a suite and its dataset beside it, once both have been checked together.
 
     Args:
@@ -67,6 +126,8 @@ def write(imported: Imported, suite: Path, source: Path, *, replacing: bool = Fa
         suite: The suite's file.
         source: The file that was imported, for the suite's first line.
         replacing: Whether files that are there may be replaced.
+        compare: Gives, for each verdict that the cases hold, where the suite differs from it, or
+            else whether it could be compared.
 
     Raises:
         SuiteError: the data has mistakes, or a file is in the way; nothing was written.
@@ -86,14 +147,17 @@ def write(imported: Imported, suite: Path, source: Path, *, replacing: bool = Fa
             cases = _write_cases(dataset_of(made), imported.cases)
             if not cases:
                 raise SuiteError([Mistake(str(source), None, "", "holds no cases")])
-            text = _text(imported, made, source)
+            text = _text(imported, made)
             made.write_text(text, encoding="utf-8")
-            troubles = _checked(made, suite)
+            troubles, verdicts = _checked(made, suite, compare)
+            head = _head(imported, source, verdicts)
+            made.write_text(_with_head(head, text), encoding="utf-8")
         dataset_of(made).replace(dataset_of(suite))
         made.replace(suite)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Written(suite, dataset_of(suite), cases, imported.losses.listed(), troubles)
+    return Written(suite, dataset_of(suite), cases, imported.losses.listed(), troubles,
+                   verdicts)  # fmt: skip
 
 
 def _write_cases(file: Path, cases: Iterable[JsonObject]) -> int:
@@ -117,7 +181,7 @@ def _has_surrogate(value: Json) -> bool:
     return False
 
 
-def _text(imported: Imported, file: Path, source: Path) -> str:
+def _text(imported: Imported, file: Path) -> str:
     suite = imported.suite()
     if _has_surrogate(suite):
         imported.losses.note("half a character (a lone surrogate) stands as � in the suite")
@@ -131,12 +195,16 @@ def _text(imported: Imported, file: Path, source: Path) -> str:
     for target in targets:
         if isinstance(target, dict) and target.get("kind") == "replay":
             target["path"] = name  # what was recorded stands in the cases
-    head = "\n".join(f"# {line}" if line else "#" for line in _head(imported, source))
     body = tomli_w.dumps(_in_order(suite), multiline_strings=_plain_lines(suite))
-    return _SURROGATE.sub("�", f"{head}\n\n{body}")
+    return _SURROGATE.sub("�", body)
 
 
-def _head(imported: Imported, source: Path) -> Iterator[str]:
+def _with_head(head: Iterable[str], text: str) -> str:
+    lines = "\n".join(f"# {line}" if line else "#" for line in head)
+    return _SURROGATE.sub("�", f"{lines}\n\n{text}")
+
+
+def _head(imported: Imported, source: Path, verdicts: Comparison) -> Iterator[str]:
     yield visible_line(f"Imported from {source.name}.")
     told = imported.losses.listed()
     for guess, title in (
@@ -150,6 +218,11 @@ def _head(imported: Imported, source: Path) -> Iterator[str]:
             yield f"- {one}"
         if len(some) > _LISTED:
             yield f"- and {len(some) - _LISTED} more"
+    lines = [*verdicts.lines(_LISTED)]
+    if lines:
+        yield "How outputs of the file are graded here:"
+    for line in lines:
+        yield f"- {line}"
 
 
 def _in_order(suite: JsonObject) -> JsonObject:
@@ -169,19 +242,28 @@ def _plain_lines(value: Json) -> bool:
     return all(map(_plain_lines, value.values())) if isinstance(value, dict) else True
 
 
-def _checked(made: Path, suite: Path) -> tuple[str, ...]:
-    """Check what was written, as `tui-eval check` does; give what it says.
+def _checked(
+    made: Path, suite: Path, compare: Callable[[Suite], Iterable[Difference | bool]]
+) -> tuple[tuple[str, ...], Comparison]:
+    """Check what was written, as `tui-eval check` does; give what it says, and what was compared.
 
     Raises:
         SuiteError: with its mistakes, named by the files as they are going to be called.
     """
+    found = Comparison()
     try:
         looked = look(made)
         if looked.suite is None:
-            return ()
+            return (), found
         seen = survey(looked.suite)
+        for one in compare(looked.suite):
+            if isinstance(one, Difference):
+                found.differing.append(one)
+            else:
+                found.alike += one
+                found.uncompared += not one
     except SuiteError as error:
         raise SuiteError(
             replace(one, file=str(suite.with_name(Path(one.file).name))) for one in error.mistakes
         ) from None
-    return (*(str(trouble) for trouble in seen.troubles), *seen.warnings)
+    return (*(str(trouble) for trouble in seen.troubles), *seen.warnings), found

@@ -15,13 +15,14 @@ from tui_eval.ui.prose import Para
 from tui_eval.ui.words import many
 
 if TYPE_CHECKING:
-    from tui_eval.model.json import JsonObject
     from tui_eval.suites.importers.writing import Written
 
 _DATED = re.compile(
     r"samples_(.+)_\d{4}-\d\d-\d\dT[^_]*|\d{4}-\d\d-\d\dT[^_]*_(.+)_[A-Za-z0-9]{22}"
 )
 """Names that tools give their files: a task with the time of its run."""
+_DIFFERENCES = 20
+"""Verdicts told one by one; the suite's first lines have more."""
 _MOST_NAMES = 2_000
 """Names of a folder that are looked at to complete a path."""
 
@@ -118,25 +119,19 @@ def bring_in(
     Raises:
         ImportFormError: it cannot be imported, or not be written; nothing was.
     """
+    from tui_eval.engine import importing
     from tui_eval.suites.errors import SuiteError
-    from tui_eval.suites.importers.formats import read
-    from tui_eval.suites.importers.writing import write
+
+    def between() -> None:
+        if stopped.is_set():
+            raise ImportFormError("nothing was written: it was stopped")
 
     try:
-        found = read(format_name, source)
-        found.cases = _until(stopped, found.cases)
-        return write(found, suite, source, replacing=replacing)
+        return importing.bring_in(format_name, source, suite, replacing=replacing, between=between)
     except SuiteError as error:
         raise ImportFormError(str(error)) from None
     except OSError as error:
         raise ImportFormError(f"nothing was written: {error}") from None
-
-
-def _until(stopped: threading.Event, cases: "Iterator[JsonObject]") -> "Iterator[JsonObject]":
-    for case in cases:
-        if stopped.is_set():
-            raise ImportFormError("nothing was written: it was stopped")
-        yield case
 
 
 def told(written: "Written") -> Iterator[Para]:
@@ -147,6 +142,7 @@ def told(written: "Written") -> Iterator[Para]:
     for title, lines in (
         ("Not carried over, or not as it was:", lost),
         ("How it was taken:", taken),
+        ("How outputs of the file are graded here:", [*written.verdicts.lines(_DIFFERENCES)]),
         ("What check says of the suite:", written.troubles),
     ):
         if lines:

@@ -32,7 +32,6 @@ _FACTUAL: Final = ("factuality", "model-graded-factuality")
 _JUDGED: Final = ("llm-rubric", "model-graded-closedqa", "g-eval", "similar", *_FACTUAL)
 _KNOWN: Final = frozenset((
     "type", "value", "threshold", "weight", "metric", "provider", "rubricPrompt", "transform",
-    "config", "contextTransform",
 ))  # fmt: skip
 
 
@@ -84,6 +83,9 @@ class Asserts:
         if one.get("threshold") is not None:
             self._losses.note("an assert-set that passes from a share on has no like here: all of "
                               "it has to pass", place)  # fmt: skip
+        for name in sorted(one.keys() - {"type", "assert", "threshold"}):
+            self._losses.note(f"{name} of an assert-set is not carried over: its asserts stand by "
+                              "themselves", place)  # fmt: skip
         names = [*taken, *(str(other["name"]) for other in found)]
         found += self.scorers(one.get("assert"), f"{place}.assert", names, grader)
 
@@ -105,7 +107,7 @@ class Asserts:
                 scorer["weight"] = float(weight)
             else:
                 scorer["required"] = False
-        for name in given.keys() - _KNOWN:
+        for name in sorted(given.keys() - _KNOWN):
             self._losses.note(f"{name} of an assert is not carried over", place)
         return scorer
 

@@ -11,7 +11,7 @@ from tui_eval.suites.importers.promptfoo.asserts import Asserts
 from tui_eval.suites.importers.promptfoo.prompts import prompts_of
 from tui_eval.suites.importers.promptfoo.providers import Providers
 from tui_eval.suites.importers.promptfoo.results import read_results
-from tui_eval.suites.importers.promptfoo.tests import Test, Tests
+from tui_eval.suites.importers.promptfoo.tests import Test, Tests, note_test
 from tui_eval.suites.importers.promptfoo.texts import Texts
 from tui_eval.suites.importers.reading import Document, Nearby, read_document, refuse, told
 from tui_eval.suites.importers.shape import NO_TARGET, Imported, Losses, made_up
@@ -19,7 +19,6 @@ from tui_eval.suites.importers.shape import NO_TARGET, Imported, Losses, made_up
 _CARRIED: Final = frozenset(("description", "tags", "prompts", "providers", "targets", "tests",
                              "scenarios", "defaultTest", "evaluateOptions", "assertionTemplates",
                              "$schema"))  # fmt: skip
-_OF_TEST: Final = frozenset(("description", "vars", "assert", "metadata", "options"))
 _TEMPLATES: Final = "#/assertionTemplates/"
 
 
@@ -93,14 +92,7 @@ class _Made:
                 self.losses.note(
                     f'the field "{name}" is not carried over', self._document.place(name)
                 )
-        self._note_test(self._default, "defaultTest")
-
-    def _note_test(self, fields: JsonObject, where: str) -> None:
-        for name in fields.keys() - _OF_TEST:
-            self.losses.note(f"{name} of a test is not carried over", where)
-        for name in _table(fields.get("options")).keys() - {"provider", "disableVarExpansion"}:
-            if not (where == "defaultTest" and name in ("prefix", "suffix")):
-                self.losses.note(f"options.{name} of a test is not carried over", where)
+        note_test(self._default, self.losses, "defaultTest", ("prefix", "suffix"))
 
     def _written_out(self, asserts: Json) -> Json:
         """Give asserts with those that stand under `assertionTemplates` in their places."""
@@ -123,7 +115,7 @@ class _Made:
 
     def _case(self, n: int, test: Test) -> JsonObject:
         fields = test.fields
-        self._note_test(fields, test.where)
+        note_test(fields, self.losses, test.where)
         row: JsonObject = {"case_id": str(n), **test.vars}
         told = {name: fields[name] for name in ("description", "metadata") if fields.get(name)}
         told["metadata"] = {**_table(self._default.get("metadata")),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject, digest
@@ -9,11 +10,17 @@ from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.promptfoo.asserts import Asserts
 from tui_eval.suites.importers.promptfoo.prompts import shortened
 from tui_eval.suites.importers.promptfoo.providers import Providers
-from tui_eval.suites.importers.promptfoo.tests import renamed
+from tui_eval.suites.importers.promptfoo.tests import note_test, renamed
 from tui_eval.suites.importers.promptfoo.texts import Texts
 from tui_eval.suites.importers.reading import Nearby, refuse
-from tui_eval.suites.importers.recorded import Tracks
+from tui_eval.suites.importers.recorded import Tracks, verdict
 from tui_eval.suites.importers.shape import Imported, Losses, unique
+
+_IN_EFFECT: Final = frozenset((
+    "provider", "providers", "prompts", "transform", "transformVars", "prefix", "suffix", "repeat",
+    "storeOutputAs",
+))  # fmt: skip
+"""Fields of a test that its results show already."""
 
 
 def read_results(path: Path, document: JsonObject) -> Imported:
@@ -32,14 +39,15 @@ def read_results(path: Path, document: JsonObject) -> Imported:
     rows = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
     if not rows:
         refuse(str(path), "holds no results of promptfoo", field="results.results")
-    made = _Made(path, _table(document.get("config")), rows)
+    made = _Made(path, document, rows)
     return Imported(made.cases(), made.suite, made.losses)
 
 
 class _Made:
     """The suite that one file of results makes."""
 
-    def __init__(self, path: Path, config: JsonObject, rows: list[JsonObject]) -> None:
+    def __init__(self, path: Path, document: JsonObject, rows: list[JsonObject]) -> None:
+        config = _table(document.get("config"))
         self._path = path
         self._config = config
         self.losses = Losses()
@@ -50,24 +58,35 @@ class _Made:
         self._asserts = Asserts(nearby, self._texts, providers, self._judges, self.losses)
         default = config.get("defaultTest")
         self._asserts.grader = _table(_table(default).get("options")).get("provider")
-        self._tracks = Tracks(self.losses)
+        self._repeat = _repeat(document)
         self._prompts: dict[str, str] = {}
         """Names of the prompts, by how the file tells them apart."""
-        self._groups: dict[str, list[JsonObject]] = {}
+        rows = sorted(rows, key=_order)  # they stand in the order in which they were answered
         for row in rows:
-            self._groups.setdefault(_of_test(row), []).append(row)
             key, label = _prompt(row)
             if key not in self._prompts:
                 self._prompts[key] = unique(label, self._prompts.values(), "prompt")
+        named = {self._slot(key): name for key, name in self._prompts.items()}
+        self._tracks = Tracks(self.losses, named)
+        self._tests = _tests(rows, self._repeat)
 
     def cases(self) -> Iterator[JsonObject]:
         """Give a case for each test; what each provider said to each prompt stands in it."""
-        for n, rows in enumerate(self._groups.values(), 1):
-            yield self._case(n, rows)
+        self._note_rest()
+        for n, epochs in enumerate(self._tests, 1):
+            yield self._case(n, epochs)
 
-    def _case(self, n: int, rows: list[JsonObject]) -> JsonObject:
+    def _note_rest(self) -> None:
+        rows = [row for epochs in self._tests for rows in epochs for row in rows]
+        if any(_table(row.get("tokenUsage")).get("total") or row.get("cost") for row in rows):
+            self.losses.note("tokens and costs of the results are not carried over: a replay asks "
+                             "nobody")  # fmt: skip
+
+    def _case(self, n: int, epochs: list[list[JsonObject]]) -> JsonObject:
         where = f"test {n}"
+        rows = [row for rows in epochs for row in rows]
         test = _table(rows[0].get("testCase"))
+        note_test(test, self.losses, where, _IN_EFFECT)
         given = _table(rows[0].get("vars")) or _table(test.get("vars"))
         row: JsonObject = {"case_id": str(n), **renamed(given, self.losses)}
         told = {name: test[name] for name in ("description", "metadata") if test.get(name)}
@@ -86,10 +105,12 @@ class _Made:
         for name in self._texts.names - row.keys():
             row[name] = ""
         asked: JsonObject = {}
-        for one in rows:
-            key, _ = _prompt(one)
-            asked.setdefault(self._slot(key), _table(one.get("prompt")).get("raw"))
-            self._record(row, one, key, where)
+        for epoch, said in enumerate(epochs):
+            seen: set[tuple[str, str]] = set()
+            for one in said:
+                key, _ = _prompt(one)
+                asked.setdefault(self._slot(key), _table(one.get("prompt")).get("raw"))
+                self._record(row, one, seen, epoch if self._repeat > 1 else None, where)
         if any(not isinstance(value, str) for value in asked.values()):
             self.losses.note("does not say what was asked: that is empty here", where)
         row["asked"] = {
@@ -100,11 +121,18 @@ class _Made:
     def _slot(self, key: str) -> str:
         return f"p{list(self._prompts).index(key) + 1}"
 
-    def _record(self, row: JsonObject, one: JsonObject, key: str, where: str) -> None:
-        provider = _provider(one)
-        track = f"{provider}\n{key}"
-        several = len(self._prompts) > 1
-        self._tracks.add(track, provider, self._prompts[key] if several else None)
+    def _record(
+        self, row: JsonObject, one: JsonObject, seen: set[tuple[str, str]], epoch: int | None,
+        where: str,
+    ) -> None:  # fmt: skip
+        provider, (prompt, _) = _provider(one), _prompt(one)
+        track, number = provider, 1
+        while (track, prompt) in seen:  # two providers of one name are two
+            number += 1
+            track = f"{provider}\n{number}"
+        seen.add((track, prompt))
+        slot = self._slot(prompt)
+        self._tracks.add(track, provider, slot)
         response = _table(one.get("response"))
         output = response.get("output")
         if output is None:
@@ -118,9 +146,12 @@ class _Made:
             row,
             track,
             output,
+            prompt=slot,
+            epoch=epoch,
             latency_s=latency / 1000 if known and isinstance(latency, int | float) else None,
             finish_reason=canonical(finish) if isinstance(finish, str) else None,
-            scores={"success": one.get("success"), "score": one.get("score")},
+            scores=_scores(one),
+            verdict=verdict(_passed(one)),
         )
 
     def suite(self) -> JsonObject:
@@ -138,6 +169,9 @@ class _Made:
                 for key, name in self._prompts.items()
             ]
         suite["targets"] = self._tracks.targets()
+        run = self._tracks.run()
+        if run:
+            suite["run"] = run
         self._judges.put(suite)
         return suite
 
@@ -146,10 +180,61 @@ def _table(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
+def _order(row: JsonObject) -> tuple[int, int]:
+    test, prompt = row.get("testIdx"), row.get("promptIdx")
+    return test if isinstance(test, int) else 0, prompt if isinstance(prompt, int) else 0
+
+
+def _repeat(document: JsonObject) -> int:
+    """Say how often each test was asked: the command line wins over the file."""
+    for options in (document.get("runtimeOptions"),
+                    _table(document.get("config")).get("evaluateOptions")):  # fmt: skip
+        repeat = _table(options).get("repeat")
+        if isinstance(repeat, int) and not isinstance(repeat, bool) and repeat > 0:
+            return repeat
+    return 1
+
+
+def _tests(rows: list[JsonObject], repeat: int) -> list[list[list[JsonObject]]]:
+    """Put results together: those of a test for each time it was asked.
+
+    A repeat counts as a test of its own there: tests that are equal in everything are told apart by
+    how many of them there are.
+    """
+    by_number: dict[str, list[JsonObject]] = {}
+    for row in rows:
+        by_number.setdefault(_of_test(row), []).append(row)
+    if repeat == 1:
+        return [[found] for found in by_number.values()]
+    alike: dict[bytes, list[list[JsonObject]]] = {}
+    tests: list[list[list[JsonObject]]] = []
+    for found in by_number.values():
+        key = digest([found[0].get("vars"), found[0].get("testCase")])
+        epochs = alike.get(key)
+        if epochs is None or len(epochs) == repeat:
+            epochs = alike[key] = []
+            tests.append(epochs)
+        epochs.append(found)
+    return tests
+
+
 def _of_test(row: JsonObject) -> str:
     """Tell a test by its number, or in older files by its vars."""
     number = row.get("testIdx")
     return str(number) if isinstance(number, int) else digest(row.get("vars")).hex()
+
+
+def _scores(row: JsonObject) -> JsonObject:
+    """Give what was said of a result, with the metrics that asserts of its test name."""
+    scores: JsonObject = {"success": row.get("success"), "score": row.get("score")}
+    if _table(row.get("namedScores")):
+        scores["named"] = row["namedScores"]
+    return scores
+
+
+def _passed(row: JsonObject) -> bool | None:
+    passed = row.get("success")
+    return passed if isinstance(passed, bool) else None
 
 
 def _prompt(row: JsonObject) -> tuple[str, str]:

@@ -5,7 +5,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,8 @@ _MOST_OF_ONE: Final = 100_000
 _ASSERT: Final = re.compile(
     r"\s*((?:not-)?[a-z][a-z0-9-]*)\s*(?:\(([0-9.]+)\))?\s*:\s*(.*)", re.DOTALL
 )
+_OF_TEST: Final = frozenset(("description", "vars", "assert", "metadata", "options"))
+_OPTIONS: Final = frozenset(("provider", "disableVarExpansion", "disableDefaultAsserts"))
 _EXPECTED: Final = re.compile(r"__expected\d*")
 _KINDS: Final = frozenset((
     "equals", "contains", "icontains", "contains-all", "contains-any", "icontains-all",
@@ -164,6 +166,8 @@ class Tests:
             if not isinstance(scenario, dict):
                 self._losses.note("a scenario in a file was left out", where)
                 continue
+            for name in sorted(scenario.keys() - {"config", "tests", "description"}):
+                self._losses.note(f"{name} of a scenario is not carried over", where)
             tests = list(self._listed(scenario.get("tests"), ("scenarios", n, "tests")))
             configs = list(self._listed(scenario.get("config"), ("scenarios", n, "config")))
             for config, _ in configs or [({}, where)]:
@@ -214,6 +218,31 @@ class Tests:
             said = told(error) if isinstance(error, SuiteError) else str(error)
             self._losses.note(f"{said}: the var is empty here", where)
             return ""
+
+
+def note_test(
+    fields: JsonObject, losses: Losses, where: str, in_effect: Collection[str] = ()
+) -> None:
+    """Note what of a test, or of `defaultTest`, is not carried over.
+
+    Args:
+        fields: The test.
+        losses: Where it is noted.
+        where: Where it stands.
+        in_effect: Fields that need not be carried over, of the test and of its options.
+    """
+    for name in sorted(fields.keys() - _OF_TEST - {*in_effect}):
+        if name == "threshold":
+            losses.note("a test's threshold has no like here: there it passes from that score on, "
+                        "here every scorer that is required has to pass", where)  # fmt: skip
+        elif name == "disableDefaultAsserts" or fields[name] in (None, [], {}):
+            continue
+        else:
+            losses.note(f"{name} of a test is not carried over", where)
+    options = fields.get("options")
+    for name in sorted(options.keys() - _OPTIONS - {*in_effect} if isinstance(options, dict)
+                       else ()):  # fmt: skip
+        losses.note(f"options.{name} of a test is not carried over", where)
 
 
 def renamed(given: JsonObject, losses: Losses) -> JsonObject:
