@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.harness import Bench, suite, until
-from tests.engine.judging.test_judging import judged
+from tests.engine.judging.test_judging import RUBRIC, judged
 from tests.engine.test_steering import hangs
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
@@ -224,9 +224,16 @@ async def test_what_had_no_grade_before_is_not_passed_by_withdrawing(bench: Benc
         request = await bench.again(run, Verb.RESCORE, which="all")
         bench.write("UPDATE scores SET verdict = 'fail', value = 0.0")
         bench.write("UPDATE trials SET verdict = 'fail'")
+        stood = bench.sql("SELECT * FROM rescored_from")
+        bench.write("DELETE FROM rescored_from")  # as in a store of an earlier version
         answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
-    assert (answer.outcome, answer.detail) == ("closed", "it had no grade before")
-    assert verdicts(bench, run) == ["fail"]
+        assert (answer.outcome, answer.detail) == ("closed", "it had no grade before")
+        assert verdicts(bench, run) == ["fail"]
+        bench.write("INSERT INTO rescored_from VALUES (?, ?, ?, ?, ?, ?)", *stood[0])
+        answer = bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
+    assert (answer.outcome, answer.detail) == ("accepted", "1 trial")
+    (trial,) = bench.trials(run)
+    assert (trial.state, trial.verdict, trial.error_kind) == (TrialState.ERROR, None, "template")
 
 
 async def test_what_judges_said_before_counts_again_and_nobody_is_asked(bench: Bench) -> None:
@@ -258,3 +265,19 @@ async def test_a_grade_by_hand_stays_whatever_is_withdrawn(bench: Bench) -> None
         bench.request(ask(bench.path, run, Verb.WITHDRAW, {"request": request.id}))
     assert bench.sql("SELECT source FROM scores WHERE current = 1") == [("human",)]
     assert verdicts(bench, run) == ["fail"]
+
+
+async def test_a_rescore_of_cancelled_trials_is_undone_to_cancelled_ones(bench: Bench) -> None:
+    exact = {"kind": "exact", "name": "exact", "expected": "{{ q }}"}
+    async with FakeModel() as target, FakeModel(answers(by_number)) as judge:
+        judge.hold()
+        made = judged(target.base_url, judge.base_url, 5, scorers=[exact, RUBRIC])
+        async with bench.working(made) as (run, _):
+            await until(lambda: judge.requests == 1)
+            await bench.asked(run, Verb.CANCEL, which="all")
+            judge.let_go()
+        rescored = await bench.again(run, Verb.RESCORE, which="all")
+        assert bench.counts(run).done == 5
+        undone = await bench.again(run, Verb.WITHDRAW, request=rescored.id)
+    assert (undone.outcome, undone.detail) == ("accepted", "5 trials")
+    assert bench.counts(run).cancelled == 5

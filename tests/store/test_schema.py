@@ -18,6 +18,7 @@ _SCHEMAS = [
     "1f2971898b0c",
     "1f2971898b0c",
     "a974201db629",
+    "8fef2690f68d",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

@@ -331,7 +331,11 @@ def rescore(
     Returns:
         False where it is not settled or has no output.
     """
-    row = tx.db.execute("SELECT output IS NOT NULL FROM trials WHERE id = ?", (trial,)).fetchone()
+    row = tx.db.execute(
+        "SELECT output IS NOT NULL, state, since, error_kind, error_message FROM trials "
+        "WHERE id = ?",
+        (trial,),
+    ).fetchone()
     if row is None or not row[0]:
         return False
     moved = tx.move(
@@ -341,6 +345,10 @@ def rescore(
         "verdict = NULL, score = NULL, error_kind = NULL, error_message = NULL, rescored_at = ?",
         (tx.now,),
     )
+    if moved and row[1] != TrialState.DONE:
+        tx.db.execute(
+            "INSERT INTO rescored_from VALUES (?, ?, ?, ?, ?, ?)", (trial, tx.now, *row[1:])
+        )
     if moved:
         tx.db.execute(
             "UPDATE scores SET superseded = 1, superseded_at = ?3, current = 0 "

@@ -383,6 +383,24 @@ def trials_opened(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE runs ADD COLUMN spec_change INTEGER NOT NULL DEFAULT 0")
 
 
+_REOPENED = """
+CREATE TABLE rescored_from (            -- where trials stood that a rescore took back, unless done
+    trial INTEGER NOT NULL,
+    at REAL NOT NULL,                   -- when it did
+    state TEXT NOT NULL,
+    since REAL,
+    error_kind TEXT,
+    error_message TEXT
+);
+CREATE INDEX rescored_from_trial ON rescored_from (trial, at);
+"""
+
+
+def trials_rescored_from(db: sqlite3.Connection) -> None:
+    """Make the table of where rescored trials stood, so that they can be put back there."""
+    _run_script(db, _REOPENED)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -392,6 +410,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     findings_spent,
     broken_off_outputs,
     trials_opened,
+    trials_rescored_from,
 )
 """Every change the schema ever went through, in order. Append only."""
 

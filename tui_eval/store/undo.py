@@ -70,7 +70,8 @@ def uncancel(tx: Tx, trial: int) -> bool:
 def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     """Withdraw the scores that a rescore has made, so that those it superseded count again.
 
-    The history keeps both. A person's scores stay as they are.
+    The history keeps both. A person's scores stay as they are. A trial that had not been done, and
+    may lack scores therefore, is put back to where it stood.
 
     Args:
         tx: The transaction.
@@ -96,7 +97,9 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     # a rescore whose engine died is done again, also of what it has made in the first place
     first = min((score.superseded_at or 0.0 for score in replaced), default=span.end)
     former = [score for score in replaced if score.at < first]
-    if not former and not any(score.current and score.at < span.begin for score in scores):
+    stood = _stood(tx, trial, span)
+    kept = any(score.current and score.at < span.begin for score in scores)
+    if stood is None and not former and not kept:
         return "had no grade before"
     if not tx.move(
         trial,
@@ -112,9 +115,29 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     )
     _let_count_again(tx, trial, former)
     _give_findings_back(tx, trial, span, first)
+    if stood is not None:
+        state, *rest = stood
+        tx.move(
+            trial,
+            TrialState(state),
+            (TrialState.SCORING,),
+            "since = ?, error_kind = ?, error_message = ?",  # of two assignments the last counts
+            tuple(rest),
+        )
+        return None
     counting = [score for score in reader.scores(tx.db, trial) if score.current]
     record.settle(tx, trial, tally([score.as_score() for score in counting]))
     return None
+
+
+def _stood(tx: Tx, trial: int, span: Span) -> tuple[object, ...] | None:
+    """Return state, its begin and the error of a trial before a rescore; None: it was done."""
+    row = tx.db.execute(
+        "SELECT state, since, error_kind, error_message FROM rescored_from "
+        "WHERE trial = ? AND at BETWEEN ? AND ? ORDER BY at LIMIT 1",
+        (trial, span.begin, span.end),
+    ).fetchone()
+    return None if row is None else tuple(row)
 
 
 def _let_count_again(tx: Tx, trial: int, former: list[ScoreRow]) -> None:
