@@ -6,6 +6,7 @@ is one fact inside a transaction, like those of `record`.
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 from tui_eval.model.score import tally
 from tui_eval.model.states import TrialState
@@ -105,7 +106,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
         trial,
         TrialState.SCORING,
         _SETTLED,
-        "error_kind = NULL, error_message = NULL, rescored_at = NULL",
+        "verdict = NULL, score = NULL, error_kind = NULL, error_message = NULL, rescored_at = NULL",
     ):
         return NOT_YET
     tx.db.execute(
@@ -130,7 +131,7 @@ def withdraw(tx: Tx, trial: int, span: Span) -> str | None:
     return None
 
 
-def _stood(tx: Tx, trial: int, span: Span) -> tuple[object, ...] | None:
+def _stood(tx: Tx, trial: int, span: Span) -> tuple[Any, ...] | None:
     """Return state, its begin and the error of a trial before a rescore; None: it was done."""
     row = tx.db.execute(
         "SELECT state, since, error_kind, error_message FROM rescored_from "
