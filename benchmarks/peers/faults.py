@@ -118,7 +118,7 @@ def _serving(mix: Mix) -> Iterator[FakeModel]:
     try:
         asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
         yield server
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result(10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
