@@ -524,7 +524,7 @@ def keys(value: object, path: str = "$") -> set[str]:
     """Give the paths of all keys; those of named things (a target, a scorer) under `*`."""
     found: set[str] = set()
     if isinstance(value, dict):
-        named = path in ("$.targets", "$.scorers", "$.tags", "$.errors[].targets")
+        named = path.endswith(".targets") or path in ("$.scorers", "$.tags")
         for key, inner in value.items():
             at = f"{path}.{'*' if named else key}"
             found |= {at} | (set() if at == "$.tags" else keys(inner, at))

@@ -45,6 +45,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     assert str(run).startswith("capitals-")
     assert isinstance(created_at, float)
     assert isinstance(wall_s, float)
+    exact = {"n": 3, "passed": 2, "failed": 1, "ungraded": 1, "mean": 0.666667}
     assert got == {
         "suite": "capitals",
         "label": None,
@@ -90,7 +91,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "cost_usd": 0.004,
             }
         },
-        "scorers": {"exact": {"n": 3, "passed": 2, "failed": 1, "ungraded": 1, "mean": 0.666667}},
+        "scorers": {"exact": {**exact, "targets": {"gpt": {**exact, "pass_rate": 0.666667}}}},
         "tags": {
             "europe": {
                 "n": 3,

@@ -135,10 +135,10 @@ def test_a_few_that_took_very_long_do_not_squeeze_the_others(tmp_path: Path) -> 
 
 def test_scores_are_spread_by_target_and_by_tag(db: sqlite3.Connection) -> None:
     one, two = series.scores_by_target(db, 1)
-    assert (one.name, one.counts[0], one.counts[-1], one.sum) == ("one", 1, 3, 3.0)
+    assert (one.name, one.counts[0], one.counts[-1], one.mean) == ("one", 1, 3, 0.75)
     assert (two.name, two.n) == ("two", 3)  # what errored has no score
     (early,) = series.scores_by_tag(db, 1)
-    assert (early.name, early.n, early.sum) == ("early", 4, 3.0)
+    assert (early.name, early.n, early.mean) == ("early", 4, 0.75)
 
 
 def test_a_run_without_calls_has_no_timeline(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from tui_eval.reports import judges
 from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.rates import Rates
 from tui_eval.reports.results import ColumnResults, Results, results
+from tui_eval.reports.scorer_rates import ScorerTally
 from tui_eval.scoring.intervals import Interval
 
 _ERRORS = 100
@@ -59,11 +60,15 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     if groups:
         whole["scorers"] = {
             name: {
-                "n": tally.n,
-                "passed": tally.passed,
-                "failed": tally.failed,
-                "ungraded": tally.ungraded,
-                "mean": rounded(tally.mean),
+                **_scored(tally),
+                "targets": {
+                    column.column.name: {
+                        **_scored(column.scorers[name]),
+                        "pass_rate": rounded(column.scorers[name].pass_rate),
+                    }
+                    for column in of.columns
+                    if name in column.scorers
+                },
             }
             for name, tally in of.scorers.items()
         }
@@ -116,6 +121,16 @@ def _target(of: ColumnResults) -> JsonObject:
             "output": of.counts.output_tokens or None,
         },
         "cost_usd": dollars(of.counts.cost_usd),
+    }
+
+
+def _scored(of: ScorerTally) -> JsonObject:
+    return {
+        "n": of.n,
+        "passed": of.passed,
+        "failed": of.failed,
+        "ungraded": of.ungraded,
+        "mean": rounded(of.mean),
     }
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.reports.statistics import Sample, reduce_passes
+from tui_eval.reports.statistics import Sample, reduce_passes, reduce_values
 from tui_eval.scoring.intervals import Interval
 from tui_eval.store import figures, reader
 from tui_eval.store.figures import CaseRow, GradeRow
@@ -146,9 +146,9 @@ class _Collector:
         scores = [trial.score for trial in graded if trial.score is not None]
         self._unjudged += len(graded) - len(scores)
         scores += [0.0] * (n - len(graded))  # errored ones, where they count as failed
-        if scores:
-            highest = self._reduction.kind == "max"
-            self._scores.add(max(scores) if highest else sum(scores) / len(scores), weight)
+        value = reduce_values(scores, self._reduction)
+        if value is not None:
+            self._scores.add(value, weight)
 
     def _counted(self, fates: Counter[str]) -> int:
         errors = fates["error"] if self.rules.errors == "fail" else 0

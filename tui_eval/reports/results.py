@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_eval.model.finish import Ending
-from tui_eval.model.states import RunState, Verdict
+from tui_eval.model.states import RunState
 from tui_eval.reports import gate
 from tui_eval.reports.gate import Measures, Missed, TargetMeasures
 from tui_eval.reports.passing import rests_on_judges
 from tui_eval.reports.rates import Rates, rates
+from tui_eval.reports.scorer_rates import ScorerTally, add, scorer_tallies
 from tui_eval.reports.statistics import percentile
 from tui_eval.store import figures, reader
 from tui_eval.store.board import Counts, board
-from tui_eval.store.figures import ErrorRow, ScorerRow, UngradedRow
+from tui_eval.store.figures import ErrorRow, UngradedRow
 from tui_eval.store.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.suites.spec import Gate, Suite, Thresholds
@@ -30,29 +31,6 @@ INCOMPLETE = 3
 """Exit code: trials are errored or ungraded and no gate speaks of them, or it could not go on."""
 INTERRUPTED = 130
 """Exit code: stopped by a signal; it can be resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScorerTally:
-    """How many current scores of one scorer have which verdict, over trials that are done."""
-
-    passed: int = 0
-    failed: int = 0
-    ungraded: int = 0
-    value: float = 0.0
-    """Sum of the graded values."""
-    required: bool = True
-    """False: reported beside the verdicts, never part of them."""
-
-    @property
-    def n(self) -> int:
-        """Scores that passed or failed."""
-        return self.passed + self.failed
-
-    @property
-    def mean(self) -> float | None:
-        """The mean value of the graded; None where nothing is."""
-        return self.value / self.n if self.n else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +113,10 @@ class Results:
     def scorers(self) -> dict[str, ScorerTally]:
         """What each scorer said, over all columns, in the order they first graded."""
         names = dict.fromkeys(name for of in self.columns for name in of.scorers)
-        return {name: _add([of.scorers.get(name) for of in self.columns]) for name in names}
+        return {
+            name: add([of.scorers[name] for of in self.columns if name in of.scorers])
+            for name in names
+        }
 
     @property
     def tags(self) -> list[str]:
@@ -215,7 +196,7 @@ def _columns(
 ) -> Iterator[ColumnResults]:
     of_run = rates(db, run_id, suite.run)
     ends = figures.endings(db, run_id)
-    scored = figures.scorers(db, run_id)
+    scored = scorer_tallies(db, run_id, suite.run)
     for column in reader.columns(db, run_id):
         col = column.index
         calls = figures.latencies(db, run_id, col)
@@ -227,36 +208,9 @@ def _columns(
             p95_s=percentile(calls, 0.95),
             cut_short=ends[col][Ending.CUT],
             filtered=ends[col][Ending.FILTERED],
-            scorers=_tally([row for row in scored if row.col == col]),
+            scorers=scored.get(col, {}),
             tags={tag: of_tag[col] for tag, of_tag in of_run.tags.items() if col in of_tag},
         )
-
-
-def _tally(rows: Sequence[ScorerRow]) -> dict[str, ScorerTally]:
-    def n(scorer: str, verdict: Verdict) -> int:
-        return sum(row.n for row in rows if row.scorer == scorer and row.verdict is verdict)
-
-    return {
-        name: ScorerTally(
-            passed=n(name, Verdict.PASS),
-            failed=n(name, Verdict.FAIL),
-            ungraded=n(name, Verdict.UNGRADED),
-            value=sum(row.value for row in rows if row.scorer == name),
-            required=any(row.required for row in rows if row.scorer == name),
-        )
-        for name in dict.fromkeys(row.scorer for row in rows)
-    }
-
-
-def _add(tallies: Sequence[ScorerTally | None]) -> ScorerTally:
-    there = [tally for tally in tallies if tally is not None]
-    return ScorerTally(
-        passed=sum(tally.passed for tally in there),
-        failed=sum(tally.failed for tally in there),
-        ungraded=sum(tally.ungraded for tally in there),
-        value=sum(tally.value for tally in there),
-        required=any(tally.required for tally in there),
-    )
 
 
 def _measures(
@@ -281,7 +235,7 @@ def _measures(
         scorers={
             name: Measures(
                 trials=tally.n + tally.ungraded,
-                pass_rate=tally.passed / tally.n if tally.n else None,
+                pass_rate=tally.pass_rate,
                 mean_score=tally.mean,
                 ungraded=tally.ungraded,
             )

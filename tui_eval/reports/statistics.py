@@ -51,6 +51,16 @@ def reduce_passes(passed: int, n: int, how: "Reduce") -> float | None:
             return comb(passed, k) / comb(n, k)
 
 
+def reduce_values(values: Sequence[float], how: "Reduce") -> float | None:
+    """Make one value of the values of a case's graded epochs: their mean, or with `max` the best.
+
+    None where there is none.
+    """
+    if not values:
+        return None
+    return max(values) if how.kind == "max" else sum(values) / len(values)
+
+
 @dataclass(slots=True)
 class Sample:
     """Values of independent cases with their weights, kept as sums: its size does not grow."""

@@ -198,12 +198,19 @@ def _scorers(of: Results, width: int, ink: Ink) -> list[str]:
     columns = [
         Column("scorer", names, left=True),
         Column("target", [column.column.name for column, _, _ in rows], left=True),
+        Column("pass", [_scorer_rate(of, column, name) for column, name, _ in rows]),
         Column("passed", [_count(tally.passed) for _, _, tally in rows]),
         Column("failed", [_count(tally.failed) for _, _, tally in rows]),
         Column("ungraded", [_count(tally.ungraded) for _, _, tally in rows]),
         Column("mean", [decimal(tally.mean) for _, _, tally in rows]),
     ]
     return ["", *table(columns, width, ink)]
+
+
+def _scorer_rate(of: Results, column: ColumnResults, name: str) -> str:
+    """Give the share of cases a scorer passes; so few cases carry no rate."""
+    judged = any(one.scorer == name for one in of.judges)
+    return "few" if column.rates.small else rate(column.scorers[name].pass_rate, judged)
 
 
 def _tags(of: Results, width: int, ink: Ink) -> list[str]:

@@ -69,6 +69,20 @@ class ScorerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseScoreRow:
+    """A current score of one scorer, with what its case weighs."""
+
+    id: int
+    seq: int
+    col: int
+    scorer: str
+    verdict: Verdict
+    value: float | None
+    required: bool
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class UngradedRow:
     """Why a scorer gave no grade, and for how many trials."""
 
@@ -189,6 +203,21 @@ def scorers(db: sqlite3.Connection, run_id: int) -> list[ScorerRow]:
         ScorerRow(col, scorer, Verdict(verdict), n, value, bool(required))
         for col, scorer, verdict, n, value, required in rows
     ]
+
+
+def case_scores(db: sqlite3.Connection, run_id: int) -> Iterator[CaseScoreRow]:
+    """Stream the current scores of the trials that are done, those of a case's column together."""
+    for number, seq, col, scorer, verdict, value, required, weight in db.execute(
+        "SELECT s.id, t.seq, t.col, s.scorer, s.verdict, s.value, s.required, "
+        "ifnull(json_extract(c.data, '$.weight'), 1) FROM trials t "
+        "JOIN cases c ON c.run = t.run AND c.seq = t.seq JOIN scores s ON s.trial = t.id "
+        "WHERE t.run = ? AND t.state = 'done' AND s.current = 1 AND s.superseded = 0 "
+        "ORDER BY t.seq, t.col",
+        (run_id,),
+    ):
+        yield CaseScoreRow(
+            number, seq, col, scorer, Verdict(verdict), value, bool(required), float(weight)
+        )
 
 
 def scorer_names(db: sqlite3.Connection, run_id: int) -> list[str]:

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 from tui_eval.store.text import unpack_text
@@ -53,12 +54,23 @@ class Spread:
     """May be foreign."""
     counts: list[int] = field(default_factory=lambda: [0] * SCORE_PARTS)
     """Trials by score, see `SCORE_PARTS`."""
-    sum: float = 0.0
+    _total: float = 0.0
+    _weight: float = 0.0
+
+    def add(self, total: float, weight: float) -> None:
+        """Take scores, added up with what they weigh."""
+        self._total += total
+        self._weight += weight
 
     @property
     def n(self) -> int:
         """How many trials have a score."""
         return sum(self.counts)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score; None where there is none."""
+        return self._total / self._weight if self._weight else None
 
 
 def latencies(db: sqlite3.Connection, run: int, parts: int) -> Latencies | None:
@@ -122,35 +134,80 @@ def _ranked(ascending: Sequence[_Step], rank: int) -> float:
     return ascending[-1].most
 
 
-def scores_by_target(db: sqlite3.Connection, run: int) -> list[Spread]:
-    """Give how the scores of each column are spread; ungraded trials have none."""
+class PerCase(StrEnum):
+    """What the scores of a case's epochs are put together to, where a case is more than a trial."""
+
+    MEAN = "avg"
+    BEST = "max"
+
+
+def scores_by_target(
+    db: sqlite3.Connection, run: int, per_case: PerCase | None = None
+) -> list[Spread]:
+    """Give how the scores of each column are spread; ungraded trials have none.
+
+    Args:
+        db: The connection.
+        run: The run.
+        per_case: How the means are made of cases, which weigh what they say; None: a case is a
+            trial, and all weigh the same.
+    """
     found = {
         col: Spread(unpack_text(name))
         for col, name in db.execute(
             "SELECT idx, name FROM columns WHERE run = ? ORDER BY idx", (run,)
         )
     }
-    for col, part, n, total in db.execute(
-        f"SELECT t.col, {_SCORE}, count(*), sum(t.score) FROM trials t WHERE {_SCORED} "
-        "GROUP BY 1, 2",
-        (run,),
+    for col, part, n in db.execute(
+        f"SELECT t.col, {_SCORE}, count(*) FROM trials t WHERE {_SCORED} GROUP BY 1, 2", (run,)
     ):
         found[col].counts[part] += n
-        found[col].sum += total
+    for col, total, weight in db.execute(
+        f"SELECT col, sum(weight * score), sum(weight) FROM {_weighed(per_case)} GROUP BY 1", (run,)
+    ):
+        found[col].add(total, weight)
     return list(found.values())
 
 
-def scores_by_tag(db: sqlite3.Connection, run: int) -> list[Spread]:
-    """Give how the scores of each tag's trials are spread, those with the most trials first."""
+def scores_by_tag(
+    db: sqlite3.Connection, run: int, per_case: PerCase | None = None
+) -> list[Spread]:
+    """Give how the scores of each tag's trials are spread, those with the most trials first.
+
+    Args:
+        db: The connection.
+        run: The run.
+        per_case: How the means are made of cases; None: a case is a trial.
+    """
     found: dict[str, Spread] = {}
     # as lists of tags: SQLite cannot tell of a tag what is no UTF-8
-    for listed, part, n, total in db.execute(
-        f"SELECT json_extract(c.data, '$.tags'), {_SCORE}, count(*), sum(t.score) FROM trials t "
+    for listed, part, n in db.execute(
+        f"SELECT json_extract(c.data, '$.tags'), {_SCORE}, count(*) FROM trials t "
         f"JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE {_SCORED} GROUP BY 1, 2",
         (run,),
     ):
-        for tag in dict.fromkeys(json.loads(listed)) if listed is not None else ():
-            spread = found.setdefault(tag, Spread(tag))
-            spread.counts[part] += n
-            spread.sum += total
+        for tag in _tags(listed):
+            found.setdefault(tag, Spread(tag)).counts[part] += n
+    for listed, total, weight in db.execute(
+        "SELECT json_extract(c.data, '$.tags'), sum(weight * score), sum(weight) "
+        f"FROM {_weighed(per_case)} t JOIN cases c ON c.run = t.run AND c.seq = t.seq GROUP BY 1",
+        (run,),
+    ):
+        for tag in _tags(listed):
+            found[tag].add(total, weight)
     return sorted(found.values(), key=lambda one: (-one.n, one.name))[:_TAGS]
+
+
+def _tags(listed: str | None) -> list[str]:
+    return [] if listed is None else [*dict.fromkeys(json.loads(listed))]
+
+
+def _weighed(per_case: PerCase | None) -> str:
+    """Give a table of what each case's score is in each column, and what it weighs."""
+    if per_case is None:
+        return f"(SELECT t.run, t.seq, t.col, 1 AS weight, t.score FROM trials t WHERE {_SCORED})"
+    return (
+        "(SELECT t.run, t.seq, t.col, ifnull(json_extract(c.data, '$.weight'), 1) AS weight, "
+        f"{per_case}(t.score) AS score FROM trials t JOIN cases c ON c.run = t.run "
+        f"AND c.seq = t.seq WHERE {_SCORED} GROUP BY t.seq, t.col)"
+    )

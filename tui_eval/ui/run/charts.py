@@ -8,8 +8,9 @@ from itertools import accumulate
 from math import ceil, floor, log10
 from typing import Final, TypeAlias
 
-from tui_eval.store import series
-from tui_eval.store.series import Latencies, Spread
+from tui_eval.reports.passing import a_case_is_a_trial
+from tui_eval.store import reader, series
+from tui_eval.store.series import Latencies, PerCase, Spread
 from tui_eval.store.timeline import Lane, Timeline, timeline
 from tui_eval.ui.run.plotting import FILL, Curve, Plot
 from tui_eval.ui.tones import Tone
@@ -196,14 +197,21 @@ def _latency_words(found: Latencies, end: float) -> list[list[Piece]]:
 
 def by_target(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     """Show how scores are spread, by target."""
-    groups = [one for one in series.scores_by_target(db, run) if one.n]
+    groups = [one for one in series.scores_by_target(db, run, _per_case(db, run)) if one.n]
     return Spreads(groups, "target") if groups else NO_SCORES
 
 
 def by_tag(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     """Show how scores are spread, by tag."""
-    groups = series.scores_by_tag(db, run)
+    groups = series.scores_by_tag(db, run, _per_case(db, run))
     return Spreads(groups, "tag") if groups else NO_TAGS
+
+
+def _per_case(db: sqlite3.Connection, run: int) -> PerCase | None:
+    """Say how the scores of a case's epochs are put together, as in reports."""
+    if a_case_is_a_trial(db, run):
+        return None
+    return PerCase.BEST if reader.rules(db, run).get("reduce") == "max" else PerCase.MEAN
 
 
 CHARTS: Mapping[str, Callable[[sqlite3.Connection, int, int], Chart]] = {

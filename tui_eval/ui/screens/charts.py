@@ -232,12 +232,11 @@ class _SpreadTable(Rows):
     def row(self, index: int) -> Row | None:
         """Give the row of a group."""
         one = self._groups[index]
-        mean = one.sum / one.n if one.n else None
         return Row(
             (
                 Cell(one.name),
                 Cell(number(one.n), "dim"),
-                Cell(score(mean)),
+                Cell(score(one.mean)),
                 Cell(_bars(one.counts, self._glyphs.levels, self._bar), "accent"),
             )
         )
