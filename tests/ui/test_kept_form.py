@@ -94,7 +94,7 @@ async def test_the_form_comes_as_last_time_and_goes_back_to_the_suites_own(
         await until_shown(pilot, "4 trials:")
         assert "as last time" not in text(app)
         await pilot.press("escape")
-    assert sql(store, "SELECT total FROM runs WHERE staged")[0][0] in (2,)
+        await until(pilot, lambda: sql(store, "SELECT total FROM runs WHERE staged") == [(2,)])
 
 
 async def test_a_suite_is_edited_and_its_form_comes_back(
