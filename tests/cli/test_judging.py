@@ -207,9 +207,9 @@ def test_a_rescore_says_about_how_many_judge_calls_it_makes(
     place: Place, tui_eval: Command
 ) -> None:
     tui_eval("run", place.suite(n=7, more=JUDGE))
-    assert "about 6 judge calls to make" in tui_eval("rescore", "last").err
+    assert "rescore: about 6 judge calls\n" in tui_eval("rescore", "last").err
     one = tui_eval("rescore", "last", "--scorer", "clear", "--case", "case-1")
-    assert "about 1 judge call to make" in one.err
+    assert "rescore: about 1 judge call\n" in one.err
     assert "judge call" not in tui_eval("rescore", "last", "--scorer", "exact").err
 
 

@@ -55,5 +55,4 @@ def test_a_judge_that_is_changed_is_told_by_how_many_calls_it_takes(
     file.write_text(file.read_text() + judged.replace('api_key_env = "SECRET_KEY"\n', ""))
     said = [json.loads(line) for line in tui_eval("tryout", "last", suite).out.splitlines()]
     assert said[0]["changed"] == ["scorer good new", "judge new"]
-    assert list(said[0]["judge_calls_per_trial"]) == ["good"]
-    assert said[-2]["tried"]["judged"] == 3
+    assert (said[-2]["tried"]["judged"], said[-2]["tried"]["judge_calls"]) == (3, 1)

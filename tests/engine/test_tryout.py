@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from tests.engine.harness import Bench, suite
-from tests.engine.judging.test_judging import judged
+from tests.engine.judging.test_judging import RUBRIC, judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.edited import edited, edits
 from tui_eval.engine.flip import Flip
 from tui_eval.engine.tryout import Tried, tryout
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.store import reader
 from tui_eval.store.connection import open_readable
@@ -73,8 +73,19 @@ async def test_new_and_gone_scorers_count_and_a_judge_is_left_to_be_asked(bench:
         assert last == Tried(outputs=8)
         judges = [{**now["judges"][0], "model": "another"}]  # type: ignore[index, dict-item]
         args = {"scorer_specs": now["scorers"], "judge_specs": judges}  # type: ignore[dict-item]
-        assert tried(bench, run, args) == [Tried(outputs=8, judged=8)]
+        assert tried(bench, run, args) == [Tried(outputs=8, judged=8, judge_calls=2)]
         assert server.requests == asked
+
+
+async def test_what_judges_have_said_is_taken_and_its_flips_are_known(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        asked = server.requests
+        args: JsonObject = {"scorer_specs": [dict[str, Json](RUBRIC, pass_at=8)]}  # type: ignore[arg-type]
+        *flips, last = tried(bench, run, args)
+        assert server.requests == asked
+    assert [flip.case_id for flip in flips if isinstance(flip, Flip)] == ["c5", "c6", "c7"]
+    assert last == Tried(outputs=10)
 
 
 async def test_what_cannot_be_rendered_is_counted_and_told(bench: Bench) -> None:

@@ -19,6 +19,7 @@ _SCHEMAS = [
     "1f2971898b0c",
     "a974201db629",
     "8fef2690f68d",
+    "4eeb70d2e0dd",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """
@@ -88,6 +89,18 @@ def test_what_was_broken_off_before_that_was_known_is_used_no_more(
     schema.broken_off_outputs(db)
     rows = db.execute("SELECT finish_reason, superseded FROM outputs ORDER BY id").fetchall()
     assert rows == [*((finish, 0) for finish in known), *((finish, 1) for finish in unknown)]
+
+
+def test_findings_that_were_put_aside_before_still_answer_nobody(db: sqlite3.Connection) -> None:
+    for superseded in (0, 1):
+        db.execute(
+            "INSERT INTO findings (scorer, judge, purpose, repeat, numbers, score_key, made, "
+            "superseded, at) VALUES ('s', 'j', 'grade', 0, '[0]', x'00', '{}', ?, 0)",
+            (superseded,),
+        )
+    schema.findings_answer_by_key(db)
+    rows = db.execute("SELECT superseded, spent FROM findings ORDER BY id").fetchall()
+    assert rows == [(0, 0), (1, 1)]
 
 
 def test_a_migration_that_breaks_is_undone_at_once(

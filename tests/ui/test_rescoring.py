@@ -12,6 +12,7 @@ from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
+from tui_eval.ui.run.costs import costs
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.run.rescoring import Rescoring, Scored, choices, errand, scored
 
@@ -35,7 +36,11 @@ def offered(bench: Bench, run: int, marked: tuple[int, ...] = ()) -> dict[str, R
 
 
 def asked(bench: Bench, run: int, chosen: Rescoring) -> Errand:
-    return errand(read(bench, run), chosen)
+    db = open_readable(bench.path)
+    try:
+        return errand(chosen, costs(db, run, Verb.RESCORE, chosen.args))
+    finally:
+        db.close()
 
 
 async def run_of(bench: Bench, server: FakeModel, file: Path | None, **changes: Any) -> int:

@@ -83,9 +83,8 @@ async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
         screen = await run_screen(pilot)
         assert screen.why_not("would_change") is not None
         file.write_text(EDITED)
-        await until_shown(
-            pilot, "scorer exact changed: 3 outputs, 0 target calls, 2 verdicts would change  "
-        )
+        said = "exact changed: 3 outputs, 0 target calls, 0 judge calls, 2 verdicts would change  "
+        await until_shown(pilot, said)
         assert sql(store, "SELECT count(*) FROM scores") == [(3,)]
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, WouldChange))
@@ -162,8 +161,9 @@ async def test_an_edit_while_another_is_being_tried_counts_alone(
 
 def test_where_there_is_little_room_what_would_change_stays() -> None:
     said = Edited(("scorer exact changed",), outputs=893, flips=12, ended=True)
+    would = "12 verdicts would change"
     assert list(wordings(said)) == [
-        "scorer exact changed: 893 outputs, 0 target calls, 12 verdicts would change",
+        f"scorer exact changed: 893 outputs, 0 target calls, 0 judge calls, {would}",
         "scorer exact changed: 12 verdicts would change",
         "12 verdicts would change",
     ]

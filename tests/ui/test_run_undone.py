@@ -29,7 +29,7 @@ async def test_what_was_scored_again_is_taken_back_from_the_app(store: Path) -> 
     async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
         screen = await run_screen(pilot)
         await pilot.press("a", "s")
-        await until_shown(pilot, "Score 3 trials again?", "No call; no target is asked; U takes it")
+        await until_shown(pilot, "Score 3 trials again?", "No judge is asked; no target is asked;")
         await pilot.press("enter")
         await until(pilot, lambda: sql(store, "SELECT count(*) FROM scores") == [(6,)])
         await until_shown(pilot, "○ done", "being scored again: 3 trials")
@@ -76,6 +76,6 @@ def test_costs_are_those_the_run_has_paid_and_unknown_where_one_is(store: Path) 
         assert taken.words == "2 calls at least, about $0.40"
         taken = costs(db, some.run, Verb.RETRY, {"trials": [*some.trials]})
         assert taken.words == "4 calls at least, $?"
-        assert costs(db, some.run, Verb.RESCORE, {"which": "all"}).words == "No call"
+        assert costs(db, some.run, Verb.RESCORE, {"which": "all"}).words == "No judge is asked"
     finally:
         db.close()

@@ -155,8 +155,9 @@ def rescore(
 ) -> int:
     """Score a run's outputs again; no target is asked.
 
-    Judges are, where scorers have any: about how often is said before. Grades given by hand stay.
-    --set changes judges and scorers of the run, or of the suite that is named:
+    Judges are, where scorers have any: how often is said before. With --suite they are asked
+    only what they have not said yet: a changed threshold or weight asks nobody. Grades given by
+    hand stay. --set changes judges and scorers of the run, or of the suite that is named:
     --set judge.timeout=600.
     """
     from tui_eval.store.requests import Verb
@@ -178,31 +179,17 @@ def rescore(
 
 
 def _announce_judges(store: Path, run: "RunRow", args: "JsonObject") -> None:
-    """Say about how many calls to judges a rescore takes, where it takes any."""
+    """Say how many calls to judges a rescore takes, where it asks any or the store answers."""
     from tui_eval.cli.runs import readable
-    from tui_eval.engine.batches import batches, judge_calls
-    from tui_eval.engine.edited import edited
-    from tui_eval.model.states import TrialState
-    from tui_eval.reports.wording import many
-    from tui_eval.store import reader
-    from tui_eval.store.board import board
-    from tui_eval.suites.spec import Suite
+    from tui_eval.engine.rescore_forecast import rescore_forecast
 
     db = readable(store)
     try:
-        suite = edited(Suite.model_validate_json(reader.spec(db, run.id)), args)
-        counts = board(db, run.id)[0]
-        cases, only_ungraded = args.get("cases"), args["which"] == "ungraded"
-        if isinstance(cases, list):
-            named = reader.trials_of_cases(db, run.id, [str(case) for case in cases])
-            trials = sum(trial.state is TrialState.DONE for trial in named)
-        else:
-            trials = counts.ungraded if only_ungraded else counts.done
+        taken = rescore_forecast(db, run.id, args)
     finally:
         db.close()
-    calls = judge_calls(batches(suite), args.get("scorers"), trials)
-    if calls:
-        streams.tell(f"about {many(calls, 'judge call')} to make, where the store has no grades")
+    if taken.judge_calls or taken.stored:
+        streams.tell(f"rescore: {taken.words()}")
 
 
 @click.command()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 @store_option
 def tryout(name: str, suite: Path, store: Path | None) -> int:
     """Say what a run's verdicts would be with the scorers of an edited suite."""
-    from tui_eval.engine.batches import batches
     from tui_eval.engine.edited import edited, edits, rescoring
     from tui_eval.engine.flip import Flip
     from tui_eval.engine.tryout import tryout as tried
@@ -46,8 +45,7 @@ def tryout(name: str, suite: Path, store: Path | None) -> int:
         frozen = Suite.model_validate_json(reader.spec(db, run.id))
         changed = edited(frozen, args)
         found = edits(frozen, changed)
-        per_trial = {n: calls for n, calls in batches(changed).items() if n in found.scorers}
-        _say({"changed": list(found.words), "judge_calls_per_trial": per_trial})
+        _say({"changed": list(found.words)})
         if found.words:
             for one in tried(db, run.id, changed, found):
                 _say({"flip": one.as_json()} if isinstance(one, Flip) else {"tried": asdict(one)})

@@ -90,14 +90,20 @@ class Desk:
         if verb is Verb.RESCORE:
             await self._use_scorers(request)
             self._crew.judging.reopen()
-            self._crew.judging.ask_anew()
+            if steering.asks_anew(request.args):
+                self._crew.judging.ask_anew()
         # an engine that died may have begun: what it moved is not moved, nor asked, a second time
         begun = await self._reading.call(requests.reached, request.id)
         chosen = await self._reading.call(steering.selected, self._run, request.args)
         trials = [trial for trial in chosen if trial > begun.trial]  # their ids rise with places
         if verb is Verb.RESCORE and len(chosen) == 1:
             self._crew.judging.alone.update(chosen)
-        move = await self._reading.call(steering.move_trials, self._run, verb, request.args)
+        replaced = await self._reading.call(
+            former.asking_otherwise, request.id, self._session.suite
+        )
+        move = await self._reading.call(
+            steering.move_trials, self._run, verb, request.args, replaced
+        )
         found = Moved(begun.moved)
         for begin in range(0, len(trials), _PORTION):
             portion = trials[begin : begin + _PORTION]

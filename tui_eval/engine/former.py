@@ -8,6 +8,8 @@ from tui_eval.model.json import JsonObject
 from tui_eval.store import reader, runs
 from tui_eval.store.text import load
 from tui_eval.store.tx import Tx
+from tui_eval.suites.judging import judges_of
+from tui_eval.suites.scorers import ARITHMETIC, unweighted
 from tui_eval.suites.spec import Suite
 
 
@@ -27,6 +29,33 @@ def brought_scorers(db: sqlite3.Connection, run: int, args: JsonObject) -> bool:
     """Whether the request named in `args` was the last that brought a run other scorers."""
     row = db.execute("SELECT max(request) FROM former_specs WHERE run = ?", (run,)).fetchone()
     return row[0] is not None and row[0] == args.get("request")
+
+
+def asking_otherwise(db: sqlite3.Connection, request: int, now: Suite) -> tuple[str, ...]:
+    """Give the scorers that may ask their judges otherwise since a request, or are gone.
+
+    Not those of which only arithmetic has changed: they make other grades of the same answers.
+    Empty: the request brought no scorers.
+    """
+    row = db.execute("SELECT spec FROM former_specs WHERE request = ?", (request,)).fetchone()
+    if row is None:
+        return ()
+    before = _questions(Suite.model_validate_json(row[0]))
+    asked = _questions(now)
+    return tuple(name for name, what in before.items() if asked.get(name) != what)
+
+
+def _questions(suite: Suite) -> dict[str, JsonObject]:
+    """Give for each scorer all that its questions are made of, judges included; and no less."""
+    judges = {judge.name: judge.model_dump(mode="json") for judge in suite.judges}
+    found: dict[str, JsonObject] = {}
+    for scorer in suite.scorers:
+        spec: JsonObject = scorer.model_dump(mode="json")
+        named = judges_of(spec, [*judges])
+        told = {name: value for name, value in spec.items() if name not in ARITHMETIC}
+        told["criteria"] = unweighted(told.get("criteria"))
+        found[scorer.name] = {**told, "judges": [judges[name] for name in named if name in judges]}
+    return found
 
 
 def put_back(tx: Tx, run: int, args: JsonObject) -> tuple[Suite, Settings] | None:

@@ -8,7 +8,7 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -107,13 +107,36 @@ class Refusal:
 Move: TypeAlias = Callable[[Tx, Sequence[int]], Moved]
 
 
-def move_trials(db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject) -> Move:
+def asks_anew(args: JsonObject) -> bool:
+    """Say whether a rescore asks judges for what they have said already.
+
+    What is only ungraded is asked for what it lacks, and so is what other scorers or judges are
+    to grade: what does not change in the questions is arithmetic. Everything else is asked anew.
+    """
+    edited = "scorer_specs" in args or "judge_specs" in args
+    return not edited and args.get("which") != "ungraded"
+
+
+def move_trials(
+    db: sqlite3.Connection,
+    run: int,
+    verb: Verb,
+    args: JsonObject,
+    replaced: Collection[str] = (),
+) -> Move:
     """Give the function that applies a verb to trials and says what became of them.
+
+    Args:
+        db: The connection.
+        run: The run.
+        verb: What is asked.
+        args: The request's, see `store.requests.ask`.
+        replaced: For a rescore, the scorers that it lets ask otherwise.
 
     Raises:
         ValueError: the verb is not about trials, or the work to take back is not there.
     """
-    one = _one(db, run, verb, args)
+    one = _one(db, run, verb, args, replaced)
 
     def move(tx: Tx, trials: Sequence[int]) -> Moved:
         found = Moved()
@@ -129,7 +152,7 @@ def move_trials(db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject) 
 
 
 def _one(
-    db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject
+    db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject, replaced: Collection[str]
 ) -> Callable[[Tx, int], "bool | Refusal"]:
     """Give the function that moves one trial, and says whether it did, or why not."""
     match verb:
@@ -139,9 +162,11 @@ def _one(
             return record.retry
         case Verb.RESCORE:
             scorers = _words(args.get("scorers"))
-            # what is only ungraded is asked for what it lacks; everything else is asked anew
-            keep = args.get("which") == "ungraded"
-            return lambda tx, trial: record.rescore(tx, trial, scorers, keep_findings=keep)
+            keep = not asks_anew(args)
+            other = [name for name in replaced if not scorers or name in scorers]
+            return lambda tx, trial: record.rescore(
+                tx, trial, scorers, keep_findings=keep, replaced=other
+            )
         case Verb.UNCANCEL:
             taken_back(db, run, args)
             return undo.uncancel

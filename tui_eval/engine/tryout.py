@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from tui_eval.engine.edited import Edits
 from tui_eval.engine.flip import Flip
-from tui_eval.engine.marking import Marking
-from tui_eval.model.case import Column
+from tui_eval.engine.judging.asking import score
+from tui_eval.engine.judging.stored import About, CallCount, StoredAnswers
+from tui_eval.engine.rescore_forecast import edited_session
+from tui_eval.engine.session import Session
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Score, Tally, tally
 from tui_eval.model.states import Verdict
 from tui_eval.store import reader
 from tui_eval.store.rows import ScoreRow, TrialRow
-from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.templates import TemplateError
 
@@ -27,7 +28,9 @@ class Tried:
     outputs: int = 0
     """Tried so far."""
     judged: int = 0
-    """Of them, those whose verdict hangs on judges that are to be asked anew."""
+    """Of them, those whose verdict hangs on what judges are still to be asked."""
+    judge_calls: int = 0
+    """The requests that this takes, see `CallCount`."""
     broken: int = 0
     """Of them, those that the edited scorers cannot be made for."""
     problem: str | None = None
@@ -39,6 +42,8 @@ def tryout(
 ) -> Iterator[Flip | Tried]:
     """Score a run's outputs with edited scorers, as far as that asks nobody.
 
+    What judges have said that the store knows is taken, as a rescore takes it.
+
     Args:
         db: The connection.
         run: The run.
@@ -49,14 +54,11 @@ def tryout(
         Each verdict that would change, in dataset order, and now and then how far it is; that last.
     """
     try:
-        marking = Marking(changed, Renderer(changed))
+        session = edited_session(db, run, changed)
     except TemplateError as error:
         yield Tried(problem=str(error))
         return
-    columns = {
-        row.index: Column(row.index, row.name, row.target, row.prompt)
-        for row in reader.columns(db, run)
-    }
+    trying = _Trying(db, run, session, edits)
     outputs = judged = broken = 0
     problem: str | None = None
     place = -1
@@ -66,39 +68,51 @@ def tryout(
             if trial.verdict is None or trial.output is None:
                 continue  # nothing was graded: there is nothing to compare with
             outputs += 1
-            found = _tried(db, run, marking, columns[trial.col], trial, edits)
+            found = trying.score(trial)
             if isinstance(found, Failure):
                 broken, problem = broken + 1, problem or found.message
             elif found is None:
                 judged += 1
             elif found[0].verdict is not trial.verdict:
                 yield _flip(trial, trial.verdict, *found)
-        yield Tried(outputs, judged, broken, problem)
+        yield Tried(outputs, judged, trying.count.calls, broken, problem)
 
 
-def _tried(
-    db: sqlite3.Connection,
-    run: int,
-    marking: Marking,
-    column: Column,
-    trial: TrialRow,
-    edits: Edits,
-) -> tuple[Tally, list[Score]] | Failure | None:
-    """Give what a trial's scores would come to, and the new ones; None: judges must be asked."""
-    assert trial.output is not None, "only what has an output is tried"
-    case = reader.case(db, run, trial.seq)
-    output = reader.output(db, trial.output)
-    kept = [
-        score.as_score()
-        for score in reader.scores(db, trial.id)
-        if _counts(score) and (score.scorer not in edits.scorers or score.source == "human")
-    ]
-    marks = marking.marks(column, case, output, kept)
-    if isinstance(marks, Failure):
-        return marks
-    if marks.asks:
-        return None
-    return tally([*kept, *marks.scores]), list(marks.scores)
+class _Trying:
+    """Scores trials with edited scorers, and counts what judges would be asked."""
+
+    def __init__(self, db: sqlite3.Connection, run: int, session: Session, edits: Edits) -> None:
+        self._db = db
+        self._run = run
+        self._session = session
+        self._edits = edits
+        self._stored = StoredAnswers(db, session)
+        self._columns = {column.index: column for column in session.columns}
+        self.count = CallCount(session)
+
+    def score(self, trial: TrialRow) -> tuple[Tally, list[Score]] | Failure | None:
+        """Give what a trial's scores would come to, and the new ones; None: judges are asked."""
+        assert trial.output is not None, "only what has an output is tried"
+        case = reader.case(self._db, self._run, trial.seq)
+        output = reader.output(self._db, trial.output)
+        kept = [
+            row.as_score()
+            for row in reader.scores(self._db, trial.id)
+            if _counts(row) and (row.scorer not in self._edits.scorers or row.source == "human")
+        ]
+        marks = self._session.marks(self._columns[trial.col], case, output, kept)
+        if isinstance(marks, Failure):
+            return marks
+        about = About(trial.id, trial.seq)
+        asked = [
+            (ask.check, self._stored.questions(ask.check, ask.item, output, about))
+            for ask in marks.asks
+        ]
+        self.count.add(question for _, questions in asked for question in questions)
+        if any(not question.closed for _, questions in asked for question in questions):
+            return None
+        new = [*marks.scores, *(score(*answered) for answered in asked)]
+        return tally([*kept, *new]), new
 
 
 def _counts(score: ScoreRow) -> bool:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -67,8 +67,8 @@ class KeptFinding:
 
     id: int
     """Of a copy, that of what it was copied from."""
-    trial: int | None
-    scorer: str
+    own: bool
+    """Whether it stands for the very question that asks, so that no copy of it is needed."""
     made: JsonObject
     whole: bool
     """Whether it answers all that was asked."""
@@ -210,7 +210,8 @@ def kept(
     """Give what the store has for some questions.
 
     A whole finding where there is one; else the parts that were read of the last answer to this
-    very question, which need not be asked again.
+    very question, which need not be asked again. A finding that a trial has no use for any more
+    (superseded) still answers, unless somebody has asked anew, or for another output (spent).
 
     Args:
         db: The connection.
@@ -220,11 +221,10 @@ def kept(
     found: dict[Wanted, KeptFinding] = {}
     for key, trial, scorer in wanted:
         row = db.execute(
-            "SELECT iif((trial, scorer) IS (?3, ?4), id, ifnull(origin, id)), trial, scorer, made "
-            "FROM findings WHERE score_key = ?1 AND superseded = 0 "
-            "AND problem IS NULL AND ((?2 AND spent = 0) OR (trial IS ?3 AND scorer = ?4)) "
-            "ORDER BY trial IS ?3 AND scorer = ?4 DESC, id DESC LIMIT 1",
-            (key, reuse, trial, scorer),
+            f"SELECT {_ID_AND_OWN}, made FROM findings f WHERE score_key = ?1 "
+            f"AND problem IS NULL AND ((?4 AND spent = 0) OR {_ASKED_IT}) "
+            f"ORDER BY {_STANDS} DESC, id DESC LIMIT 1",
+            (key, trial, scorer, reuse),
         ).fetchone()
         if row is not None:
             found[key, trial, scorer] = _known(row, whole=True)
@@ -233,11 +233,16 @@ def kept(
     return found
 
 
+_STANDS: Final = "(f.trial IS ?2 AND f.scorer = ?3 AND f.superseded = 0)"
+_ASKED_IT: Final = "(f.trial IS ?2 AND f.scorer = ?3 AND (f.superseded = 0 OR f.spent = 0))"
+_ID_AND_OWN: Final = f"iif({_STANDS}, id, ifnull(origin, id)), {_STANDS}"
+
+
 def _begun(db: sqlite3.Connection, key: bytes, trial: int, scorer: str) -> KeptFinding | None:
     row = db.execute(
-        "SELECT id, trial, scorer, made, call IS NOT NULL FROM findings WHERE trial = ? "
-        "AND score_key = ? AND scorer = ? AND superseded = 0 ORDER BY id DESC LIMIT 1",
-        (trial, key, scorer),
+        f"SELECT {_ID_AND_OWN}, made, call IS NOT NULL FROM findings f "
+        f"WHERE score_key = ?1 AND trial = ?2 AND {_ASKED_IT} ORDER BY id DESC LIMIT 1",
+        (key, trial, scorer),
     ).fetchone()
     if row is None:
         return None
@@ -246,5 +251,5 @@ def _begun(db: sqlite3.Connection, key: bytes, trial: int, scorer: str) -> KeptF
 
 
 def _known(row: Sequence[Any], *, whole: bool, failed: bool = False) -> KeptFinding:
-    number, trial, scorer, made = row
-    return KeptFinding(number, trial, scorer, json.loads(made), whole, failed)
+    number, own, made = row
+    return KeptFinding(number, bool(own), json.loads(made), whole, failed)

@@ -6,7 +6,7 @@ on a trial asks `stands` in the same transaction first: a trial in the right sta
 cancelled and opened anew since.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, Tally
@@ -315,7 +315,12 @@ def retry(tx: Tx, trial: int) -> bool:
 
 
 def rescore(
-    tx: Tx, trial: int, scorers: Sequence[str] = (), *, keep_findings: bool = False
+    tx: Tx,
+    trial: int,
+    scorers: Sequence[str] = (),
+    *,
+    keep_findings: bool = False,
+    replaced: Collection[str] = (),
 ) -> bool:
     """Take a settled trial that has an output back to scoring.
 
@@ -327,6 +332,8 @@ def rescore(
         scorers: The names of the scorers; none: all.
         keep_findings: Whether what judges said wholly still counts, so that they are asked only
             for what is missing. Otherwise they are asked anew.
+        replaced: The scorers that may ask otherwise from now on, where findings are kept: what was
+            said for them is the trial's no more, and answers whoever asks the same.
 
     Returns:
         False where it is not settled or has no output.
@@ -357,19 +364,16 @@ def rescore(
             (trial, dump(list(scorers)), tx.now),
         )
         if not keep_findings:
-            named = "(?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))"
-            values = (trial, dump(list(scorers)))
             # by key: an equal question that another trial asked would answer this one
             tx.db.execute(
                 "UPDATE findings SET spent = 1 WHERE spent = 0 AND score_key IN (SELECT score_key "
-                f"FROM findings WHERE trial = ?1 AND superseded = 0 AND {named})",
-                values,
+                "FROM findings WHERE trial = ?1 AND superseded = 0 "
+                "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2))))",
+                (trial, dump(list(scorers))),
             )
-            tx.db.execute(
-                "UPDATE findings SET superseded = 1, superseded_at = ?3 "
-                f"WHERE trial = ?1 AND superseded = 0 AND {named}",
-                (*values, tx.now),
-            )
+            _supersede_findings(tx, trial, scorers)
+        elif replaced:
+            _supersede_findings(tx, trial, replaced)
     return moved
 
 
@@ -400,7 +404,14 @@ def _supersede_scores(tx: Tx, trial: int) -> None:
         "WHERE trial = ? AND superseded = 0",
         (tx.now, trial),
     )
+    _supersede_findings(tx, trial)
+    tx.db.execute("UPDATE findings SET spent = 1 WHERE trial = ? AND spent = 0", (trial,))
+
+
+def _supersede_findings(tx: Tx, trial: int, scorers: Collection[str] = ()) -> None:
+    """Let findings be a trial's no more: those for the scorers named; none: all."""
     tx.db.execute(
-        "UPDATE findings SET superseded = 1, superseded_at = ? WHERE trial = ? AND superseded = 0",
-        (tx.now, trial),
+        "UPDATE findings SET superseded = 1, superseded_at = ?3 WHERE trial = ?1 "
+        "AND superseded = 0 AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))",
+        (trial, dump(list(scorers)), tx.now),
     )

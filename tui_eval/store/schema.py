@@ -401,6 +401,16 @@ def trials_rescored_from(db: sqlite3.Connection) -> None:
     _run_script(db, _REOPENED)
 
 
+def findings_answer_by_key(db: sqlite3.Connection) -> None:
+    """Let findings that are a trial's no more answer equal questions, unless they are spent.
+
+    Those that were superseded so far answered nobody: somebody had asked anew.
+    """
+    db.execute("UPDATE findings SET spent = 1 WHERE superseded = 1")
+    db.execute("DROP INDEX findings_key")
+    db.execute("CREATE INDEX findings_key ON findings (score_key)")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -411,6 +421,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     broken_off_outputs,
     trials_opened,
     trials_rescored_from,
+    findings_answer_by_key,
 )
 """Every change the schema ever went through, in order. Append only."""
 

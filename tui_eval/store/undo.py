@@ -153,11 +153,17 @@ def _let_count_again(tx: Tx, trial: int, former: list[ScoreRow]) -> None:
 
 
 def _give_findings_back(tx: Tx, trial: int, span: Span, first: float) -> None:
-    """Let what judges said before `first` be what the scores are made of again."""
+    """Let what judges said before `first` be what the scores are made of again.
+
+    What they said since answers equal questions no more where it was a second answer; a first one,
+    to a question that only the edited scorers ask, is still known to the store.
+    """
     tx.db.execute(
-        "UPDATE findings SET superseded = 1, superseded_at = ? "
-        "WHERE trial = ? AND superseded = 0 AND at >= ?",
-        (tx.now, trial, span.begin),
+        "UPDATE findings SET superseded = 1, superseded_at = ?2, "
+        "spent = max(spent, EXISTS (SELECT 1 FROM findings b WHERE b.trial = ?1 "
+        "AND b.score_key = findings.score_key AND b.at < ?3)) "
+        "WHERE trial = ?1 AND superseded = 0 AND at >= ?3",
+        (trial, tx.now, span.begin),
     )
     tx.db.execute(
         "UPDATE findings SET superseded = 0, superseded_at = NULL "

@@ -216,7 +216,7 @@ async def test_an_answer_that_lands_while_it_is_looked_up_is_found() -> None:
             self.reads += 1
             lookup.landed(asked_for.key)
             made = Finding({0: Part(4, "so")}).as_json()
-            known = KeptFinding(7, None, "polite", made, whole=True)
+            known = KeptFinding(7, False, made, whole=True)
             return {} if self.reads == 1 else dict.fromkeys(wanted, known)
 
     lookup = Lookup(Reading(), reuse=True)  # type: ignore[arg-type]

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from tui_eval.engine.judging.question import Holder, Question
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
+from tui_eval.model.score import Score
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item, split
 from tui_eval.scoring.judge.reading import Finding, Part
 from tui_eval.scoring.judge.request import question_key
-from tui_eval.scoring.judge.verdict import Said
+from tui_eval.scoring.judge.verdict import Said, grade
 
 
 def questions(
@@ -77,3 +78,15 @@ def said(asked: Sequence[Question]) -> list[Said]:
         finding = Finding(dict(sorted(parts.items())), reason) if parts else None
         found.append(Said(judge, repeat, finding, "; ".join(problems) or None))
     return found
+
+
+def score(check: Check, asked: Sequence[Question]) -> Score:
+    """Put the answers of all judges and repeats together."""
+    return Score(
+        check.name,
+        grade(check, said(asked)),
+        check.weight,
+        check.required,
+        "judge",
+        cached=all(question.origin is not None for question in asked),
+    )

@@ -4,13 +4,26 @@ import random
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
+from typing import Final, TypeAlias
 
 from tui_eval.engine.judging.question import Batch, Question
 
 _CHOICE = 4
 """How many times a batch's size is looked at to choose from."""
-_LARGE = 0.25
+LARGE: Final = 0.25
 """The share of the token budget from which an item goes alone."""
+
+Kind: TypeAlias = tuple[str, str, str, float, float]
+"""Scorer, purpose, form and scale: what the questions of one batch have in common."""
+
+
+def kind(question: Question) -> Kind:
+    """Give what a question shares with all others of its batch.
+
+    A case may bring a scorer of the same name: what one request says must hold for all.
+    """
+    form = question.item.form
+    return (question.scorer, question.purpose, form.kind, form.low, form.high)
 
 
 class Batcher:
@@ -35,7 +48,7 @@ class Batcher:
         self._linger_s = linger_s
         self._rng = rng
         self._ready: deque[Batch] = deque()
-        self._waiting: dict[tuple[str, str, str, float, float], dict[Question, float]] = {}
+        self._waiting: dict[Kind, dict[Question, float]] = {}
         self._alone: set[str] = set()
         """Scorers whose questions go alone."""
 
@@ -51,24 +64,20 @@ class Batcher:
             question: The question.
             now: Monotonic seconds.
         """
-        too_large = question.item.tokens > self._token_budget * _LARGE
+        too_large = question.item.tokens > self._token_budget * LARGE
         alone = question.alone or question.failed_before or question.scorer in self._alone
         if alone or too_large or self._size == 1:
             self._ready.append(Batch((question,)))
         else:
-            # a case may bring a scorer of the same name: what one request says must hold for all
-            form = question.item.form
-            kind = (question.scorer, question.purpose, form.kind, form.low, form.high)
-            group = self._waiting.setdefault(kind, {})
-            group[question] = now
+            self._waiting.setdefault(kind(question), {})[question] = now
 
     def grade_alone(self, scorer: str) -> bool:
         """Let every question of a scorer go alone from now on; False where they do already."""
         if scorer in self._alone:
             return False
         self._alone.add(scorer)
-        for kind in [kind for kind in self._waiting if kind[0] == scorer]:
-            self._ready.extend(Batch((question,)) for question in self._waiting.pop(kind))
+        for of in [of for of in self._waiting if of[0] == scorer]:
+            self._ready.extend(Batch((question,)) for question in self._waiting.pop(of))
         return True
 
     def ask_again(self, batches: list[Batch]) -> None:
@@ -86,9 +95,9 @@ class Batcher:
             live = self._ready.popleft().live
             if live is not None:
                 return live
-        by_age = sorted(self._waiting, key=lambda kind: next(iter(self._waiting[kind].values())))
-        for kind in by_age:  # the scorer whose output waits longest goes first
-            group = self._waiting[kind]
+        by_age = sorted(self._waiting, key=lambda of: next(iter(self._waiting[of].values())))
+        for of in by_age:  # the scorer whose output waits longest goes first
+            group = self._waiting[of]
             chosen, full = self._choose(group)
             if chosen and (
                 full or not more_to_come or now - next(iter(group.values())) >= self._linger_s
@@ -96,7 +105,7 @@ class Batcher:
                 for question in chosen:
                     del group[question]
                 if not group:
-                    del self._waiting[kind]
+                    del self._waiting[of]
                 self._rng.shuffle(chosen)
                 return Batch(tuple(chosen))
         return None
@@ -109,12 +118,12 @@ class Batcher:
     def drop_withdrawn(self) -> None:
         """Forget what nobody waits for any more."""
         self._ready = _live(self._ready)
-        for kind, group in list(self._waiting.items()):
+        for of, group in list(self._waiting.items()):
             left = {q: since for q, since in group.items() if not q.holder.withdrawn}
             if left:
-                self._waiting[kind] = left
+                self._waiting[of] = left
             else:
-                del self._waiting[kind]
+                del self._waiting[of]
 
     def drain(self) -> list[Question]:
         """Give everything that waits, and forget it."""

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.engine.hand import Hand
-from tui_eval.engine.judging.asking import said
+from tui_eval.engine.judging.asking import score
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.marking import Ask
 from tui_eval.model.output import Output
 from tui_eval.model.score import Score, Tally, tally
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.verdict import grade
 
 
 class Dossier:
@@ -46,12 +45,12 @@ class Dossier:
     def close_checks(self) -> list[Score]:
         """Give the scores of the checks that are answered now, and close them."""
         new = [
-            _score(check, questions)
+            score(check, questions)
             for check, questions in self._open.values()
             if all(question.closed for question in questions)
         ]
-        for score in new:
-            del self._open[score.scorer]
+        for made in new:
+            del self._open[made.scorer]
         self._scores += new
         return new
 
@@ -63,15 +62,3 @@ class Dossier:
     def tally(self) -> Tally:
         """Give what all scores come to."""
         return tally(self._scores)
-
-
-def _score(check: Check, questions: list[Question]) -> Score:
-    """Put the answers of all judges and repeats together."""
-    return Score(
-        check.name,
-        grade(check, said(questions)),
-        check.weight,
-        check.required,
-        "judge",
-        cached=all(question.origin is not None for question in questions),
-    )

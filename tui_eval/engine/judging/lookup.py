@@ -43,15 +43,16 @@ class Lookup:
                 found = await self._reading.call(judged.kept, wanted, self._reuse)
                 for question, of in zip(left, wanted, strict=True):
                     if of in found:
-                        _take(question, found[of])
+                        take(question, found[of])
                 left = [one for one in left if not one.closed and one.key in self._landed]
         finally:
             self._looking = False
 
 
-def _take(question: Question, known: judged.KeptFinding) -> None:
+def take(question: Question, known: judged.KeptFinding) -> None:
+    """Answer a question, or a part of it, with what the store has for it."""
     question.take(Finding.from_json(known.made))
     question.failed_before = known.failed
     if known.whole:
-        question.own = (known.trial, known.scorer) == (question.trial, question.scorer)
-        question.origin = None if question.own else known.id
+        question.own = known.own
+        question.origin = None if known.own else known.id

@@ -15,12 +15,13 @@ from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Output
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Form, Item, as_text
+from tui_eval.suites.scorers.judge import ARITHMETIC, unweighted
 
 PROMPT_VERSION: Final = 1
 """Raised when the words below come to ask differently, so that no old finding is reused."""
 
 _LETTERS: Final = "abcdefghijkmnpqrstuvwxyz23456789"
-_NOT_ASKED: Final = frozenset({"judges", "per_requirement", "vote", "pass_at", "threshold"})
+_NOT_ASKED: Final = ARITHMETIC | {"judges", "per_requirement"}
 """Settings that change nothing of what one judge says."""
 
 
@@ -103,8 +104,7 @@ def question_key(
         numbers: The requirements or criteria asked.
     """
     settings = {name: value for name, value in check.settings.items() if name not in _NOT_ASKED}
-    if isinstance(criteria := settings.get("criteria"), list):
-        settings["criteria"] = [_unweighted(criterion) for criterion in criteria]
+    settings["criteria"] = unweighted(settings.get("criteria"))
     return digest(
         [
             "judge",
@@ -140,13 +140,6 @@ _AFTER: Final = (
     "That was all of the material. Reply with the JSON object of grades alone: the nonce, and one "
     "grade for each item."
 )
-
-
-def _unweighted(criterion: Json) -> Json:
-    """Leave out what no judge sees of a criterion."""
-    if not isinstance(criterion, dict):
-        return criterion
-    return {name: value for name, value in criterion.items() if name != "weight"}
 
 
 def _graded_by(form: Form) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Final, get_args
 from pydantic import Field
 
 from tui_eval.suites.scorers.base import PARTS, Scorer, check_part, is_template
-from tui_eval.suites.scorers.judge import JudgeScorer
+from tui_eval.suites.scorers.judge import ARITHMETIC, JudgeScorer, unweighted
 from tui_eval.suites.scorers.rules import (
     ChoiceScorer,
     CostScorer,
@@ -28,6 +28,7 @@ from tui_eval.suites.scorers.rules import (
 )
 
 __all__ = [
+    "ARITHMETIC",
     "PARTS",
     "SCORER_KINDS",
     "JudgeScorer",
@@ -36,6 +37,7 @@ __all__ = [
     "check_part",
     "check_schema",
     "is_template",
+    "unweighted",
 ]
 
 ScorerSpec = Annotated[

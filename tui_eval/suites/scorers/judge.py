@@ -23,6 +23,22 @@ MET_OR_NOT: Final = "pass-fail"
 """The scale of a rubric that is either met or not."""
 
 
+ARITHMETIC: Final = frozenset({"weight", "required", "not", "pass_at", "threshold", "vote"})
+"""Fields that change what is made of a judge's answers, and nothing of what it is asked."""
+
+
+def unweighted(criteria: JsonValue) -> JsonValue:
+    """Give criteria without their weights, which no judge sees; anything else as it is."""
+    if not isinstance(criteria, list):
+        return criteria
+    return [
+        {name: value for name, value in criterion.items() if name != "weight"}
+        if isinstance(criterion, dict)
+        else criterion
+        for criterion in criteria
+    ]
+
+
 def _scale(value: object) -> str | list[float]:
     if value == MET_OR_NOT:
         return MET_OR_NOT

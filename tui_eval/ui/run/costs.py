@@ -4,12 +4,16 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tui_eval.engine.batches import batches, judge_calls
+from tui_eval.engine.batches import judge_calls
 from tui_eval.model.json import JsonObject
 from tui_eval.store import reader
 from tui_eval.store.requests import Verb
 from tui_eval.ui.words import many, money
+
+if TYPE_CHECKING:
+    from tui_eval.engine.rescore_forecast import RescoreForecast
 
 # The suite's format is imported where it is used: it is slow to load.
 
@@ -31,10 +35,15 @@ class Costs:
     """About so many."""
     judge_usd: float | None = 0.0
     """Likewise."""
+    rescore: "RescoreForecast | None" = None
+    """What a rescore asks of judges; None: it is none."""
 
     @property
     def words(self) -> str:
         """All of it in words, as a sentence without its end."""
+        if self.rescore is not None:
+            said = self.rescore.words(_money(self.judge_usd))
+            return f"{said[0].upper()}{said[1:]}"
         parts = []
         if self.calls:
             parts.append(f"{many(self.calls, 'call')} at least{_money(self.usd)}")
@@ -59,17 +68,22 @@ def costs(db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject) -> Cos
         verb: What is asked; only a retry and a rescore take calls.
         args: See `store.requests.ask`.
     """
+    from tui_eval.engine.rescore_forecast import rescore_forecast
     from tui_eval.engine.steering import selected
     from tui_eval.suites.spec import Suite
 
     trials = selected(db, run, args)
     if verb not in (Verb.RETRY, Verb.RESCORE):
         return Costs(len(trials))
-    suite = Suite.model_validate_json(reader.spec(db, run))
-    calls = judge_calls(batches(suite), args.get("scorers"), len(trials))
-    judge_usd = _of_judges(db, run, calls)
     if verb is Verb.RESCORE:
-        return Costs(len(trials), judge_calls=calls, judge_usd=judge_usd)
+        taken = rescore_forecast(db, run, args)
+        judge_usd = _of_judges(db, run, taken.judge_calls)
+        return Costs(
+            taken.trials, judge_calls=taken.judge_calls, judge_usd=judge_usd, rescore=taken
+        )
+    suite = Suite.model_validate_json(reader.spec(db, run))
+    calls = judge_calls(suite, len(trials))
+    judge_usd = _of_judges(db, run, calls)
     return Costs(len(trials), len(trials), _of_targets(db, run, trials), calls, judge_usd)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tui_eval.engine.batches import judge_calls
 from tui_eval.engine.flip import Flip
 from tui_eval.ui.suites.shelf import stamp_of
 
@@ -57,8 +56,6 @@ class Tryout:
             *(sys.executable, "-P", "-m", "tui_eval", "tryout", run_name),
             *(str(file.absolute()), "--store", str(store)),
         )
-        self._per_trial: dict[str, float] = {}
-        """Judge calls for each trial, by scorer: those that the file changes."""
         self.flips: list[Flip] = []
         """Verdicts that would change, in dataset order; no more than `MOST_FLIPS`."""
 
@@ -101,7 +98,6 @@ class Tryout:
             wants = "; ".join(said["wants"])
             return Edited(problem=f"not trusted yet, S says more: it wants to {wants}", ended=True)
         if "changed" in said:
-            self._per_trial = said["judge_calls_per_trial"]
             return replace(found, changed=tuple(said["changed"]))
         if "flip" in said:
             if len(self.flips) < MOST_FLIPS:
@@ -114,7 +110,7 @@ class Tryout:
                 found,
                 outputs=counts["outputs"],
                 judged=counts["judged"],
-                judge_calls=judge_calls(self._per_trial, None, counts["judged"]),
+                judge_calls=counts["judge_calls"],
                 broken=counts["broken"],
                 problem=problem,
             )

@@ -132,7 +132,8 @@ def wordings(said: Edited) -> Iterator[str]:
     outputs = many(said.outputs, "output")
     judged = f"about {many(said.judge_calls, 'judge call')}" if said.judge_calls else ""
     broken = f"{many(said.broken, 'output')} {said.problem}" if said.problem is not None else ""
-    figures = ", ".join(filter(None, (outputs, "0 target calls", judged, flips)))
+    calls = ("0 target calls", judged or "0 judge calls")
+    figures = ", ".join(filter(None, (outputs, *calls, flips)))
     yield "; ".join(filter(None, (f"{changed}: {figures}", broken)))
     figures = ", ".join(filter(None, (judged, flips)))
     yield "; ".join(filter(None, (f"{changed}: {figures}", broken)))

@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from tui_eval.engine.batches import batches, judge_calls
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store import reader
 from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
+from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.screens.menu import Choice
 from tui_eval.ui.shown_keys import key
@@ -26,8 +26,6 @@ class Rescoring:
     """After "Score … again": which trials, with what."""
     trials: int
     args: JsonObject
-    scorers: tuple[str, ...] = ()
-    """The scorers that grade again; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +34,14 @@ class Scored:
 
     scorers: tuple[str, ...]
     """The run's scorers by name."""
-    batches: dict[str, float] = field(default_factory=dict)
-    """Judge calls for each trial, by the names of the scorers that ask a judge."""
     edited: JsonObject | None = None
     """What a request says of the suite's file as it is now; None: nothing else."""
     changed: tuple[str, ...] = ()
     """What the file has changed, for a person."""
     affected: tuple[str, ...] = ()
     """The scorers that grade otherwise with it, or are gone."""
-    edited_batches: dict[str, float] = field(default_factory=dict)
-    """Like `batches`, as the file says."""
     problem: str | None = None
     """Why the file cannot be used as it is now."""
-
-    def calls(self, chosen: "Rescoring") -> int:
-        """Give about how many judge calls a choice takes."""
-        known = self.edited_batches if "scorer_specs" in chosen.args else self.batches
-        return judge_calls(known, chosen.scorers, chosen.trials)
 
 
 def scored(db: sqlite3.Connection, store: Path, run_id: int) -> Scored:
@@ -65,18 +54,18 @@ def scored(db: sqlite3.Connection, store: Path, run_id: int) -> Scored:
     run = reader.run(db, run_id)
     frozen = Suite.model_validate_json(reader.spec(db, run_id))
     names = tuple(scorer.name for scorer in frozen.scorers)
-    known = Scored(names, batches(frozen))
+    known = Scored(names)
     if run.path is None or not Path(run.path).exists():
         return known
     try:
         args = rescoring(store, run, Path(run.path))
     except (SuiteError, StoreError) as error:
-        return Scored(names, known.batches, problem=str(error).splitlines()[0])
+        return Scored(names, problem=str(error).splitlines()[0])
     now = edited(frozen, args)
     found = edits(frozen, now)
     if not found.words:
         return known
-    return Scored(names, known.batches, args, found.words, found.scorers, batches(now))
+    return Scored(names, args, found.words, found.scorers)
 
 
 def choices(
@@ -95,7 +84,7 @@ def choices(
         lines.append(_choice("what is ungraded", total.ungraded, {"which": "ungraded"}))
     if len(found.scorers) > 1:
         lines += [
-            _choice(f"everything by {name}", total.done, {"which": "all", "scorers": [name]}, name)
+            _choice(f"everything by {name}", total.done, {"which": "all", "scorers": [name]})
             for name in found.scorers
         ]
     if found.edited is not None:
@@ -104,27 +93,30 @@ def choices(
         changed: JsonObject = {"scorers": [*found.affected], **found.edited}
         some: list[Json] = [*marked]
         args: JsonObject = {"which": "all", **changed}
-        as_edited = [_choice(f"everything {what}", total.done, args, *found.affected)]
+        as_edited = [_choice(f"everything {what}", total.done, args)]
         if marked:
             args = {"trials": some, **changed}
-            as_edited.append(_choice(f"the marked {what}", len(marked), args, *found.affected))
+            as_edited.append(_choice(f"the marked {what}", len(marked), args))
         lines = [*as_edited, *lines] if edited_first else [*lines, *as_edited]
     return lines
 
 
-def errand(found: Scored, chosen: Rescoring) -> Errand:
-    """Give the errand of a choice, with the question that comes before it."""
-    calls = found.calls(chosen)
-    cost = f"about {many(calls, 'judge call')}" if calls else "no judge is asked"
+def errand(chosen: Rescoring, taken: Costs) -> Errand:
+    """Give the errand of a choice, with the question that comes before it.
+
+    Args:
+        chosen: The choice.
+        taken: What it takes.
+    """
     undo = key("run.undo", "U")
     return Errand(
         Verb.RESCORE,
         chosen.args,
         f"Score {chosen.words} again: {many(chosen.trials, 'trial')}?",
         "score",
-        f"{cost[0].upper()}{cost[1:]}; no target is asked; {undo} takes it back.",
+        f"{taken.words}; no target is asked; {undo} takes it back.",
     )
 
 
-def _choice(words: str, trials: int, args: JsonObject, *scorers: str) -> Choice[Rescoring]:
-    return Choice(words, Rescoring(words, trials, args, scorers), many(trials, "trial"))
+def _choice(words: str, trials: int, args: JsonObject) -> Choice[Rescoring]:
+    return Choice(words, Rescoring(words, trials, args), many(trials, "trial"))

@@ -24,6 +24,7 @@ from tui_eval.ui.run import errands, rescoring
 from tui_eval.ui.run.acts import why_not
 from tui_eval.ui.run.capping import After, capped, error_args, error_choices
 from tui_eval.ui.run.clerk import Clerk
+from tui_eval.ui.run.costs import costs
 from tui_eval.ui.run.detail import Detail
 from tui_eval.ui.run.edited_line import EditedLine
 from tui_eval.ui.run.errands import Errand
@@ -280,7 +281,9 @@ class RunScreen(BaseScreen):
             menu = Menu("score again", lines, self.bench.glyphs)
             chosen = await self.app.push_screen_wait(menu)
         if chosen is not None:
-            self.clerk.ask(rescoring.errand(found, chosen))
+            with self.bench.keys_wait():
+                taken = await self.bench.desk.ponder(costs, self.run_id, Verb.RESCORE, chosen.args)
+            self.clerk.ask(rescoring.errand(chosen, taken))
 
     def action_edit(self) -> None:
         """Edit the run's suite; what that changes is tried at once."""

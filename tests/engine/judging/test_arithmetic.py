@@ -1,0 +1,174 @@
+"""What only changes what is made of judges' answers asks nobody, and is forecast so."""
+
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Bench
+from tests.engine.judging.test_judging import RUBRIC, judged
+from tests.servers.fake_judge import Item, answers, by_number
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.rescore_forecast import RescoreForecast, rescore_forecast
+from tui_eval.model.states import Verdict
+from tui_eval.store.connection import open_readable
+from tui_eval.store.requests import Verb
+
+MET = {
+    "kind": "judge",
+    "name": "met",
+    "requirements": ["It is short.", "It ends in an even digit."],
+    "judge": ["j"],
+}
+CLEAR, KIND = {"name": "a", "text": "Clear?"}, {"name": "b", "text": "Kind?"}
+GRADED = {
+    "kind": "judge",
+    "name": "graded",
+    "criteria": [CLEAR, KIND],
+    "scale": [0, 10],
+    "judge": ["j"],
+}
+
+
+def as_asked(item: Item) -> dict[str, Any]:
+    """Grade by the last digit, in the form that is asked for."""
+    digit = int(str(item["output"])[-1])
+    if "requirements" in item:
+        lines = item["requirements"]
+        met = {1: True, 2: digit % 2 == 0}
+        return {"requirements": [{**line, "met": met[line["requirement"]]} for line in lines]}
+    if "criteria" in item:
+        lines = item["criteria"]
+        return {
+            "criteria": [{**line, "score": digit if line["name"] == "a" else 0} for line in lines]
+        }
+    return {"score": digit}
+
+
+def forecast(bench: Bench, run: int, **args: Any) -> RescoreForecast:
+    db = open_readable(bench.path)
+    try:
+        return rescore_forecast(db, run, args)
+    finally:
+        db.close()
+
+
+async def calls_of(bench: Bench, server: FakeModel, run: int, **args: Any) -> int:
+    """Score again; see that as many calls are made as were forecast, and give their number."""
+    args = {"which": "all", **args}
+    foretold, before = forecast(bench, run, **args), server.requests
+    answer = await bench.again(run, Verb.RESCORE, **args)
+    assert answer.outcome == "accepted"
+    assert server.requests - before == foretold.judge_calls
+    return server.requests - before
+
+
+def passed(bench: Bench, run: int) -> list[str]:
+    return [trial.case_id for trial in bench.trials(run) if trial.verdict is Verdict.PASS]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "change", "passes"),
+    [
+        (RUBRIC, {"pass_at": 9}, ["c9"]),
+        (RUBRIC, {"threshold": 0.8}, ["c8", "c9"]),
+        (RUBRIC, {"weight": 3}, ["c5", "c6", "c7", "c8", "c9"]),
+        (RUBRIC, {"not": True, "pass_at": 2}, ["c0", "c1"]),
+        (MET, {"threshold": 0.5}, [f"c{n}" for n in range(10)]),
+        ({**MET, "per_requirement": True}, {"threshold": 0.5}, [f"c{n}" for n in range(10)]),
+        (GRADED, {"criteria": [{**CLEAR, "weight": 8}, KIND]}, ["c6", "c7", "c8", "c9"]),
+    ],
+    ids=["pass_at", "threshold", "weight", "not", "requirements", "one by one", "criteria"],
+)
+async def test_arithmetic_asks_nobody(
+    bench: Bench, scorer: dict[str, Any], change: dict[str, Any], passes: list[str]
+) -> None:
+    async with FakeModel(answers(as_asked)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10, scorers=[scorer]))
+        findings = bench.sql("SELECT * FROM findings")
+        assert await calls_of(bench, server, run, scorer_specs=[{**scorer, **change}]) == 0
+    assert passed(bench, run) == passes
+    assert bench.sql("SELECT * FROM findings") == findings
+
+
+async def test_of_several_scorers_only_the_one_whose_text_changed_is_asked(bench: Bench) -> None:
+    other = {**RUBRIC, "name": "other", "rubric": "Is it kind?"}
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10, scorers=[RUBRIC, other]))
+        specs = [{**RUBRIC, "pass_at": 8}, {**other, "rubric": "Is it clever?"}]
+        foretold = forecast(bench, run, which="all", scorer_specs=specs)
+        assert foretold.words() == "about 2 judge calls; 10 grades are in the store"
+        assert await calls_of(bench, server, run, scorer_specs=specs) == 2
+        assert passed(bench, run) == ["c8", "c9"]
+        # back to the first text: what was said to it is known
+        assert await calls_of(bench, server, run, scorer_specs=[RUBRIC, other]) == 0
+        counting = "SELECT scorer, count(*) FROM findings WHERE superseded = 0 GROUP BY 1"
+        assert bench.sql(counting) == [("good", 10), ("other", 10)]
+
+
+async def test_a_jury_that_grows_and_repeats_that_rise_ask_for_what_is_new(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        judge = {"kind": "model", "name": "j", "base_url": server.base_url, "model": "fake-judge"}
+        jury = [judge, {**judge, "name": "k", "model": "second"}]
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        both = {"scorer_specs": [{**RUBRIC, "judge": ["j", "k"]}], "judge_specs": jury}
+        assert await calls_of(bench, server, run, **both) == 2
+        assert {call.body["model"] for call in server.calls[-2:]} == {"second"}
+        more = {"scorer_specs": [RUBRIC], "judge_specs": [{**judge, "repeats": 3}]}
+        assert await calls_of(bench, server, run, **more) == 4
+        fewer = {"scorer_specs": [RUBRIC], "judge_specs": [judge]}
+        assert await calls_of(bench, server, run, **fewer) == 0
+        assert bench.sql("SELECT count(*) FROM findings WHERE superseded = 0") == [(10,)]
+
+
+async def test_what_is_taken_back_and_done_again_asks_nobody(bench: Bench) -> None:
+    specs = [{**RUBRIC, "rubric": "Is it better?"}]
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        done = await bench.again(run, Verb.RESCORE, which="all", scorer_specs=specs)
+        await bench.again(run, Verb.WITHDRAW, request=done.id)
+        assert bench.sql("SELECT count(*) FROM findings WHERE superseded = 0") == [(10,)]
+        assert await calls_of(bench, server, run, scorer_specs=specs) == 0
+
+
+async def test_without_an_edit_judges_are_asked_anew(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        assert await calls_of(bench, server, run) == 2
+        assert await calls_of(bench, server, run, trials=[bench.trial(run, "c3").id]) == 1
+        # what was said anew is what is taken from now on
+        assert await calls_of(bench, server, run, scorer_specs=[{**RUBRIC, "pass_at": 8}]) == 0
+
+
+async def test_what_a_retry_put_aside_answers_nobody(bench: Bench) -> None:
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 1))
+        before = server.requests
+        await bench.again(run, Verb.RETRY, trials=[bench.trial(run, "c0").id])
+        assert server.requests - before == 2
+
+
+async def test_what_is_ungraded_is_asked_for_what_it_lacks_with_an_edit_too(bench: Bench) -> None:
+    silent = {"q3"}
+
+    def half(item: Item) -> dict[str, Any] | None:
+        return None if item["output"] in silent else by_number(item)
+
+    async with FakeModel(answers(half)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 10))
+        assert bench.counts(run).ungraded == 1
+        silent.clear()
+        specs = [{**RUBRIC, "pass_at": 2}]
+        assert await calls_of(bench, server, run, which="ungraded", scorer_specs=specs) == 1
+    assert "c3" in passed(bench, run)
+
+
+async def test_a_grade_by_hand_and_an_output_that_says_nothing_need_no_judge(bench: Bench) -> None:
+    cases = [{"id": f"c{n}", "q": f"q{n}" if n else " "} for n in range(6)]
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 6, cases=cases))
+        bench.write(
+            "UPDATE scores SET source = 'human' "
+            "WHERE trial IN (SELECT id FROM trials WHERE place > 2)"
+        )
+        specs = [{**RUBRIC, "rubric": "Is it better?"}]
+        assert await calls_of(bench, server, run, scorer_specs=specs) == 1
