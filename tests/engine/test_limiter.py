@@ -39,18 +39,15 @@ def paused_since(of: Limiter) -> float | None:
 
 def clean_round(of: Limiter, now: float) -> None:
     """Make as many calls at once as may be made; all succeed."""
-    calls = of.concurrency
-    of.in_flight = calls - 1
-    with taken(of):
-        pass
-    of.in_flight = 0
-    for _ in range(calls):
-        of.heard(GOOD, now)
+    places = [of.begin(now) for _ in range(of.concurrency)]
+    for place in places:
+        of.heard(GOOD, now, place=place, call_s=1.0)
+        of.end(place)
 
 
 def test_auto_doubles_with_each_clean_round_until_the_first_refusal_then_creeps() -> None:
     of, changes = limiter()
-    for _ in range(4):
+    for _ in range(5):  # the first one is of two rounds' calls: four are few
         clean_round(of, 10.0)
     assert [change.concurrency for change in changes] == [8, 16, 32, 64]
     of.heard(FULL, 20.0)
@@ -63,7 +60,7 @@ def test_auto_doubles_with_each_clean_round_until_the_first_refusal_then_creeps(
 
 def test_many_refusals_of_one_moment_cut_once() -> None:
     of, _ = limiter()
-    for _ in range(4):
+    for _ in range(5):
         clean_round(of, 1.0)
     for _ in range(50):
         of.heard(FULL, 5.0)

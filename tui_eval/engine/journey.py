@@ -128,7 +128,9 @@ class Journey:
         call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
         if reply is None:
             return self._given_up(hand, attempt, call_s)
-        everybodys = slot.heard(reply, hand.tries, self._patience_s)
+        everybodys = slot.heard(
+            reply, hand.tries, self._patience_s, None if hand.sent_at is None else call_s
+        )
         if isinstance(reply, Failure):
             return self._failed(hand, attempt, reply, call_s, slot if everybodys else None)
         return self._answered(hand, attempt, reply, call_s)

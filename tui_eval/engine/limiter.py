@@ -6,8 +6,11 @@ All times are monotonic seconds.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
+from math import isqrt
 
 from tui_eval.engine.budget import Budget
+from tui_eval.engine.gradient import Gradient, Place, Trend
 from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, NOTHING_REMAINS, REFUSES_ALL
 
@@ -25,6 +28,17 @@ PROBE_S = 0.5
 """Seconds between two probes of a paused endpoint at least."""
 
 
+class _Growth(IntEnum):
+    """By how much a clean round lets the ceiling grow."""
+
+    FAST = 0
+    """It doubles."""
+    CAREFUL = 1
+    """By its root, as Gradient2: more of them once took longer."""
+    CREEPING = 2
+    """By one: more of them were once refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class LimitChange:
     """A limit that is in force from now on."""
@@ -40,7 +54,14 @@ class Limiter:
     Fixed, the ceiling moves only when a person moves it. With `auto` it starts low and doubles
     with each clean round until the first refusal, which halves it; from then on it creeps up by
     one a round (additive increase, multiplicative decrease: Chiu and Jain, 1989). A round is as
-    many successes as the ceiling is high, and counts only if the ceiling was reached in it.
+    many successes as the ceiling is high; it is clean where the ceiling was the bound in it, no
+    call broke, and calls took no longer than when there were fewer (see `Gradient`). Where they
+    take much longer the endpoint queues what it cannot serve: that halves the ceiling too.
+
+    Time-outs halve it where they are no exception: two with no success in between, or one in ten of
+    a round. They also begin anew with one call in flight and one more for each that is answered (as
+    TCP does: Jacobson, 1988), for what timed out may still be worked on. The latter holds for
+    fixed ceilings too.
 
     Either way, an endpoint that refuses a call when nothing has succeeded since its last refusal
     is paused: one probe at a time from then on, until a call succeeds; after that the calls in
@@ -81,9 +102,14 @@ class Limiter:
         """When the endpoint was left alone; None: it is not."""
         self._on_change = on_change
         self._gone_after = gone_after
-        self._doubling = True
+        self._gradient = Gradient(self.concurrency)
+        self._growth = _Growth.FAST
         self._successes = 0
         self._was_bound = False
+        self._timed_out = 0
+        """Calls of this round that nobody answered in time."""
+        self._silent = 0
+        """Time-outs since the last success."""
         self._cut_at = float("-inf")
         self._succeeded_since = True
         self._broken = 0
@@ -141,8 +167,8 @@ class Limiter:
             or self._tokens is not None
         )
 
-    def begin(self, now: float) -> None:
-        """Count a call that leaves."""
+    def begin(self, now: float) -> Place | None:
+        """Count a call that leaves; return its place among others, where that is of interest."""
         self.in_flight += 1
         if self._requests is not None:
             self._requests.spend(1, now)
@@ -152,10 +178,13 @@ class Limiter:
             self._was_bound = True
         if self.paused_since is not None:
             self._probe_at = now + PROBE_S
+        return self._gradient.begin(now) if self.auto else None
 
-    def end(self) -> None:
-        """Count a call that is over."""
+    def end(self, place: Place | None = None) -> None:
+        """Count a call that is over, whether anything was heard of it or not."""
         self.in_flight -= 1
+        if place is not None:
+            self._gradient.end(place, None)
 
     def lift(self) -> None:
         """End a pause because it is not everybody who is refused."""
@@ -165,17 +194,29 @@ class Limiter:
             self._lifted = True
             self.tell(f"{ANSWERED_OTHERS}: what it still refuses fails by itself")
 
-    def heard(self, reply: Output | Failure, now: float, *, own: bool = False) -> None:
+    def heard(
+        self,
+        reply: Output | Failure,
+        now: float,
+        *,
+        place: Place | None = None,
+        call_s: float | None = None,
+        own: bool = False,
+    ) -> None:
         """Learn from what a call came back with.
 
         Args:
             reply: What came back.
             now: When.
+            place: What `begin` said of the call; None: nothing is learnt of how long it took.
+            call_s: Seconds it took, waiting not counted.
             own: Others have succeeded since this trial was first refused: a refusal is its own
                 trouble, and says nothing about the endpoint.
         """
         if reply.exhausted is not None:
             self._ran_out(reply.exhausted, now)
+        if place is not None:
+            self._gradient.end(place, call_s)
         if isinstance(reply, Output):
             self._learn_tokens(reply, now)
             self._succeeded(now)
@@ -183,7 +224,9 @@ class Limiter:
             self._refused(reply, now, own)
         elif reply.kind in BROKEN and not reply.fatal:
             self._broke(reply, now, own)
-        elif reply.kind != "timeout":
+        elif reply.kind == "timeout":
+            self._timed_out_at(now)
+        else:
             self._broken = 0  # it is there, whatever it says
 
     def _learn_tokens(self, reply: Output, now: float) -> None:
@@ -197,7 +240,7 @@ class Limiter:
     def _succeeded(self, now: float) -> None:
         self.successes += 1
         self._succeeded_since = True
-        self._broken = 0
+        self._broken = self._silent = 0
         self._lifted = False
         if self.paused_since is not None and now < self._empty_until:
             self.paused_since = now  # it refuses nobody: it waits for its limit
@@ -209,11 +252,39 @@ class Limiter:
         self._ramp = min(self._ramp + 1, max(self.concurrency, 1))
         self._successes += 1
         if self.auto and self._successes >= self.concurrency:
-            if self._was_bound and self.concurrency < MOST:
-                more = self.concurrency * 2 if self._doubling else self.concurrency + 1
-                self._move(min(more, MOST), "a clean round")
-            self._successes = 0
-            self._was_bound = False
+            self._end_round(now)
+
+    def _end_round(self, now: float) -> None:
+        """Move the ceiling as the calls of a round have shown it."""
+        trend = self._gradient.trend(now)
+        if trend is None:
+            return  # it goes on
+        slower = f"calls take {self._gradient.latency_s:.2g} s, {self._gradient.base_s:.2g} s"
+        if trend is Trend.RISES:
+            self._growth = max(self._growth, _Growth.CAREFUL)
+            self._move(self.concurrency // 2, f"{slower} when there were fewer")
+        elif trend is Trend.UNRELATED:
+            self._growth = _Growth.FAST
+            self._move(self._gradient.before, "fewer calls are no faster")
+        elif trend is Trend.LEVEL and self._was_bound and self.concurrency < MOST:
+            step = {_Growth.FAST: self.concurrency, _Growth.CAREFUL: isqrt(self.concurrency)}
+            more = self.concurrency + step.get(self._growth, 1)
+            self._move(min(more, MOST), "a clean round")
+        self._new_round()
+
+    def _new_round(self) -> None:
+        self._successes = self._timed_out = 0
+        self._was_bound = False
+        self._gradient.restart(self.concurrency)
+
+    def _timed_out_at(self, now: float) -> None:
+        """Ask for less where time-outs are no exception."""
+        self._timed_out += 1
+        self._silent += 1
+        if self._silent < 2 and self._timed_out * 10 < self.concurrency:
+            return
+        self._ramp = 1
+        self._cut(now, 0.0, "calls time out")
 
     def _refused(self, failure: Failure, now: float, own: bool) -> None:
         asked = failure.retry_after_s or 0.0
@@ -224,14 +295,19 @@ class Limiter:
         elif not self._succeeded_since and not self._lifted:
             self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
         self._succeeded_since = False
-        self._successes = 0
-        self._doubling = False
+        self._cut(now, asked, "rate limited (429)")
+
+    def _cut(self, now: float, asked: float, reason: str) -> None:
+        """Halve the ceiling, once for all that happens in one moment."""
+        self._growth = _Growth.CREEPING
+        self._new_round()
         if self.auto and now - self._cut_at >= max(COOL_DOWN_S, asked):
             self._cut_at = now
-            self._move(max(1, self.concurrency // 2), "rate limited (429)")
+            self._move(max(1, self.concurrency // 2), reason)
 
     def _broke(self, failure: Failure, now: float, own: bool) -> None:
         """Leave an endpoint that answered before alone once it breaks call after call."""
+        self._new_round()  # what breaks is no sign that more could be done
         if own or not self.successes:
             return
         self._broken += 1
@@ -272,8 +348,7 @@ class Limiter:
         if self._ramp >= self.concurrency:
             self._ramp = concurrency
         self.concurrency = concurrency
-        self._successes = 0
-        self._was_bound = False
+        self._new_round()
         self.tell(reason)
 
     def tell(self, reason: str) -> None:

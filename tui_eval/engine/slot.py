@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tui_eval.engine.gradient import Place
 from tui_eval.engine.limiter import BROKEN, Limiter
 from tui_eval.model.output import Failure, Output
 
@@ -41,11 +42,20 @@ class Tries:
 class Slot:
     """The right to make one call, see `taken`."""
 
-    def __init__(self, limiter: Limiter, nothing_untried: Callable[[], bool]) -> None:
+    def __init__(
+        self, limiter: Limiter, nothing_untried: Callable[[], bool], place: Place | None = None
+    ) -> None:
         self._limiter = limiter
+        self._place = place
         self._nothing_untried = nothing_untried
 
-    def heard(self, reply: Output | Failure, tries: Tries, patience_s: float) -> bool:
+    def heard(
+        self,
+        reply: Output | Failure,
+        tries: Tries,
+        patience_s: float,
+        call_s: float | None = None,
+    ) -> bool:
         """Tell the limiter what came of the call, and put it down with what was tried before.
 
         A failure uses up a retry, except while the endpoint refuses everybody, and where it
@@ -56,13 +66,14 @@ class Slot:
             reply: What came back.
             tries: What was tried before to get the same answered.
             patience_s: Seconds for which such refusals use up no retry.
+            call_s: Seconds the call took; None: it never left, or nobody knows.
 
         Returns:
             Whether the endpoint is left alone, and a failure everybody's.
         """
         limiter, now = self._limiter, time.monotonic()
         own = self._is_own_trouble(reply, tries, patience_s)
-        limiter.heard(reply, now, own=own)
+        limiter.heard(reply, now, place=self._place, call_s=call_s, own=own)
         if isinstance(reply, Output):
             if tries.refused_since is not None:
                 limiter.recovered += 1
@@ -135,8 +146,8 @@ def taken(limiter: Limiter, nothing_untried: Callable[[], bool] = lambda: False)
         limiter: Of the endpoint that is called.
         nothing_untried: Tells whether all that is left to ask was asked before.
     """
-    limiter.begin(time.monotonic())
+    place = limiter.begin(time.monotonic())
     try:
-        yield Slot(limiter, nothing_untried)
+        yield Slot(limiter, nothing_untried, place)
     finally:
-        limiter.end()
+        limiter.end(place)

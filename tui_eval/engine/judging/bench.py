@@ -301,8 +301,8 @@ class Bench:
                     seconds = time.monotonic() - started
                     self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
                     raise
-                refuses_all = slot.heard(got, tries, self._patience_s)
-            seconds = time.monotonic() - started
+                seconds = time.monotonic() - started
+                refuses_all = slot.heard(got, tries, self._patience_s, seconds)
             if isinstance(got, Output):
                 self._purse.paid(got)
                 return _Reply(call, got, seconds)
