@@ -57,14 +57,41 @@ def test_a_bound_suffix_means_hosts_below_it_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "127.8.9.1", "::1", "[::1]"]
+    "host",
+    [
+        "localhost",
+        "LOCALHOST.",
+        "a.localhost",
+        "127.0.0.1",
+        "127.8.9.1",
+        "::1",
+        "[::1]",
+        "::ffff:127.0.0.1",
+        "a.b.LocalHost.",
+    ],
 )
 def test_loopback_is_recognised(host: str) -> None:
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize(
-    "host", ["", "10.0.0.1", "0.0.0.0", "localhost.evil.example", "127.0.0.1.nip.example", "::2"]
+    "host",
+    [
+        "",
+        "10.0.0.1",
+        "0.0.0.0",
+        "localhost.evil.example",
+        "127.0.0.1.nip.example",
+        "::2",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "notlocalhost",
+        "localhost.localdomain",
+        "::ffff:10.0.0.1",
+        "ｌocalhost",
+    ],
 )
 def test_other_hosts_are_not_loopback(host: str) -> None:
     assert not is_loopback(host)

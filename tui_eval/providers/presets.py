@@ -47,15 +47,19 @@ def is_loopback(host: str) -> bool:
     """Say whether a host name or address can only be this machine.
 
     Only names that are loopback by definition count (`localhost` and below, RFC 6761): nothing
-    is looked up, so no name server can make a foreign host one.
+    is looked up, so no name server can make a foreign host one. Calls to them go nowhere else
+    either (`providers/resolver.py`). Other ways to write an address (`127.1`, `2130706433`,
+    `0.0.0.0`) are read differently by different libraries: they count as foreign.
     """
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        address = ipaddress.ip_address(name)
     except ValueError:
         return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def _has_host_and_port(url: str) -> bool:

@@ -17,6 +17,8 @@ from aiohttp import StreamReader
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 
+from tui_eval.providers.resolver import PinnedResolver
+
 
 class StrictResponseHandler(ResponseHandler):
     """One connection: a request, its answer, the next request.
@@ -96,7 +98,9 @@ class StrictConnector(aiohttp.TCPConnector):
             ssl_context: The certificates that are trusted; None: aiohttp's own, never none.
         """
         # True, never False: that would take any certificate
-        super().__init__(limit=0, ttl_dns_cache=60, ssl=ssl_context or True)
+        super().__init__(
+            limit=0, ttl_dns_cache=60, ssl=ssl_context or True, resolver=PinnedResolver()
+        )
         self._factory = functools.partial(  # type: ignore[assignment]  # aiohttp's is invariant
             StrictResponseHandler, loop=self._loop
         )
