@@ -128,8 +128,19 @@ async def test_a_run_can_do_without_judges(
         done = await beside("run", suite, "--json", *(["--no-judge"] if flag else []))
         assert judge.requests == (0 if flag else 4)
     found = json.loads(done.out)
-    assert found["counts"]["passed"] == (4 if flag else 0)
-    assert ("clear" in found["scorers"]) is not flag
+    assert found["counts"]["passed"] == 0
+    assert found["counts"]["ungraded"] == (4 if flag else 0)
+    assert (found["exit_code"], done.code) == ((3, 3) if flag else (0, 0))
+    assert found["scorers"]["clear"]["ungraded"] == (4 if flag else 0)
+    (column,) = found["targets"].values()
+    assert (column["pass_rate"] is None, column["left_out"]["ungraded"]) == (
+        (True, 4) if flag else (False, 0)
+    )
+    if flag:
+        shown = tui_eval("show", "last")
+        assert "not judged: the run was started without judges" in shown.out
+        assert "every one passes" not in shown.out
+        assert f"tui-eval rescore {found['run']} --ungraded" in shown.out
 
 
 def test_without_the_judges_key_nothing_starts(
@@ -143,7 +154,7 @@ def test_without_the_judges_key_nothing_starts(
     assert "OPENAI_API_KEY is not set: judge 'judge' (api.openai.com) needs a key" in done.err
     assert not place.store.exists()
     assert "not ready: OPENAI_API_KEY is not set" in tui_eval("check", suite).out
-    assert tui_eval("run", suite, "--no-judge").code == 0
+    assert tui_eval("run", suite, "--no-judge").code == 3
 
 
 async def test_a_judge_of_the_targets_family_is_pointed_out_at_the_start_and_in_the_end(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     "--concurrency", type=CONCURRENCY, metavar="N|auto", help="Calls in flight per endpoint."
 )
 @set_option
-@click.option("--no-judge", is_flag=True, help="Ask no judge: leave their scorers out.")
+@click.option("--no-judge", is_flag=True, help="Ask no judge: leave what judges decide ungraded.")
 @click.option("--fresh", is_flag=True, help="Use no output of an earlier run.")
 @max_cost_option
 @max_tokens_option

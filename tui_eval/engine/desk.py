@@ -205,6 +205,8 @@ class Desk:
             why = "the run was cancelled; retry its trials instead"
             await self._say(request, Answer(Outcome.CLOSED, why))
             return
+        if await self._reading.call(steering.only_grades_missing, self._run):
+            await self._use_scorers(request)
         self._crew.judging.reopen()
         settings = self._session.raise_caps(request.args)
         self._manning.purse.caps = self._session.caps()

@@ -17,6 +17,8 @@ from tui_eval.suites.gold import Gold, gold
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import Suite
 
+_LEFT_OUT = Grade.ungraded("not judged: the run was started without judges; rescore runs them")
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -67,7 +69,7 @@ class Marking:
         Args:
             suite: The suite.
             renderer: Renders what was asked.
-            no_judge: Whether checks that judges decide do not apply.
+            no_judge: Whether checks that judges decide are left ungraded.
             seating: Which judges there are, see `Session.seating`.
         """
         self._suite = suite
@@ -82,10 +84,7 @@ class Marking:
 
     def checks(self, column: Column, case: Case, output: Output) -> list[Check] | Failure:
         """Give what an output is scored by; a failure where a scorer cannot be rendered."""
-        checks = self._scorers.checks(self._subject(column, case, output))
-        if isinstance(checks, Failure) or not self._no_judge:
-            return checks
-        return [check for check in checks if check.kind != "judge"]
+        return self._scorers.checks(self._subject(column, case, output))
 
     def marks(
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
@@ -113,10 +112,12 @@ class Marking:
             if check.name in have:
                 continue
             found = _decide(check, output) if no_answer is None else no_answer
-            if isinstance(found, Item):
-                asks.append(Ask(check, found))
-            else:
+            if not isinstance(found, Item):
                 scores.append(Score(check.name, found, check.weight, check.required))
+            elif self._no_judge:
+                scores.append(Score(check.name, _LEFT_OUT, check.weight, check.required, "judge"))
+            else:
+                asks.append(Ask(check, found))
         return Marks(tuple(scores), tuple(asks), self._seating)
 
     def gold(self, judge: str) -> list[GoldAsk]:

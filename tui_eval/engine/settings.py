@@ -35,7 +35,7 @@ class Settings:
     fresh: bool = False
     """Use no output and no grade of an earlier run."""
     no_judge: bool = False
-    """Ask no judge: checks that judges decide do not apply, until somebody scores again."""
+    """Ask no judge: checks that judges decide are ungraded, until somebody scores again."""
     changed_dataset: bool = False
     """A `--set` changed which cases there are."""
     permit: str | None = None

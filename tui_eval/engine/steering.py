@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store import reader, record, runs, undo
+from tui_eval.store.board import board
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
 
@@ -102,6 +103,12 @@ class Refusal:
     outcome: Outcome
     why: str
     """As after “it”."""
+
+
+def only_grades_missing(db: sqlite3.Connection, run: int) -> bool:
+    """Say whether all trials of a run have ended, none in error, and some are ungraded."""
+    counts, _ = board(db, run)
+    return counts.settled == counts.total and not counts.error and bool(counts.ungraded)
 
 
 Move: TypeAlias = Callable[[Tx, Sequence[int]], Moved]

@@ -76,7 +76,7 @@ class JudgeRequest:
 def judge_forecast(
     db: sqlite3.Connection | None, suite: Suite, settings: Settings
 ) -> list[JudgeForecast]:
-    """Say what each judge would be asked for each scorer, by scorer and judge.
+    """Say what each judge would be asked for each scorer, by scorer and judge; nothing without any.
 
     Args:
         db: A connection to the store, for outputs and grades it has; None: there is no store.
@@ -87,6 +87,8 @@ def judge_forecast(
         SuiteError: the data has mistakes.
         UnavailableError: a target's model file is not there, so its outputs are not known.
     """
+    if settings.no_judge:
+        return []
     return _Forecaster(db, Session(suite, settings)).forecast()
 
 

@@ -63,7 +63,8 @@ def rests_on_judges(db: sqlite3.Connection, run_id: int) -> bool:
         return False
     row = db.execute(
         "SELECT 1 FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? AND s.current = 1 "
-        "AND s.superseded = 0 AND s.required = 1 AND s.source = 'judge' LIMIT 1",
+        "AND s.superseded = 0 AND s.required = 1 AND s.source = 'judge' "
+        "AND s.verdict <> 'ungraded' LIMIT 1",
         (run_id,),
     ).fetchone()
     return row is not None

@@ -402,15 +402,41 @@ async def test_a_changed_rubric_asks_the_judge_alone(bench: Bench) -> None:
     assert {item["rubric"] for item in request["items"]} == {"Is it very good?"}
 
 
-async def test_a_launch_without_judges_asks_none_until_it_is_scored_again(bench: Bench) -> None:
+@pytest.mark.parametrize("verb", [Verb.RESCORE, Verb.RESUME])
+async def test_a_launch_without_judges_is_ungraded_until_it_is_scored_again(
+    bench: Bench, verb: Verb
+) -> None:
     async with FakeModel(answers(by_number)) as server:
         made = judged(server.base_url, server.base_url, 5)
         run = await bench.run(made, Settings(no_judge=True))
         assert server.requests == 5
-        assert {trial.verdict for trial in bench.trials(run)} == {Verdict.PASS}
-        await bench.again(run, Verb.RESCORE)
+        assert {trial.verdict for trial in bench.trials(run)} == {Verdict.UNGRADED}
+        reasons = bench.sql("SELECT DISTINCT reason, source FROM scores")
+        assert reasons == [
+            ("not judged: the run was started without judges; rescore runs them", "judge")
+        ]
+        await bench.again(run, verb)
         assert server.requests == 6
     assert all(trial.score is not None for trial in bench.trials(run))
+
+
+async def test_a_launch_without_judges_is_resumed_without_them_until_nothing_else_is_missing(
+    bench: Bench,
+) -> None:
+    def broken(call: Call) -> Reply | None:
+        return Reply("reset") if call.prompt == "q2" else None
+
+    async with FakeModel(answers(by_number), script=broken) as server:
+        made = judged(server.base_url, server.base_url, 5, run={"retries": 0})
+        run = await bench.run(made, Settings(no_judge=True))
+        assert (bench.counts(run).error, bench.counts(run).ungraded) == (1, 4)
+        server.script = None
+        await bench.again(run, Verb.RESUME)
+        assert (bench.counts(run).error, bench.counts(run).ungraded) == (0, 5)
+        sent = server.requests
+        await bench.again(run, Verb.RESUME)
+        assert server.requests == sent + 1
+    assert bench.counts(run).ungraded == 0
 
 
 async def test_an_empty_output_is_decided_by_rule_and_never_sent(bench: Bench) -> None:
