@@ -30,7 +30,7 @@ def test_a_judge_has_the_documented_defaults(tmp_path: Path) -> None:
     assert isinstance(judge, ModelJudge)
     assert (judge.name, judge.kind, judge.concurrency) == ("judge", "model", 4)
     assert (judge.batch_size, judge.repeats, judge.audit) == (5, 1, 0.0)
-    assert (judge.max_excess_flips, judge.linger, judge.token_budget) == (0.05, 2.0, 8000)
+    assert (judge.max_excess_flips, judge.linger, judge.token_budget) == (0.05, 60.0, 8000)
     assert (judge.timeout, judge.retries, judge.api) == (300.0, 5, "chat")
     assert (judge.instructions, judge.gold, judge.min_agreement) == (None, None, None)
 

@@ -96,8 +96,9 @@ class Desk:
         begun = await self._reading.call(requests.reached, request.id)
         chosen = await self._reading.call(steering.selected, self._run, request.args)
         trials = [trial for trial in chosen if trial > begun.trial]  # their ids rise with places
-        if verb is Verb.RESCORE and len(chosen) == 1:
-            self._crew.judging.alone.update(chosen)
+        if verb is Verb.RESCORE:
+            judging = self._crew.judging
+            (judging.alone if len(chosen) == 1 else judging.hurried).update(chosen)
         replaced = await self._reading.call(
             former.asking_otherwise, request.id, self._session.suite
         )

@@ -24,6 +24,8 @@ def question(
     repeat: int = 0,
     alone: bool = False,
     numbers: tuple[int, ...] = (0,),
+    purpose: str = "grade",
+    hurried: bool = False,
 ) -> Question:
     """Make a question of its own."""
     number = next(_numbers)
@@ -38,4 +40,6 @@ def question(
         item=Item(form, {"output": f"output {number}"}, tokens),
         key=number.to_bytes(32, "big"),
         alone=alone,
+        purpose=purpose,
+        hurried=hurried,
     )

@@ -1,13 +1,16 @@
 """Which questions leave together, and when."""
 
+import math
 import random
+from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.judging.making import Waiting, question
-from tui_eval.engine.judging.batcher import Batcher
+from tui_eval.engine.judging.batcher import HURRIED_S, Batcher
 from tui_eval.engine.judging.question import Batch, Question, Round
+from tui_eval.store.trust import GOLD
 
 
 def batcher(size: int = 5, budget: int = 1000, linger_s: float = 2.0, seed: int = 0) -> Batcher:
@@ -166,3 +169,60 @@ def test_a_scorer_whose_batching_is_off_goes_alone_and_takes_what_waits_along() 
     taken = [batcher.take(0.0, more_to_come=True) for _ in range(4)]
     assert [batch and len(batch.questions) for batch in taken] == [1, 1, 1, None]
     assert len(batcher) == 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.floats(0, 5)), min_size=1, max_size=40),
+    st.integers(1, 7),
+    st.integers(0, 3),
+)
+def test_however_slow_they_come_answers_of_each_scorer_make_as_few_batches_as_can_be(
+    arrivals: list[tuple[int, float]], size: int, seed: int
+) -> None:
+    waiting = batcher(size=size, budget=100_000, linger_s=500.0, seed=seed)
+    now, taken = 0.0, Counter[str]()
+    for case, (scorer, gap) in enumerate(arrivals):
+        now += gap
+        waiting.add(question(case=case, scorer=f"s{scorer}"), now)
+        while (batch := waiting.take(now, more_to_come=True)) is not None:
+            taken[batch.questions[0].scorer] += 1
+    while (batch := waiting.take(now, more_to_come=False)) is not None:
+        taken[batch.questions[0].scorer] += 1
+    asked = Counter(f"s{scorer}" for scorer, _ in arrivals)
+    assert taken == {scorer: math.ceil(n / size) for scorer, n in asked.items()}
+    assert waiting.due() is None
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.integers(1, 7), st.integers(0, 9))
+def test_answers_to_one_case_are_spread_so_that_none_is_left_over(
+    cases: int, each: int, size: int, seed: int
+) -> None:
+    waiting = batcher(size=size, budget=100_000, seed=seed)
+    fill(waiting, [question(case=case) for case in range(cases) for _ in range(each)])
+    n = 0
+    while waiting.take(0.0, more_to_come=False) is not None:
+        n += 1
+    near = 4 * size  # those further away are not looked at to choose from
+    if cases * each <= near:
+        assert n == max(each, math.ceil(cases * each / size))
+
+
+def test_what_a_person_waits_for_takes_along_what_waits_and_does_not_wait_for_targets() -> None:
+    waiting = batcher(linger_s=60.0)
+    waiting.add(question(), 0.0)
+    fill(waiting, [question(hurried=True) for _ in range(2)], 10.0)
+    assert waiting.due() == 10.0 + HURRIED_S
+    assert waiting.take(11.0, more_to_come=True) is None
+    batch = waiting.take(10.0 + HURRIED_S, more_to_come=True)
+    assert batch is not None
+    assert len(batch.questions) == 3
+    assert waiting.due() is None
+
+
+def test_gold_waits_for_nobody() -> None:
+    waiting = batcher(linger_s=60.0)
+    fill(waiting, [question(purpose=purpose) for purpose in (GOLD, GOLD, "grade")])
+    batch = waiting.take(0.0, more_to_come=True)
+    assert batch is not None
+    assert [one.purpose for one in batch.questions] == [GOLD, GOLD]
+    assert waiting.take(0.0, more_to_come=True) is None

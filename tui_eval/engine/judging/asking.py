@@ -26,6 +26,7 @@ def questions(
     case: int,
     purpose: str = "grade",
     alone: bool = False,
+    hurried: bool = False,
 ) -> list[Question]:
     """Give what a judge is asked about an output.
 
@@ -43,6 +44,7 @@ def questions(
         case: Its case: two questions of one never share a batch.
         purpose: `grade` or `gold`.
         alone: Whether each question has a request of its own.
+        hurried: Whether a person waits for them while the run goes on.
     """
     items = split(item) if check.settings.get("per_requirement") is True else [item]
     return [
@@ -57,6 +59,7 @@ def questions(
             key=question_key(check, output, identity, repeat, one.form.numbers),
             purpose=purpose,
             alone=alone,
+            hurried=hurried,
         )
         for repeat in range(repeats)
         for one in items

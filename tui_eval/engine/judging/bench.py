@@ -179,7 +179,7 @@ class Bench:
 
     def look(self) -> None:
         """See whether batches that wait for company are to leave: perhaps nobody comes any more."""
-        if len(self._batcher):
+        if not self.idle:
             self._tell()
 
     def reopen(self) -> None:
@@ -239,7 +239,7 @@ class Bench:
     def _take(self) -> Batch | None:
         if not self._open:
             return None
-        more_to_come = self._hearing.more_to_come
+        more_to_come = self._hearing.more_to_come and not self._closed
         batch = self._batcher.take(time.monotonic(), more_to_come=more_to_come)
         return self._refused.take(in_flight=bool(self._calls)) if batch is None else batch
 

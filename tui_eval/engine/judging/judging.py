@@ -67,6 +67,8 @@ class Judging:
         """The judges by name."""
         self.alone: set[int] = set()
         """Trials a person asked about one by one: graded in requests of their own."""
+        self.hurried: set[int] = set()
+        """Trials that a person has scored again, and so waits for."""
         self._writer = writer
         self._identities: dict[str, JsonObject] = {}
         self._leaving: list[Bench] = []
@@ -156,9 +158,9 @@ class Judging:
 
     @property
     def more_to_come(self) -> bool:
-        """Whether further questions may come."""
-        if self.gold_first:
-            return False  # all of it is asked at once
+        """Whether further questions may come before some that wait are answered."""
+        if self.full:
+            return False
         return bool(self._arrived or self._looking) or not self._pools_idle()
 
     @property
@@ -315,6 +317,7 @@ class Judging:
                 trial=work.trial,
                 case=work.case.seq,
                 alone=work.trial in self.alone,
+                hurried=work.trial in self.hurried,
             )
         ]
 
@@ -330,6 +333,7 @@ class Judging:
                     await self._look_up([d for d in portion if not d.withdrawn])
                 finally:
                     self._looking = False
+            self.look()  # what was looked up last may have been known: nothing was put
             self._tell_if_idle()
 
     async def _look_up(self, dossiers: list[Dossier]) -> None:
@@ -402,6 +406,7 @@ class Judging:
     def _let_go(self, dossier: Dossier) -> None:
         trial = dossier.hand.work.trial
         self.alone.discard(trial)
+        self.hurried.discard(trial)
         if self._dossiers.get(trial) is dossier:
             del self._dossiers[trial]
         if self._hands.get(trial) is dossier.hand:

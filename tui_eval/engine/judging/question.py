@@ -47,6 +47,8 @@ class Question:
     purpose: str = "grade"
     alone: bool = False
     """Whether it is to be graded in a request of its own."""
+    hurried: bool = False
+    """Whether a person waits for it while the run goes on."""
     failed_before: bool = False
     """Whether it was asked before and came to no grade: it goes alone, lest it spoils a batch."""
     parts: dict[int, Part] = field(default_factory=dict)

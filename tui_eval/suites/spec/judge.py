@@ -49,8 +49,8 @@ class Judge(Spec):
     """Further attempts after a passing fault of a request."""
     instructions: StrictStr | None = None
     """What the judge is told beside the rubric: the style to grade in, the language, a persona."""
-    linger: Amount = 2.0
-    """Seconds a batch that is not full waits for more outputs."""
+    linger: Amount = 60.0
+    """Seconds a batch that is not full waits for more outputs, as long as there may be any."""
     token_budget: Whole = 8000
     """Tokens, estimated, that what is asked in one request may have together. Default: 8000; for
     `local` 800, which its slots have room for."""
