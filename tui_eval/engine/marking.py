@@ -12,7 +12,7 @@ from tui_eval.scoring.check import Check, Subject
 from tui_eval.scoring.grading import grade
 from tui_eval.scoring.judge.item import Item, item
 from tui_eval.scoring.scorers import Scorers
-from tui_eval.scoring.standing import override
+from tui_eval.scoring.standing import OF_OUTPUT, override
 from tui_eval.suites.gold import Gold, gold
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import Suite
@@ -98,8 +98,9 @@ class Marking:
             kept: Scores of this output that still count; theirs are not missing.
 
         Returns:
-            One score or question for each applicable scorer without a score; a failure where a
-            scorer cannot be rendered for the case.
+            One score or question for each applicable scorer without a score, and a required score
+            of the output itself where it is no answer and nothing else required says so; a failure
+            where a scorer cannot be rendered for the case.
         """
         checks = self.checks(column, case, output)
         if isinstance(checks, Failure):
@@ -118,6 +119,9 @@ class Marking:
                 scores.append(Score(check.name, _LEFT_OUT, check.weight, check.required, "judge"))
             else:
                 asks.append(Ask(check, found))
+        decided = OF_OUTPUT in have or any(check.required for check in checks)
+        if no_answer is not None and not decided:
+            scores.append(Score(OF_OUTPUT, no_answer))
         return Marks(tuple(scores), tuple(asks), self._seating)
 
     def gold(self, judge: str) -> list[GoldAsk]:

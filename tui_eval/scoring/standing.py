@@ -6,6 +6,8 @@ from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.wording import quoted
 
+OF_OUTPUT = "finish reason"
+"""The name of the score that an output gets that is no answer where no scorer is required."""
 Truncated = Literal["ungraded", "grade"]
 Filtered = Literal["ungraded", "fail"]
 
