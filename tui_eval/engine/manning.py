@@ -117,6 +117,7 @@ class Manning:
             self.reading,
             self.writer,
             reuse=suite.run.cache and not self.session.settings.fresh,
+            ask=judging.ask,
             on_low=self.on_low,
         )
         auditing = Auditing(

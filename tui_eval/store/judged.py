@@ -216,13 +216,14 @@ def kept(
     Args:
         db: The connection.
         wanted: The questions.
-        reuse: Whether findings of others may be used; a question's own always are.
+        reuse: Whether findings of others may be used; a question's own always are, and so are
+            those about gold of its run.
     """
     found: dict[Wanted, KeptFinding] = {}
     for key, trial, scorer in wanted:
         row = db.execute(
             f"SELECT {_ID_AND_OWN}, made FROM findings f WHERE score_key = ?1 "
-            f"AND problem IS NULL AND ((?4 AND spent = 0) OR {_ASKED_IT}) "
+            f"AND problem IS NULL AND ((?4 AND spent = 0) OR {_ASKED_IT} OR {_GOLD}) "
             f"ORDER BY {_STANDS} DESC, id DESC LIMIT 1",
             (key, trial, scorer, reuse),
         ).fetchone()
@@ -235,6 +236,10 @@ def kept(
 
 _STANDS: Final = "(f.trial IS ?2 AND f.scorer = ?3 AND f.superseded = 0)"
 _ASKED_IT: Final = "(f.trial IS ?2 AND f.scorer = ?3 AND (f.superseded = 0 OR f.spent = 0))"
+_GOLD: Final = (
+    "(f.purpose = 'gold' AND f.spent = 0 AND EXISTS (SELECT 1 FROM judge_calls c JOIN trials t "
+    "ON t.run = c.run WHERE c.id = f.call AND t.id = ?2))"
+)
 _ID_AND_OWN: Final = f"iif({_STANDS}, id, ifnull(origin, id)), {_STANDS}"
 
 

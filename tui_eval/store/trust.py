@@ -186,8 +186,8 @@ def gold_findings(
     for key in keys:
         row = db.execute(
             "SELECT f.made FROM findings f WHERE f.score_key = ?1 AND f.superseded = 0 "
-            "AND f.problem IS NULL AND (?3 OR (f.purpose = 'gold' "
-            "AND EXISTS (SELECT 1 FROM judge_calls c WHERE c.id = f.call AND c.run = ?2))) "
+            "AND f.problem IS NULL "
+            "AND (?3 OR EXISTS (SELECT 1 FROM judge_calls c WHERE c.id = f.call AND c.run = ?2)) "
             "ORDER BY f.id DESC LIMIT 1",
             (key, run, reuse),
         ).fetchone()

@@ -86,6 +86,7 @@ class GoldRound(Waiter):
         writer: Writer,
         *,
         reuse: bool,
+        ask: Callable[[Question], None],
         on_low: Callable[[Failure, Fact], None],
     ) -> None:
         """Lay the gold out.
@@ -98,6 +99,7 @@ class GoldRound(Waiter):
             reading: A connection for looking findings up.
             writer: Where facts go.
             reuse: Whether findings of other runs may be used.
+            ask: Takes a question to its judge, or to whoever asks the same already.
             on_low: Told that the run is to pause, with what is to be written down as it does.
         """
         super().__init__()
@@ -107,6 +109,7 @@ class GoldRound(Waiter):
         self._reading = reading
         self._writer = writer
         self._reuse = reuse
+        self._ask = ask
         self._on_low = on_low
         self._sheets = self._laid_out(asks)
         self.over = not self._sheets
@@ -132,7 +135,7 @@ class GoldRound(Waiter):
                 question.take(Finding.from_json(found[question.key]))
         missing = [question for question in asked if not question.closed]
         for question in missing:
-            self._benches[question.judge].put(question)
+            self._ask(question)
         if not await self.all_closed(missing):
             return
         low: list[tuple[_Sheet, GoldAgreement]] = []

@@ -21,6 +21,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.score import Score
 from tui_eval.store import judged
 from tui_eval.store.connection import Connection
+from tui_eval.store.trust import GOLD
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 
@@ -347,9 +348,15 @@ class Judging:
             if not question.holder.withdrawn:
                 self.benches[question.judge].put(question)
 
+    def ask(self, question: Question) -> None:
+        """Take a question to its judge, unless an equal one is asked already."""
+        if not self._joins(question):
+            self.benches[question.judge].put(question)
+
     def _joins(self, question: Question) -> bool:
         """Whether it waits for the answer to an equal question that is asked already."""
-        if not self._reuse or question.alone or question.parts:
+        shares = self._reuse or question.purpose == GOLD
+        if not shares or question.alone or question.parts:
             return False
         return self._shared.joins(question)
 
