@@ -97,8 +97,10 @@ class Story:
     async def comes_to_rest(self) -> None:
         """Let nothing further happen, and what there is to do be done."""
         self.say(Verb.CONTINUE)
-        await self.work()
-        await until(self._over)
+        open_ = "SELECT 1 FROM requests WHERE outcome IS NULL"
+        while self._working or self.bench.sql(open_):
+            await self.work()  # an engine that ends as something is asked leaves it to the next
+            await until(self._over)
 
     async def resumes(self) -> None:
         """Have what is not graded judged again."""

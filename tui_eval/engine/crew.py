@@ -65,6 +65,7 @@ class Crew:
         """Have workers that wait look whether a call may begin now."""
         for pool in self.pools.values():
             pool.tell()
+        self.judging.tell()
 
     def look_again(self) -> None:
         """Look for open trials from the beginning: a request has opened some."""

@@ -30,6 +30,7 @@ from tui_eval.store.connection import Connection, explain, put_away, readable, w
 from tui_eval.store.errors import StoreFullError, StoreMovedError
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RunRow
+from tui_eval.store.spending import spending
 from tui_eval.store.tx import Tx
 from tui_eval.store.work import open_count
 from tui_eval.store.writer import Writer, transact_patiently
@@ -291,11 +292,14 @@ class Engine:
             if await writer.write(partial(self._finish, owes=crew.judging.owes)):
                 return
             judge_tokens, judge_usd = await reading.call(judged.spent, self._run)
+            capped = session.caps().of_calls
+            before = await reading.call(spending, self._run) if capped else {}
             self._purse.open(
                 session.caps(),
                 (await reading.call(board, self._run))[0],
                 await reading.call(spent, self._run) + judge_usd,
                 judge_tokens,
+                before,
             )
             await writer.write(partial(self._start, limits=crew.limits(), paused=desk.paused))
             async with asyncio.TaskGroup() as group:

@@ -46,6 +46,10 @@ class Feed:
             return self._to_score.popleft()
         return self._to_call.popleft() if to_call and self._to_call else None
 
+    def next_call(self) -> Hand | None:
+        """Return the next open trial that needs a call, as far as it is read; it is not taken."""
+        return self._to_call[0] if self._to_call else None
+
     def has(self, *, to_call: bool, to_score: bool) -> bool:
         """Whether `take` would give a trial."""
         return bool((to_score and self._to_score) or (to_call and self._to_call))

@@ -127,7 +127,10 @@ class Journey:
         reply = await self._reply(hand)
         call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
         if reply is None:
+            if hand.sent_at is not None:
+                self._purse.unanswered(hand.work.col)
             return self._given_up(hand, attempt, call_s)
+        self._purse.paid(hand.work.col, reply)
         everybodys = slot.heard(
             reply, hand.tries, self._patience_s, None if hand.sent_at is None else call_s
         )
@@ -238,7 +241,6 @@ class Journey:
 
     def _answered(self, hand: Hand, attempt: int, output: Output, call_s: float) -> Step:
         trial, key = hand.work.trial, hand.work.key
-        self._purse.paid(output, hand.work.col)
         marks = self._marks(hand, output)
 
         def write(tx: Tx) -> bool:

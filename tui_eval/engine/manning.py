@@ -51,6 +51,7 @@ class Manning:
 
     def crew(self) -> Crew:
         """Man the run."""
+        self.purse.bound(self.session.bounds())
         hands: dict[int, Hand] = {}
         pools: dict[str, Pool] = {}
         suite = self.session.suite
@@ -103,6 +104,7 @@ class Manning:
             anew: Whether they come while the run goes on, so that their limits are told.
         """
         judges = self.session.judges
+        self.purse.bound(self.session.bounds())
         doors = Doors(judges)
         self.opened.push_async_callback(doors.close)
         seated = judging.benches

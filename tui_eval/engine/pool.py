@@ -216,40 +216,50 @@ class Pool:
         if not self._open:
             return None
         now = time.monotonic()
-        to_call = self._may_call(now)
-        while to_call and self._waiting and self._waiting[0][0] <= now:
-            if self._untried_probes():
-                break
-            hand = heapq.heappop(self._waiting)[2]
-            if not hand.withdrawn:  # what was withdrawn is out of hand already
+        while self._waiting and self._waiting[0][2].withdrawn:
+            heapq.heappop(self._waiting)  # it is out of hand already
+        if self._waiting and self._waiting[0][0] <= now and not self._untried_probes():
+            hand = self._waiting[0][2]
+            if self.limiter.may_start(now) and self._purse.may_begin(hand.work.col):
+                heapq.heappop(self._waiting)
                 self._tried_probe = True
                 return hand
         if self._crowded():
             return None
-        hand_or_none = self.feed.take(to_call=to_call, to_score=not self._judging.full)
-        if hand_or_none is not None and hand_or_none.work.output is None:
-            self._tried_probe = False
+        hand_or_none = self.feed.take(to_call=False, to_score=not self._judging.full)
+        if hand_or_none is None:
+            hand_or_none = self._take_call(now)
         if self.feed.wants(self.limiter.concurrency):
             self._hungry.set()
         return hand_or_none
 
-    def _may_call(self, now: float) -> bool:
-        return self.limiter.may_start(now) and self._purse.may_begin()
+    def _take_call(self, now: float) -> Hand | None:
+        """Take the next trial that was not asked yet, where a call may leave now."""
+        ready = self.feed.next_call()
+        if ready is None or not self.limiter.may_start(now):
+            return None
+        if not self._purse.may_begin(ready.work.col):
+            return None
+        self._tried_probe = False
+        return self.feed.take(to_score=False)
 
     async def _pause(self) -> None:
         """Sleep until there may be something to take."""
         now = time.monotonic()
-        to_call = self._may_call(now)
+        may_start, ready = self.limiter.may_start(now), self.feed.next_call()
+        to_call = may_start and ready is not None and self._purse.fits(ready.work.col)
         to_score = not self._judging.full
         if self._may_leave() or (
             self._open and self.feed.has(to_call=to_call, to_score=to_score) and not self._crowded()
         ):
             return
         self._tell_if_idle()
-        if not to_call and self.limiter.may_start(now):
-            due = None  # the purse holds it back: that changes as a call ends, not by time
+        if not may_start or not self._waiting:
+            due = self.limiter.again_at(now)
+        elif self._waiting[0][0] > now or self._purse.fits(self._waiting[0][2].work.col):
+            due = self._waiting[0][0]
         else:
-            due = self._waiting[0][0] if self._waiting and to_call else self.limiter.again_at(now)
+            due = None  # the purse holds it back: that changes as a call ends, not by time
         timeout = None if due is None or not self._open else max(0.0, due - now)
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tui_eval.engine.marking import GoldAsk, Marking, Marks
 from tui_eval.engine.plan import Wanted, chosen, wanted
-from tui_eval.engine.purse import Caps
+from tui_eval.engine.purse import Bound, Caps, Payer
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
@@ -20,6 +20,9 @@ from tui_eval.suites.judging import asked_judges, judges_of
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import JudgeSpec, ModelJudge, ModelTarget, Suite, TargetSpec
 from tui_eval.targets import Connections, build, build_judges, problems
+from tui_eval.targets.connection import own_prices
+
+_MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class Session:
@@ -108,6 +111,12 @@ class Session:
             chosen_caps.max_errors or run.max_errors,
         )
 
+    def bounds(self) -> dict[Payer, Bound]:
+        """Return what a call of each column and judge takes at most, as far as the suite says."""
+        targets = {target.name: _bound(target) for target in self.suite.targets}
+        found: dict[Payer, Bound] = {c.index: targets[c.target] for c in self.columns}
+        return found | {judge.name: _bound(judge) for judge in self.suite.judges}
+
     def column_rows(self) -> list[ColumnRow]:
         """Give the columns as the store keeps them."""
         return [
@@ -189,3 +198,22 @@ class Session:
         self.judges = build_judges(suite, self._connections)
         self.seating = seating
         self._marking = Marking(suite, self._renderer, seating=self.seating)
+
+
+def _bound(spec: TargetSpec | JudgeSpec) -> Bound:
+    """Return what one call takes at most: `max_tokens`, at the price of what is produced."""
+    if not isinstance(spec, ModelTarget | ModelJudge):
+        return Bound(cost_usd=0.0)
+    prices = own_prices(spec)
+    if price_of(spec.provider, spec.base_url, spec.model, Usage(1, 1), prices) == 0.0:
+        return Bound(cost_usd=0.0, tokens=_most_tokens(spec))
+    most = _most_tokens(spec)
+    if most is None:
+        return Bound()
+    return Bound(price_of(spec.provider, spec.base_url, spec.model, Usage(0, most), prices), most)
+
+
+def _most_tokens(spec: ModelTarget | ModelJudge) -> int | None:
+    """Return the tokens that a call may produce at most, as its parameters say; None: any."""
+    named = (spec.params.get(name) for name in _MOST_TOKENS)
+    return next((most for most in named if isinstance(most, int)), None)

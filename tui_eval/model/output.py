@@ -19,6 +19,9 @@ class Usage:
     """The part of `input` that the endpoint took from its own cache."""
 
 
+_UNTOLD = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Exhausted:
     """One of an endpoint's limits of which nothing remains, as its headers say."""
@@ -99,6 +102,10 @@ class Failure:
     """What had arrived when it broke."""
     exhausted: Exhausted | None = None
     """As in `Output`."""
+    usage: Usage = _UNTOLD
+    """What an answer took that is none: broken off, empty. It is to be paid all the same."""
+    cost_usd: float | None = None
+    """As in `Output`; of no meaning where the usage is unknown."""
 
     def as_json(self) -> dict[str, Json]:
         """Give the form exports use."""

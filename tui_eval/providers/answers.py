@@ -105,10 +105,10 @@ def _finished(
     how = ending(finish)
     if how is Ending.BROKEN_OFF:
         why = f"the endpoint broke the answer off: finish reason {visible_line(str(finish), 60)!r}"
-        return Failure("bad_answer", why, retryable=True, partial=said or reasoning)
+        return Failure("bad_answer", why, retryable=True, partial=said or reasoning, usage=usage)
     empty = text is None or not text.strip()
     if empty and not calls and how is Ending.FINISHED:
-        return Failure("empty_output", "empty output", partial=reasoning)
+        return Failure("empty_output", "empty output", partial=reasoning, usage=usage)
     messages: tuple[JsonObject, ...] = ()
     if calls:
         messages = ({"role": "assistant", "content": text, "tool_calls": calls},)

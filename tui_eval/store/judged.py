@@ -139,9 +139,17 @@ def answered(
 def failed(tx: Tx, call: int, failure: Failure, call_s: float) -> None:
     """Write down that a judge gave no reply."""
     tx.db.execute(
-        "UPDATE judge_calls SET state = 'failed', call_s = ?, error_kind = ?, error_message = ? "
-        "WHERE id = ?",
-        (call_s, failure.kind, pack(failure.message), call),
+        "UPDATE judge_calls SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
+        "input_tokens = ?, output_tokens = ?, cost_usd = ? WHERE id = ?",
+        (
+            call_s,
+            failure.kind,
+            pack(failure.message),
+            failure.usage.input,
+            failure.usage.output,
+            None if failure.usage.output is None else failure.cost_usd,
+            call,
+        ),
     )
 
 

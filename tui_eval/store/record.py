@@ -71,7 +71,11 @@ def start_attempt(tx: Tx, trial: int, *, queue_s: float | None, wait_s: float | 
 
 
 def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
-    """Write down that an attempt gave no output; what follows is another fact."""
+    """Write down that an attempt gave no output; what follows is another fact.
+
+    What it took all the same, as an answer that was broken off does, is counted.
+    """
+    usage = failure.usage
     tx.db.execute(
         "UPDATE attempts SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
         "status = ?, retry_after_s = ?, partial = ? WHERE id = ?",
@@ -84,6 +88,17 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
             pack(failure.partial),
             attempt,
         ),
+    )
+    if usage.input is None and usage.output is None:
+        return
+    tx.db.execute(
+        "UPDATE attempts SET input_tokens = ?, output_tokens = ?, cost_usd = ? WHERE id = ?",
+        (usage.input, usage.output, failure.cost_usd, attempt),
+    )
+    tx.db.execute(
+        f"UPDATE trials SET {_SPENT}, change = ? "
+        "WHERE id = (SELECT trial FROM attempts WHERE id = ?)",
+        (usage.input or 0, usage.output or 0, failure.cost_usd, tx.change, attempt),
     )
 
 

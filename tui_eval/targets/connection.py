@@ -105,12 +105,11 @@ class Connection:
         """
         send = self.endpoint.responses if spec.api == "responses" else self.endpoint.chat
         got = await send(body, timeout_s)
-        if isinstance(got, Failure):
-            ended = self.complaint() if got.kind == "connection" else None
+        if isinstance(got, Failure) and got.kind == "connection":
+            ended = self.complaint()
             return got if ended is None else Failure("local_server", ended, fatal=True)
-        where, own = self.address, spec.prices
-        prices = None if own is None else Prices.flat(own.input, own.output, own.cached_input)
-        cost = price_of(where.provider, where.base_url, spec.model, got.usage, prices)
+        where = self.address
+        cost = price_of(where.provider, where.base_url, spec.model, got.usage, own_prices(spec))
         return replace(got, cost_usd=cost)
 
     async def open(self) -> None:
@@ -152,3 +151,9 @@ class Connection:
         users = (("target", self.targets), ("judge", self.judges))
         named = [f"{what} {', '.join(map(repr, names))}" for what, names in users if names]
         return f"{' and '.join(named)} ({self.address.host})"
+
+
+def own_prices(spec: Connected) -> Prices | None:
+    """Return the prices that a suite names; None: those of the library."""
+    own = spec.prices
+    return None if own is None else Prices.flat(own.input, own.output, own.cached_input)

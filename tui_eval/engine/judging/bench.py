@@ -182,6 +182,10 @@ class Bench:
         if not self.idle:
             self._tell()
 
+    def tell(self) -> None:
+        """Have workers that wait look whether a call may begin now."""
+        self._tell()
+
     def reopen(self) -> None:
         """Ask again, although nobody could be answered before: somebody has put it right."""
         self._closed = ""
@@ -286,7 +290,10 @@ class Bench:
             tries.begun_after = self.limiter.successes
         while await self._turn():
             tries.attempts += 1
-            with taken(self.limiter, self._nothing_untried) as slot:
+            with (
+                self._purse.call(self.spec.name),
+                taken(self.limiter, self._nothing_untried) as slot,
+            ):
                 call = await self._writer.write(
                     partial(judged.send, call=self._sent(batch, asked, tries.attempts))
                 )
@@ -300,11 +307,12 @@ class Bench:
                 except asyncio.CancelledError:
                     seconds = time.monotonic() - started
                     self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
+                    self._purse.unanswered(self.spec.name)
                     raise
+                self._purse.paid(self.spec.name, got)
                 seconds = time.monotonic() - started
                 refuses_all = slot.heard(got, tries, self._patience_s, seconds)
             if isinstance(got, Output):
-                self._purse.paid(got)
                 return _Reply(call, got, seconds)
             await self._writer.write(partial(judged.failed, call=call, failure=got, call_s=seconds))
             if refuses_all and slot.waited_out(got, self._patience_s):
@@ -339,9 +347,12 @@ class Bench:
         """Wait until a call may leave; False: none may until the bench is opened again."""
         while self._open and not self._closed:
             now = time.monotonic()
-            if self.limiter.may_start(now):
+            if not self.limiter.may_start(now):
+                await self._hear_news(self.limiter.again_at(now))
+            elif self._purse.may_begin(self.spec.name):
                 return True
-            await self._hear_news(self.limiter.again_at(now))
+            elif self._open:
+                await self._hear_news(None)  # until a call ends
         return False
 
     async def _rest(self, until: float) -> None:

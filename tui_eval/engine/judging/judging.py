@@ -228,6 +228,11 @@ class Judging:
         for bench in self._all:
             bench.set_open(dispatching)
 
+    def tell(self) -> None:
+        """Have judges that were held back look whether a call may begin now."""
+        for bench in self._all:
+            bench.tell()
+
     def look(self) -> None:
         """See whether batches that wait for company are to leave now."""
         for bench in self._all:
