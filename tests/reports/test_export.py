@@ -62,6 +62,7 @@ def test_a_line_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "scorer": "exact",
                 "value": 1.0,
                 "raw": None,
+                "sd": None,
                 "verdict": "pass",
                 "reason": "as expected",
                 "source": "code",

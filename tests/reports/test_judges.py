@@ -21,7 +21,7 @@ from tui_eval.store.judge_figures import Asked, JudgeFigures, judge_figures
 GRADING = Asked(calls=20, items=98, asked_again=2, input_tokens=900, output_tokens=90, cost_usd=0.5)
 ONE = JudgeFigures("polite", "strict", "gpt-5", grading=GRADING, findings=98, ungraded=1, cached=3)
 OTHER = JudgeFigures("right", "strict", "gpt-5", grading=Asked(calls=1, items=2), flaky=1)
-UNMEASURED = {"audit": None, "gold": None}
+UNMEASURED = {"sd": None, "counted_unmet": 0, "audit": None, "gold": None}
 MADE_UP = JudgeFigures("polite", "a", None, simulated=True, grading=Asked(calls=1, items=1))
 
 

@@ -20,6 +20,7 @@ SETTLED: JsonObject = {
     "of": "text",
     "per_requirement": False,
     "vote": "majority",
+    "ungraded_requirements": "ungraded",
     "judges": [],
 }
 

@@ -1,3 +1,4 @@
+import math
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
@@ -124,8 +125,8 @@ def test_flaky_outputs_are_counted_for_each_judge_of_a_jury(
     db: sqlite3.Connection, made: Staged
 ) -> None:
     raws: list[JsonObject] = [
-        {"judge": "j", "flaky": True},
-        {"judge": "j", "flaky": False},
+        {"judge": "j", "flaky": True, "sd": 0.4, "counted_unmet": 2},
+        {"judge": "j", "flaky": False, "sd": 0.3, "counted_unmet": 1},
         {"jury": [{"judge": "j", "flaky": True}, {"judge": "k", "flaky": True}, {"judge": "l"}]},
     ]
     for trial, raw in zip(made.trials, raws, strict=True):
@@ -134,7 +135,9 @@ def test_flaky_outputs_are_counted_for_each_judge_of_a_jury(
         do(db, lambda tx, t=trial, s=score: record.settle(tx, t, tally([s])))  # type: ignore[misc]
         do(db, lambda tx, t=trial, s=score: record.add_scores(tx, t, [s], fresh=False))  # type: ignore[misc]
     assert judge_figures(db, made.run) == [
-        JudgeFigures("good", "j", flaky=2),
+        JudgeFigures(
+            "good", "j", flaky=2, sd=math.sqrt((0.4 * 0.4 + 0.3 * 0.3) / 2), counted_unmet=3
+        ),
         JudgeFigures("good", "k", flaky=1),
     ]
 

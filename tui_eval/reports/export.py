@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from tui_eval.model.visible import visible
 from tui_eval.reports import jsontext
+from tui_eval.reports.opinions import spread
 from tui_eval.reports.trial_line import trial_json
 from tui_eval.store import figures
 from tui_eval.store.figures import TrialLine
@@ -41,11 +42,13 @@ def jsonl(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
 def table(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
     """Give CSV (RFC 4180): a header, then one record for each trial.
 
-    Each scorer has three columns: its verdict, value and reason. Tags are separated by `; `. Text
+    Each scorer has columns for its verdict, value and reason, one that asks a judge for the
+    standard deviation of its repeats too. Tags are separated by `; `. Text
     that a spreadsheet would take for a formula is defused, and control characters but tabs and line
     breaks are made visible, see `cell`; JSON Lines keep every character.
     """
     scorers = figures.scorer_names(db, run.id)
+    judged = figures.judged_scorers(db, run.id)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
 
@@ -56,9 +59,9 @@ def table(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
         buffer.truncate()
         return text
 
-    yield record(_header(scorers))
+    yield record(_header(scorers, judged))
     for line in figures.lines(db, run.id):
-        yield record(_cells(run.name, line, scorers))
+        yield record(_cells(run.name, line, scorers, judged))
 
 
 FORMATS: dict[str, Format] = {"jsonl": jsonl, "csv": table}
@@ -124,16 +127,23 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def _header(scorers: Sequence[str]) -> list[str]:
+def _header(scorers: Sequence[str], judged: frozenset[str]) -> list[str]:
     fixed = [
         "run", "case_id", "target", "epoch", "state", "verdict", "score", "output",
         "finish_reason", "error_kind", "error_message", "attempts", "latency_s", "input_tokens",
         "output_tokens", "cost_usd", "cached", "tags", "note",
     ]  # fmt: skip
-    return fixed + [f"{name} {part}" for name in scorers for part in ("verdict", "value", "reason")]
+    return fixed + [f"{name} {part}" for name in scorers for part in _parts(name in judged)]
 
 
-def _cells(run: str, line: TrialLine, scorers: Sequence[str]) -> list[object]:
+def _parts(judged: bool) -> tuple[str, ...]:
+    """Give what a scorer's columns hold; a judge's repeats have a standard deviation."""
+    return ("verdict", "value", "reason", "sd") if judged else ("verdict", "value", "reason")
+
+
+def _cells(
+    run: str, line: TrialLine, scorers: Sequence[str], judged: frozenset[str]
+) -> list[object]:
     given = {score.scorer: score for score in line.scores}
     fixed: list[object] = [
         run,
@@ -159,4 +169,6 @@ def _cells(run: str, line: TrialLine, scorers: Sequence[str]) -> list[object]:
     for name in scorers:
         score = given.get(name)
         fixed += [score.verdict.value, score.value, score.reason] if score else [None, None, None]
+        if name in judged:
+            fixed.append(jsontext.rounded(spread(score.raw)) if score else None)
     return fixed

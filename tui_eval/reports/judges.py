@@ -8,7 +8,7 @@ from itertools import groupby
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.trust import ENOUGH, Audit
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.jsontext import dollars
+from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.wording import many, money, percent
 from tui_eval.store.judge_figures import Asked, JudgeFigures
 
@@ -32,6 +32,8 @@ def judges(of: Sequence[JudgeFigures]) -> JsonObject:
                     "ungraded": one.ungraded,
                     "cached": one.cached,
                     "flaky": one.flaky,
+                    "sd": rounded(one.sd),
+                    "counted_unmet": one.counted_unmet,
                     "audit": None if one.audit is None else _audit(one.audit),
                     "gold": None if one.gold is None else one.gold.as_json(),
                 }
@@ -66,6 +68,10 @@ def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
             (asked.failed, "failed"),
             (sum(one.ungraded for one in group), "ungraded"),
             (sum(one.flaky for one in group), "flaky"),
+            (
+                sum(one.counted_unmet for one in group),
+                "ungraded requirements counted as not met",
+            ),
             (sum(one.cached for one in group), "from the cache"),
         )
         parts += [f"{n:,} {what}" for n, what in counted if n]
@@ -91,6 +97,8 @@ def _audit(of: Audit) -> JsonObject:
 def trust(of: JudgeFigures) -> Iterator[str]:
     """Say how far a judge is to be trusted with a scorer, where that was measured."""
     scorer = visible_line(of.scorer, 60)
+    if of.sd is not None:
+        yield f"  {scorer}: repeats of one output differ by sd {of.sd:.3f} (values are 0 to 1)"
     if (audit := of.audit) is not None:
         too_few = "" if audit.enough else f"; too few to say (under {ENOUGH})"
         allowed = f"; batching is off: {100 * audit.max_excess_flips:.1f} points are allowed"

@@ -2,6 +2,7 @@
 
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.jsontext import rounded
+from tui_eval.reports.opinions import spread
 from tui_eval.store.figures import TrialLine
 
 
@@ -42,6 +43,7 @@ def trial_json(run: str, line: TrialLine) -> JsonObject:
                 "scorer": score.scorer,
                 "value": score.value,
                 "raw": score.raw,
+                "sd": rounded(spread(score.raw)),
                 "verdict": score.verdict,
                 "reason": score.reason,
                 "source": score.source,

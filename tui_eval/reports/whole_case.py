@@ -9,6 +9,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible, visible_line
+from tui_eval.reports.opinions import opinions
 from tui_eval.reports.tables import Ink
 from tui_eval.reports.wording import UNKNOWN, decimal, money, seconds
 from tui_eval.store import browse, figures, reader
@@ -86,6 +87,9 @@ class _Trial:
         current = [score for score in found.scores if score.current and not score.superseded]
         for score in current:
             yield f"  {_score(score, ink)}"
+            for line in opinions(score.raw) if score.source == "judge" else ():
+                told = visible_line(line.text)
+                yield f"{_INDENT}{'  ' * line.depth}{ink.bad(told) if line.met is False else told}"
         for attempt in found.attempts:
             yield from self._attempt(attempt)
         if not found.attempts and trial.cached:

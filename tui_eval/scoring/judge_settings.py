@@ -22,8 +22,8 @@ def judged(settings: JsonObject) -> JsonObject:
         `form` (`scale`, `pass-fail`, `requirements` or `criteria`), `scale` as lowest and highest
         grade (None for requirements), `rubric`, `requirements`, `criteria`, `reference`, `show`
         (None where there is none), `pass_at` in units of the scale, `threshold` of the value (one
-        of the two, neither for `pass-fail`), `of`, `per_requirement`, `vote`, and `judges`, the
-        names of those who are asked.
+        of the two, neither for `pass-fail`), `of`, `per_requirement`, `vote`,
+        `ungraded_requirements`, and `judges`, the names of those who are asked.
 
     Raises:
         SettingError: for a null, an empty text or list, or a wrong type.
@@ -45,6 +45,7 @@ def judged(settings: JsonObject) -> JsonObject:
         "of": settings["of"],
         "per_requirement": settings["per_requirement"],
         "vote": settings["vote"],
+        "ungraded_requirements": settings.get("ungraded_requirements") or "ungraded",
         "judges": settings.get("judge") or [],
     }
 

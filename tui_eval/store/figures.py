@@ -230,6 +230,16 @@ def scorer_names(db: sqlite3.Connection, run_id: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+def judged_scorers(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
+    """Return the names of the scorers that a judge gave a score that counts."""
+    rows = db.execute(
+        "SELECT DISTINCT s.scorer FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? "
+        "AND s.current = 1 AND s.superseded = 0 AND s.source = 'judge'",
+        (run_id,),
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def latencies(db: sqlite3.Connection, run_id: int, col: int, tag: str | None = None) -> list[float]:
     """Give the call times in seconds of a column's outputs that are done with, ascending.
 

@@ -1,6 +1,7 @@
 """What reports ask of a run's judges: what they were asked, what it took, how far to trust it."""
 
 import json
+import math
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -73,6 +74,10 @@ class JudgeFigures:
     """Those of the findings that are whole because what a reply left out was asked again."""
     flaky: int = 0
     """Outputs whose verdict was not the same in all repeats."""
+    sd: float | None = None
+    """The standard deviation of repeats (n - 1), pooled over outputs; None: none was repeated."""
+    counted_unmet: int = 0
+    """Requirements that were left ungraded and count as not met, as the suite says."""
     audit: Audit | None = None
     """What batching changes; None: it was not audited, or is not yet."""
     gold: GoldAgreement | None = None
@@ -114,8 +119,9 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
         found[scorer, judge] = replace(
             of(scorer, judge), findings=n, ungraded=ungraded, cached=cached, repaired=repaired
         )
-    for scorer, judge, n in _flaky(db, run_id):
-        found[scorer, judge] = replace(of(scorer, judge), flaky=n)
+    for scorer, judge, flaky, variance, unmet in _spread(db, run_id):
+        sd = None if variance is None else math.sqrt(variance)
+        found[scorer, judge] = replace(of(scorer, judge), flaky=flaky, sd=sd, counted_unmet=unmet)
     audits, golds = trust.measured(db, run_id)
     for scorer, judge in [*audits, *golds]:
         measured = (scorer, judge)
@@ -186,14 +192,21 @@ def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, 
     return rows.fetchall()
 
 
-def _flaky(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int]]:
-    """Count the scores that a judge's repeats disagree about; of a jury, each member's."""
+def _spread(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, float | None, int]]:
+    """Give what is counted in judges' scores, by scorer and judge; of a jury, each member's.
+
+    How many their repeats disagree about, the mean variance of repeats, and the requirements that
+    count as not met.
+    """
     rows = db.execute(
-        "SELECT s.scorer, json_extract(o.value, '$.judge'), count(*) FROM trials t "
+        "SELECT s.scorer, json_extract(o.value, '$.judge') AS judge, "
+        "ifnull(sum(json_extract(o.value, '$.flaky') = 1), 0) AS flaky, "
+        "avg(json_extract(o.value, '$.sd') * json_extract(o.value, '$.sd')) AS variance, "
+        "ifnull(sum(json_extract(o.value, '$.counted_unmet')), 0) AS unmet FROM trials t "
         "JOIN scores s ON s.trial = t.id "
         "JOIN json_each(ifnull(json_extract(s.raw, '$.jury'), json_array(json(s.raw)))) o "
         "WHERE t.run = ? AND s.source = 'judge' AND s.current = 1 AND s.superseded = 0 "
-        "AND json_extract(o.value, '$.flaky') = 1 GROUP BY 1, 2",
+        "GROUP BY 1, 2 HAVING judge IS NOT NULL AND (flaky OR variance IS NOT NULL OR unmet)",
         (run_id,),
     )
     return rows.fetchall()

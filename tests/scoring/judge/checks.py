@@ -19,6 +19,7 @@ _RUBRIC: JsonObject = {
     "of": "text",
     "per_requirement": False,
     "vote": "majority",
+    "ungraded_requirements": "ungraded",
     "judges": ["judge"],
 }
 

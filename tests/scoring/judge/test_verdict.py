@@ -1,5 +1,7 @@
 """What the words of judges come to."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.scoring.judge.checks import check, criteria, requirements
@@ -74,6 +76,62 @@ def test_a_missing_requirement_leaves_the_score_ungraded_and_the_others_visible(
         {"number": 1, "text": "a", "value": 1, "reason": "yes"},
         {"number": 2, "text": "b", "value": None, "reason": "not in the reply"},
     ]
+
+
+def partly(**values: float | None) -> Said:
+    """Make a reply in which some requirements are left out: `r1=1, r2=None`."""
+    parts = {
+        int(name[1:]): Part(value, f"because {name}")
+        for name, value in values.items()
+        if value is not None
+    }
+    return Said("judge", 0, Finding(parts), "not in the reply")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "reply", "verdict", "value"),
+    [
+        (1, partly(r1=0, r2=1, r3=None), "fail", 0.5),
+        (1, partly(r1=1, r2=1, r3=None), "ungraded", None),
+        (0.6, partly(r1=1, r2=1, r3=None), "pass", 1.0),
+        (0.6, partly(r1=0, r2=1, r3=None), "ungraded", None),
+        (0.6, partly(r1=0, r2=0, r3=None), "fail", 0.0),
+        (0, partly(r1=None, r2=None, r3=None), "ungraded", None),
+    ],
+)
+def test_what_is_missing_hides_no_verdict_that_is_certain_without_it(
+    threshold: float, reply: Said, verdict: str, value: float | None
+) -> None:
+    found = grade(requirements("a", "b", "c", threshold=threshold), [reply])
+    assert (found.verdict, found.value) == (verdict, value)
+    if value is not None:
+        assert found.reason.endswith("(requirement 3 was not graded)")
+
+
+def test_criteria_that_are_missing_hide_no_certain_verdict_either() -> None:
+    part = Said("judge", 0, Finding({1: Part(1, "no")}), "not in the reply")
+    assert grade(criteria(3, 1), [part]).verdict is Verdict.FAIL
+    assert grade(criteria(1, 3), [part]).verdict is Verdict.UNGRADED
+    turned = criteria(3, 1)
+    assert grade(replace(turned, negate=True), [part]).verdict is Verdict.PASS
+
+
+def test_ungraded_requirements_may_count_as_not_met_and_are_counted() -> None:
+    lenient = requirements("a", "b", "c", threshold=0.6, ungraded_requirements="unmet")
+    found = grade(lenient, [partly(r1=1, r2=None, r3=None)])
+    assert found.verdict is Verdict.FAIL
+    assert found.value == pytest.approx(1 / 3)
+    assert found.reason.startswith("1 of 3 met; 2 is not: not graded: not in the reply; 3 is not")
+    assert found.reason.endswith("(requirements 2, 3 were not graded and counted as not met)")
+    assert isinstance(found.raw, dict)
+    assert found.raw["counted_unmet"] == 2
+    # of a judge that said nothing, nothing is known
+    assert grade(lenient, [silent()]).verdict is Verdict.UNGRADED
+
+
+def test_every_requirement_that_is_not_met_is_named_with_its_reason() -> None:
+    found = grade(requirements("a", "b", "c"), [said(0, 1, 0, first=1)])
+    assert found.reason == "1 of 3 met; 1 is not: because 0; 3 is not: because 2"
 
 
 def test_a_judge_that_says_nothing_leaves_it_ungraded_with_the_reason() -> None:

@@ -79,6 +79,8 @@ def _of_judge(check: Check, repeats: Sequence[Said]) -> Grade:
         "flips": flips,
         "flaky": 0 < sum(passes) < len(passes),
     }
+    if counted := sum(int(str(_object(one.raw).get("counted_unmet", 0))) for one in graded):
+        raw["counted_unmet"] = counted
     passed = f"{sum(passes)} of {len(passes)} repeats pass"
     missing = len(graded) - len(whole)
     left_out = f", {missing} ungraded" if missing else ""
@@ -86,22 +88,54 @@ def _of_judge(check: Check, repeats: Sequence[Said]) -> Grade:
 
 
 def _graded(check: Check, said: Said) -> Grade:
-    """Grade by one judge's one word."""
+    """Grade by one judge's one word.
+
+    What it left out leaves the grade open only where it could turn the verdict. The value is then
+    the mean of what it graded, which stands on the same side.
+    """
     numbers = _numbers(check)
-    parts: Mapping[int, Part] = {} if said.finding is None else said.finding.parts
-    missing = [number for number in numbers if number not in parts]
+    parts: dict[int, Part] = {} if said.finding is None else dict(said.finding.parts)
     raw = _raw(check, said, parts)
-    if missing:
-        why = said.problem or "the judge did not grade it"
-        if len(missing) < len(numbers):
-            why = f"{_which(check, missing)} not graded: {why}"
-        return Grade.ungraded(why, raw)
-    score = _mean(check, parts, numbers)
-    low, high = bounds(check.settings)
-    value = (score - low) / (high - low)
+    missing = [number for number in numbers if number not in parts]
+    why_missing = said.problem or "the judge did not grade it"
+    if not parts:
+        return Grade.ungraded(why_missing, raw)
+    left_out = f"{_which(check, missing)} not graded" if missing else ""
+    if missing and check.settings.get("ungraded_requirements") == "unmet":
+        parts |= {number: Part(0, f"not graded: {why_missing}") for number in missing}
+        raw["counted_unmet"] = len(missing)
+        left_out, missing = f"{left_out} and counted as not met", []
+    certain = _certain(check, parts, missing)
+    if certain is None:
+        return Grade.ungraded(f"{left_out}: {why_missing}", raw)
+    score = _mean(check, parts, [number for number in numbers if number in parts])
     raw["score"] = score
-    assert said.finding is not None
-    return Grade(_verdict(check, value), value, _reason(check, said.finding, score), raw)
+    assert said.finding is not None, "some of it was graded"
+    reason = _reason(check, Finding(parts, said.finding.reason), score)
+    return Grade(
+        certain, _value(check, score), f"{reason} ({left_out})" if left_out else reason, raw
+    )
+
+
+def _certain(check: Check, parts: Mapping[int, Part], missing: Sequence[int]) -> Verdict | None:
+    """Give the verdict that stands whatever is missing; None: it could turn it."""
+    numbers = [*parts, *missing]
+    least, most = (
+        _verdict(
+            check,
+            _value(
+                check, _mean(check, {**dict.fromkeys(missing, Part(end, "")), **parts}, numbers)
+            ),
+        )
+        for end in bounds(check.settings)
+    )
+    return least if least is most else None
+
+
+def _value(check: Check, score: float) -> float:
+    """Give a raw score as a value, 0 to 1."""
+    low, high = bounds(check.settings)
+    return (score - low) / (high - low)
 
 
 def measured(check: Check, finding: Finding, numbers: Sequence[int]) -> tuple[float, bool]:
@@ -112,8 +146,7 @@ def measured(check: Check, finding: Finding, numbers: Sequence[int]) -> tuple[fl
         finding: What one judge said once.
         numbers: The requirements or criteria asked; (0,) for a rubric.
     """
-    low, high = bounds(check.settings)
-    value = (_mean(check, finding.parts, numbers) - low) / (high - low)
+    value = _value(check, _mean(check, finding.parts, numbers))
     return value, _verdict(check, value) is Verdict.PASS
 
 
@@ -231,12 +264,12 @@ def _reason(check: Check, finding: Finding, score: float) -> str:
     form = check.settings["form"]
     parts = finding.parts
     if form == "requirements":
-        unmet = [number for number, part in parts.items() if part.value == 0]
+        unmet = [
+            f"{number} is not: {part.reason}" for number, part in parts.items() if not part.value
+        ]
         if not unmet:
             return f"all {len(parts)} requirements met"
-        first = parts[unmet[0]].reason
-        met = len(parts) - len(unmet)
-        return f"{met} of {len(parts)} met; {unmet[0]} is not: {first}"
+        return "; ".join([f"{len(parts) - len(unmet)} of {len(parts)} met", *unmet])
     if form == "criteria":
         low, high = bounds(check.settings)
         worst = min(parts, key=lambda number: parts[number].value)

@@ -23,7 +23,9 @@ MET_OR_NOT: Final = "pass-fail"
 """The scale of a rubric that is either met or not."""
 
 
-ARITHMETIC: Final = frozenset({"weight", "required", "not", "pass_at", "threshold", "vote"})
+ARITHMETIC: Final = frozenset(
+    {"weight", "required", "not", "pass_at", "threshold", "vote", "ungraded_requirements"}
+)
 """Fields that change what is made of a judge's answers, and nothing of what it is asked."""
 
 
@@ -251,6 +253,11 @@ class JudgeScorer(Scorer):
         description="The least value, 0 to 1, that passes. Default: 1 for requirements (all are "
         "met), 0.5 on a scale.",
     )
+    ungraded_requirements: Literal["ungraded", "unmet"] = Field(
+        default="ungraded",
+        description='"unmet": requirements that the judge left ungraded count as not met, and '
+        "their number is said. Default: they leave the score ungraded where they could turn it.",
+    )
     vote: Literal["majority", "mean"] = Field(
         default="majority",
         description="What decides in a jury: most verdicts, or the mean of the values.",
@@ -266,8 +273,11 @@ class JudgeScorer(Scorer):
             self._without_scale()
         else:
             self._with_scale(given[0])
-        if self.per_requirement and given != ["requirements"]:
-            raise ValueError("per_requirement goes with requirements only")
+        if given != ["requirements"]:
+            if self.per_requirement:
+                raise ValueError("per_requirement goes with requirements only")
+            if self.ungraded_requirements != "ungraded":
+                raise ValueError("ungraded_requirements goes with requirements only")
         return self
 
     def _without_scale(self) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from tui_eval.reports.opinions import opinions
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.rows import ScoreRow
 from tui_eval.ui.glyphs import Glyphs
@@ -75,7 +76,11 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
         indent=1,
         label=glyphs.cancelled if withdrawn else glyphs.verdict(entry.verdict),
     )
-    if entry.raw is not None:
+    said = list(opinions(entry.raw)) if entry.source == "judge" else []
+    for line in said:
+        of: Tone = "fail" if line.met is False and counts else "plain" if counts else "dim"
+        yield Para(line.text, of, indent=3 + 2 * line.depth)
+    if entry.raw is not None and entry.source != "judge":
         saw = entry.raw if isinstance(entry.raw, str) else json.dumps(entry.raw, ensure_ascii=False)
         yield Para(saw, "plain" if counts else "dim", indent=3, label="saw")
     facts = [_WHO.get(entry.source, f"by {entry.source}"), moment(entry.at)]

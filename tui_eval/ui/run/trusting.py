@@ -138,10 +138,11 @@ def _briefly(of: JudgeFigures, named: bool, glyphs: Glyphs) -> Iterator[tuple[To
 def trust_paras(judges: Sequence[JudgeFigures]) -> Iterator[Para]:
     """Say how far judges are to be trusted, in full; nothing where nobody measured it."""
     for one in judges:
-        if one.audit is None and one.gold is None:
+        lines = list(trust(one))
+        if not lines:
             continue
         wrong = amiss([one])
         yield Para(f"How far {one.judge} is to be trusted, as it was measured", "accent")
-        for line in trust(one):
+        for line in lines:
             yield Para(line.strip(), "ungraded" if wrong else "plain", indent=2)
         yield Para("")
