@@ -222,12 +222,15 @@ def test_a_cancelled_run_is_taken_up_by_retry_alone(place: Place, tui_eval: Comm
         "outcome": "accepted",
         "detail": "1 trial cancelled",
     }
+    assert "tui-eval undo " in done.err
+    hints = tui_eval("show", "last").out
+    assert hints.index("tui-eval undo ") < hints.index("tui-eval retry ")
     whole = document(tui_eval("show", "last", "--json"))
     assert (whole["state"], whole["counts"]["cancelled"], whole["exit_code"]) == ("cancelled", 1, 0)
     for command in ("resume", "rescore"):
         refused = tui_eval(command, "last")
         assert refused.code == 2
-        assert "was cancelled" in refused.err
+        assert "was cancelled; `tui-eval undo " in refused.err
     again = document(tui_eval("retry", "last", "--case", "case-2", "--json"))
     assert (again["state"], again["counts"]["done"]) == ("done", 3)
 

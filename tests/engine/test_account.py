@@ -18,6 +18,7 @@ def counted(bench: Bench, wanted: Suite, settings: Settings | None = None) -> di
         db.close()
     return {
         "reusable": found.reusable,
+        "again": found.again,
         "stale": found.why_stale,
         "new": found.new,
         "removed": found.removed,
@@ -56,12 +57,24 @@ async def test_an_account_sorts_what_is_wanted_by_what_is_there(
             changed["cases"] = cases
         n = cases if isinstance(cases, int) else 0
         edited = suite(server.base_url, n, targets=targets, **changed)
-    expected = {"reusable": 0, "stale": {}, "new": 0, "removed": 0, "broken": 0, **found}
+    expected = {
+        "reusable": 0,
+        "again": 0,
+        "stale": {},
+        "new": 0,
+        "removed": 0,
+        "broken": 0,
+        **found,
+    }
     assert counted(bench, edited) == expected
 
 
-async def test_a_fresh_launch_reuses_nothing(bench: Bench) -> None:
+async def test_a_fresh_launch_asks_again_for_what_is_there_and_calls_none_of_it_stale(
+    bench: Bench,
+) -> None:
     async with FakeModel() as server:
         await bench.run(suite(server.base_url, 2))
-        found = counted(bench, suite(server.base_url, 2), Settings(fresh=True))
-    assert found["stale"] == {"no usable output": 2}
+        found = counted(bench, suite(server.base_url, 3), Settings(fresh=True))
+        off = counted(bench, suite(server.base_url, 3, run={"cache": False}))
+    assert (found["again"], found["stale"], found["new"], found["reusable"]) == (2, {}, 1, 0)
+    assert off == found

@@ -41,7 +41,8 @@ def test_what_is_not_as_the_suite_says_comes_back(remembered: Remembered) -> Non
     )
     keep(remembered, "s.toml", form, USUAL)
     again = Remembered(remembered.file)
-    assert recall(again, "s.toml", USUAL) == form
+    # asking again for what is there is a wish of one launch
+    assert recall(again, "s.toml", USUAL) == replace(form, cache=USUAL.cache)
     assert recall(again, "other.toml", USUAL) == USUAL
     keep(again, "s.toml", USUAL, USUAL)
     assert recall(again, "s.toml", USUAL) == USUAL

@@ -161,11 +161,12 @@ class _Found:
         account = self.account
         if account is None:
             return dict.fromkeys(
-                ("calls", "reusable", "stale", "why_stale", "new", "broken", "removed")
+                ("calls", "reusable", "again", "stale", "why_stale", "new", "broken", "removed")
             )
         return {
             "calls": account.calls,
             "reusable": account.reusable,
+            "again": account.again,
             "stale": account.stale,
             "why_stale": dict[str, "Json"](account.why_stale),
             "new": account.new,
@@ -215,6 +216,7 @@ class _Found:
             (account.new, "new"),
             (account.stale, "stale"),
             (account.reusable, "reusable"),
+            (account.again, "there and asked again, as the cache is off"),
             (account.broken, "broken"),  # asked by nobody
             (account.removed, "removed since the last run"),
         )

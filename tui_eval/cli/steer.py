@@ -199,12 +199,15 @@ def _announce_judges(store: Path, run: "RunRow", args: "JsonObject") -> None:
 @store_option
 def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None) -> int:
     """Cancel a run, or some of its cases; what they have produced stays."""
-    from tui_eval.store.requests import Verb
+    from tui_eval.store.requests import Outcome, Verb
 
     file, run = _run(store, name)
     args = _narrowed(file, run, {"which": "all"}, cases) if cases else {}
     answer = _ask(file, run, Verb.CANCEL if cases else Verb.CANCEL_RUN, args, wait=True)
-    return _tell(run, answer, as_json)
+    code = _tell(run, answer, as_json)
+    if answer.outcome == Outcome.ACCEPTED:
+        streams.tell(f"`tui-eval undo {run.name}` takes it back; `retry` would ask and pay again")
+    return code
 
 
 @click.command()
@@ -275,7 +278,10 @@ def _refuse_cancelled(run: "RunRow") -> None:
     from tui_eval.model.states import RunState
 
     if run.state is RunState.CANCELLED:
-        raise Refused(f"run {run.name} was cancelled; `tui-eval retry` takes its trials up again")
+        raise Refused(
+            f"run {run.name} was cancelled; `tui-eval undo {run.name}` takes it up where it was "
+            "left, `tui-eval retry` asks anew"
+        )
 
 
 def _narrowed(

@@ -25,6 +25,8 @@ class Account:
     stale: int
     """The suite's last run had the case, but asked otherwise."""
     new: int
+    again: int
+    """Their outputs are there and are asked for all the same: the cache is off."""
     broken: int
     """Their requests or checks cannot be rendered: they end in error."""
     removed: int
@@ -35,7 +37,7 @@ class Account:
     @property
     def calls(self) -> int:
         """Requests that will be sent, further attempts aside."""
-        return self.stale + self.new
+        return self.stale + self.new + self.again
 
 
 def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> Account:
@@ -55,13 +57,13 @@ def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> 
         only = latest(db, suite.name, None, settings.only)
     before = _last_full_run(db, suite.name) if db is not None else None
     reuse = suite.run.cache and not settings.fresh
-    reusable = stale = new = broken = known = 0
+    reusable = again = stale = new = broken = known = 0
     changed = None if db is None or before is None else Changes(db, before, suite)
     why_stale: Counter[str] = Counter()
     cases: int = 0
     for portion in session.wanted(only):
         keys = [want.key for want in portion if want.key is not None]
-        there = bulk.usable_keys(db, keys) if db is not None and reuse else set()
+        there = bulk.usable_keys(db, keys) if db is not None else set()
         had: set[bulk.TrialName] = set()
         if db is not None and before is not None:
             had = bulk.trials_of_cases(db, before, [want.case.id for want in portion])
@@ -72,7 +74,8 @@ def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> 
             if want.key is None or wrong[want.where] is not None:
                 broken += 1
             elif want.key in there:
-                reusable += 1
+                reusable += reuse
+                again += not reuse
             elif was_there and changed is not None:
                 stale += 1
                 why_stale[changed.why(want)] += 1
@@ -87,10 +90,11 @@ def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> 
         cases=cases,
         columns=len(session.columns),
         epochs=settings.epochs or suite.run.epochs,
-        trials=reusable + stale + new + broken,
+        trials=reusable + again + stale + new + broken,
         reusable=reusable,
         stale=stale,
         new=new,
+        again=again,
         broken=broken,
         removed=removed,
         why_stale=dict(why_stale),

@@ -203,7 +203,7 @@ class Desk:
     async def _resume(self, request: RequestRow) -> None:
         row = await self._reading.call(reader.run, self._run)
         if row.state is RunState.CANCELLED:
-            why = "the run was cancelled; retry its trials instead"
+            why = "the run was cancelled; undo takes it up where it was left, retry asks anew"
             await self._say(request, Answer(Outcome.CLOSED, why))
             return
         if await self._reading.call(steering.only_grades_missing, self._run):

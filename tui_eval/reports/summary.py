@@ -324,7 +324,8 @@ def _next(of: Results, width: int) -> list[str]:
     elif not of.finished:
         hints.append((f"tui-eval watch {name}", "see it go on"))
     elif of.state is RunState.CANCELLED:
-        hints.append((f"tui-eval retry {name}", "ask what was cancelled after all"))
+        hints.append((f"tui-eval undo {name}", "go on where it was cancelled; outputs stay"))
+        hints.append((f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"))
     elif any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))
     if of.finished and any(row.source == "judge" for row in of.ungraded):

@@ -107,5 +107,8 @@ def _why_not_resumed(run: RunRow, unfinished: int) -> str | None:
     if run.live:
         return None if run.state is RunState.PAUSED else "the run is going on"
     if run.state is RunState.CANCELLED:
-        return f"the run was cancelled; {key('run.retry', 'r')} retries a trial"
+        return (
+            f"the run was cancelled; `tui-eval undo {run.name}` takes it up where it was left, "
+            f"{key('run.retry', 'r')} asks a trial anew"
+        )
     return None if unfinished or not run.staged else "everything is finished"

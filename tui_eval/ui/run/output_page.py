@@ -81,7 +81,8 @@ def _no_output(trial: TrialRow, now: float) -> str:
         TrialState.QUEUED: f"No output yet: the trial waits for its turn{since}.",
         TrialState.RUNNING: f"No output yet: the call is in flight{since}.",
         TrialState.CANCELLED: "Cancelled before there was an output; "
-        f"{key('run.retry', 'r')} asks again.",
+        f"{key('run.undo', 'U')} takes back the last cancel, "
+        f"{key('run.retry', 'r')} asks anew.",
     }.get(trial.state, "No output.")
 
 

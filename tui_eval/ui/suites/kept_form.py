@@ -12,7 +12,9 @@ _NAME = "launches"
 _MOST = 100
 """Suites whose forms are remembered: those launched last."""
 _TYPED = ("cases", "tags", "limit", "sample", "epochs", "concurrency", "max_cost", "max_tokens")
-_TICKED = ("cache", "judge")
+_TICKED = ("judge",)
+_ONCE = frozenset({"all_targets", "cache"})
+"""What is not remembered: asking again for what is there is a wish of one launch."""
 
 
 def recall(remembered: Remembered, suite: str, usual: Form) -> Form:
@@ -50,7 +52,7 @@ def keep(remembered: Remembered, suite: str, form: Form, usual: Form) -> None:
     chosen: JsonObject = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in said.items()
-        if value != own[name] and name != "all_targets"
+        if value != own[name] and name not in _ONCE
     }
     if chosen:
         forms[suite] = chosen

@@ -259,6 +259,9 @@ def outlook_paras(found: Outlook | None) -> Iterator[Para]:
         "strong",
     )
     yield Para(_calls_words(found), "dim")
+    if account.again:
+        there = many(account.again, "output is there and", "outputs are there and")
+        yield Para(f"{there} asked for again", "ungraded", label="cache off:")
     for why, trials in account.why_stale.items():
         yield Para(f"{why} ({many(trials, 'trial')})", "ungraded", label="stale:")
     if account.broken:
