@@ -9,8 +9,10 @@ from tui_eval.engine.hand import Hand
 from tui_eval.engine.journey import Journey, Step
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.marking import Marks
+from tui_eval.engine.off_loop import OffLoop
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.slot import taken
+from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -75,6 +77,7 @@ async def called(target: Silent | None = None) -> tuple[Hand, "asyncio.Task[Step
         60.0,
         60.0,
         ready,
+        OffLoop(IsolatedCalls()),
         Purse(fatal),
         fatal,
     )
@@ -84,6 +87,7 @@ async def called(target: Silent | None = None) -> tuple[Hand, "asyncio.Task[Step
     async def work() -> Step:
         with taken(limiter, lambda: True) as slot:
             step = await journey.generate(hand, 1, slot)
+        assert isinstance(step, Step)
         await asyncio.sleep(0)  # a cancel that was left over would strike here
         return step
 

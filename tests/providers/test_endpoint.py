@@ -1,6 +1,7 @@
 import asyncio
 import socket
 import ssl
+import time
 import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -14,6 +15,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers import keys
 from tui_eval.providers.endpoint import Endpoint
+from tui_eval.providers.strict_connection import StrictResponseHandler
 
 BODY: JsonObject = {"model": "m", "messages": [{"role": "user", "content": "2 + 2?"}]}
 INPUT: JsonObject = {"model": "m", "input": [{"role": "user", "content": "2 + 2?"}]}
@@ -431,3 +433,39 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():
             await asyncio.sleep(0.005)
+
+
+async def test_latency_ends_as_the_last_byte_arrives_whenever_somebody_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    received = StrictResponseHandler.data_received
+
+    def received_by_a_busy_loop(handler: StrictResponseHandler, data: bytes) -> None:
+        received(handler, data)
+        time.sleep(1)  # the loop has other things to do before it gives anybody the answer
+
+    monkeypatch.setattr(StrictResponseHandler, "data_received", received_by_a_busy_loop)
+    got = await ask(Reply("answer"))
+    assert isinstance(got, Output)
+    assert got.latency_s is not None
+    assert got.latency_s < 1
+
+
+async def test_a_long_answer_is_read_beside_the_loop_and_whole() -> None:
+    text = "é😀 " * 50_000
+    async with FakeModel({"2 + 2?": text}) as server, connected(server, max_body=64 << 20) as one:
+        got = await one.chat(BODY, 60)
+    assert isinstance(got, Output)
+    assert got.text == text
+
+
+async def test_an_answer_that_takes_too_long_to_read_is_a_failed_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_eval.providers.endpoint._READING_S", 0.01)
+    text = "é" * 5_000_000
+    async with FakeModel({"2 + 2?": text}) as server, connected(server, max_body=64 << 20) as one:
+        got = failed(await one.chat(BODY, 60))
+    assert got.kind == "bad_answer"
+    assert got.retryable
+    assert got.message.endswith("bytes took longer than 0.01 s")

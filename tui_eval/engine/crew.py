@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.bench import Bench
 from tui_eval.engine.judging.judging import Judging
+from tui_eval.engine.off_loop import OffLoop
 from tui_eval.engine.pool import Pool
 
 
@@ -15,17 +16,25 @@ class Crew:
     A trial goes from its pool to the judges, where it has any.
     """
 
-    def __init__(self, pools: Mapping[str, Pool], judging: Judging, hands: dict[int, Hand]) -> None:
+    def __init__(
+        self,
+        pools: Mapping[str, Pool],
+        judging: Judging,
+        hands: dict[int, Hand],
+        off_loop: OffLoop,
+    ) -> None:
         """Man a run.
 
         Args:
             pools: The pool of each endpoint.
             judging: The judges.
             hands: The trials all of them have in hand.
+            off_loop: Where their outputs are scored that cannot be scored at once.
         """
         self.pools = pools
         self.judging = judging
         self._hands = hands
+        self._off_loop = off_loop
         self._dispatching = False
 
     @property
@@ -107,10 +116,14 @@ class Crew:
         return list(self._hands)
 
     def drop_calls(self) -> None:
-        """End every call in flight; their trials go back to the queue, or to the judges' line."""
+        """End every call in flight, and what is being scored.
+
+        Their trials go back to the queue, or to the judges' line, or stay to be scored.
+        """
         for hand in self._hands.values():
             hand.end_call()
         self.judging.drop_calls()
+        self._off_loop.end()
 
     def give_up(self) -> list[int]:
         """Let go of everything that has no worker; give the trials that run in the store."""

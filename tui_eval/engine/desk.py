@@ -166,6 +166,7 @@ class Desk:
         found = await self._writer.write(write)
         if found is not None:
             self._session.score_with(*found)
+            await self._session.off_loop.bounded(self._session.gold)
             self._manning.seat(self._crew.judging, anew=True)
             await self._crew.judging.prepare()
             self._crew.open_pools()

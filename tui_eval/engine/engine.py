@@ -125,6 +125,7 @@ class Engine:
             suite = Suite.model_validate_json(await reading.call(reader.spec, self._run))
             seating = await reading.call(reader.spec_change, self._run)
             session = Session(suite, Settings.from_json(row.settings), seating)
+            opened.callback(session.close)
             why_not = await asyncio.to_thread(refusal, suite, session.settings, staged=row.staged)
             if why_not is not None:
                 await self._when_there_is_room(writing, self._refuse, why_not, "trust")
@@ -285,6 +286,7 @@ class Engine:
                 self._halt_with,
                 self._wake,
             )
+            await session.off_loop.bounded(session.gold)
             crew = self._crew = manning.crew()
             desk = Desk(manning, crew, self._stop, lambda: self._stopping)
             await desk.answer_pending()  # a retry may be why this engine was started

@@ -1,9 +1,11 @@
 """Files of other tools as suites, compared result by result with what was recorded."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from tui_eval.engine.marking import Marking
+from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
@@ -68,8 +70,12 @@ def compared(suite: Suite) -> Iterator[Difference | bool]:
     Yields:
         For each verdict where it differs, else whether it could be compared.
     """
-    renderer = Renderer(suite)
-    marking = Marking(suite, renderer)
+    with closing(IsolatedCalls()) as calls:
+        renderer = Renderer(suite)
+        yield from _compared(suite, renderer, Marking(suite, renderer, calls))
+
+
+def _compared(suite: Suite, renderer: Renderer, marking: Marking) -> Iterator[Difference | bool]:
     replays = {one.name: one for one in suite.targets if isinstance(one, ReplayTarget)}
     columns = [column for column in renderer.columns if column.target in replays]
     for case in cases(suite):

@@ -9,15 +9,16 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
 from tui_eval.engine.judging.news import WAITS
 from tui_eval.engine.marking import Ask, Marks
+from tui_eval.engine.off_loop import AT_ONCE_S, OffLoop
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.slot import Slot
+from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -25,6 +26,8 @@ from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
 from tui_eval.store import record
 from tui_eval.store.tx import Tx
+from tui_eval.suites import at_once
+from tui_eval.suites.at_once import NotAtOnceError
 
 
 class Asked(Protocol):
@@ -76,6 +79,16 @@ class Step:
     """What judges must still say; None: nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """An output that could not be scored at once."""
+
+    output: Output
+    attempt: int | None
+    """The attempt that brought it; None: the store has it already."""
+    call_s: float = 0.0
+
+
 class Journey:
     """Takes trials of any column from one state to the next."""
 
@@ -88,6 +101,7 @@ class Journey:
         timeout_s: float,
         patience_s: float,
         ready: Callable[[str], Awaitable[Failure | None]],
+        off_loop: OffLoop,
         purse: Purse,
         on_fatal: Callable[[Failure], None],
     ) -> None:
@@ -101,6 +115,7 @@ class Journey:
             timeout_s: Seconds for one attempt, where the case names none.
             patience_s: Seconds to wait for an endpoint that refuses everybody.
             ready: Opens a target where it is not open yet; gives why it cannot be.
+            off_loop: Renders and scores what takes longer than the loop can wait.
             purse: Adds up what the run takes.
             on_fatal: Told of a failure that every trial of the endpoint would meet.
         """
@@ -111,6 +126,7 @@ class Journey:
         self._timeout_s = timeout_s
         self._patience_s = patience_s
         self._ready = ready
+        self._off_loop = off_loop
         self._purse = purse
         self._on_fatal = on_fatal
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
@@ -122,8 +138,8 @@ class Journey:
             return None
         return record.start_attempt(tx, hand.work.trial, queue_s=queued, wait_s=hand.waited_s)
 
-    async def generate(self, hand: Hand, attempt: int, slot: Slot) -> Step:
-        """Make one attempt and say what came of it."""
+    async def generate(self, hand: Hand, attempt: int, slot: Slot) -> Step | Unscored:
+        """Make one attempt and say what came of it, as far as that can be said at once."""
         reply = await self._reply(hand)
         call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
         if reply is None:
@@ -136,7 +152,7 @@ class Journey:
         )
         if isinstance(reply, Failure):
             return self._failed(hand, attempt, reply, call_s, slot if everybodys else None)
-        return self._answered(hand, attempt, reply, call_s)
+        return self._scored_at_once(hand, Unscored(reply, attempt, call_s))
 
     def unsent(self, attempt: int) -> Step:
         """Say that an attempt was written down and withdrawn before it left."""
@@ -147,11 +163,34 @@ class Journey:
 
         return Step(write)
 
-    def score(self, hand: Hand, output: Output) -> Step:
-        """Score an output that is in the store already."""
+    def score(self, hand: Hand, output: Output) -> Step | Unscored:
+        """Score an output that is in the store already, as far as that can be done at once."""
         hand.phase = Phase.CLOSING
-        marks = self._marks(hand, output)
-        return Step(partial(_close, hand=hand, marks=marks), hearing=_hearing(hand, output, marks))
+        return self._scored_at_once(hand, Unscored(output, None))
+
+    async def scored(self, hand: Hand, unscored: Unscored) -> Step:
+        """Score an output for as long as it takes; where the engine ends before, it stays open."""
+        try:
+            marks = await self._off_loop.unbounded(self._marks, hand, unscored.output)
+        except AbandonedError:
+            return _scored(hand, unscored, None)
+        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+            return _scored(hand, unscored, bug())
+        return _scored(hand, unscored, marks)
+
+    def _scored_at_once(self, hand: Hand, unscored: Unscored) -> Step | Unscored:
+        # no turn of the loop is given away for what nearly all outputs are
+        try:
+            with at_once.within(AT_ONCE_S):
+                return _scored(hand, unscored, self._marks(hand, unscored.output))
+        except NotAtOnceError:
+            return unscored
+        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+            return _scored(hand, unscored, bug())
+
+    def _marks(self, hand: Hand, output: Output) -> Marks | Failure:
+        work = hand.work
+        return self.marker.marks(self._columns[work.col], work.case, output, work.kept or ())
 
     async def _reply(self, hand: Hand) -> Output | Failure | None:
         """Make one attempt; None where it was ended from outside."""
@@ -182,10 +221,11 @@ class Journey:
         if (unready := await self._ready(column.target)) is not None:
             return unready
         target = self._targets[column.target]
-        request = target.request(column, work.case, work.epoch)
+        request = await self._off_loop.bounded(target.request, column, work.case, work.epoch)
         if isinstance(request, Failure):
             return request
-        if (problem := self.marker.problem(column, work.case)) is not None:
+        problem = await self._off_loop.bounded(self.marker.problem, column, work.case)
+        if problem is not None:
             return problem  # an answer could not be scored: nobody is asked for it
         timeout_s = self._timeout_s if work.case.timeout is None else work.case.timeout
         hand.sent_at = time.monotonic()
@@ -239,28 +279,30 @@ class Journey:
 
         return Step(wait, again_in=pause, unreachable=failure.fatal)
 
-    def _answered(self, hand: Hand, attempt: int, output: Output, call_s: float) -> Step:
-        trial, key = hand.work.trial, hand.work.key
-        marks = self._marks(hand, output)
 
-        def write(tx: Tx) -> bool:
+def _scored(hand: Hand, unscored: Unscored, marks: Marks | Failure | None) -> Step:
+    """Say what is to be written of an output: itself, where the call brought it, and its scores.
+
+    Args:
+        hand: Its trial.
+        unscored: The output.
+        marks: What came of scoring it; None: nothing yet.
+    """
+    output, attempt, call_s = unscored.output, unscored.attempt, unscored.call_s
+    trial, key = hand.work.trial, hand.work.key
+
+    def write(tx: Tx) -> bool:
+        if attempt is not None:
             stale = not hand.stands(tx)
-            taken = record.answer(tx, attempt, trial, key, output, call_s, stale=stale)
-            return taken and _close(tx, hand, marks)
+            if not record.answer(tx, attempt, trial, key, output, call_s, stale=stale):
+                return False
+        return marks is not None and _close(tx, hand, marks)
 
-        return Step(write, hearing=_hearing(hand, output, marks))
-
-    def _marks(self, hand: Hand, output: Output) -> Marks | Failure:
-        try:
-            return self.marker.marks(
-                self._columns[hand.work.col], hand.work.case, output, hand.work.kept or ()
-            )
-        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return bug()
+    return Step(write, hearing=_hearing(hand, output, marks))
 
 
-def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | None:
-    if isinstance(marks, Failure) or not marks.asks:
+def _hearing(hand: Hand, output: Output, marks: Marks | Failure | None) -> Hearing | None:
+    if not isinstance(marks, Marks) or not marks.asks:
         return None
     return Hearing(output, (*(hand.work.kept or ()), *marks.scores), marks.asks, marks.seating)
 

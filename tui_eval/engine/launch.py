@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import tui_eval
 from tui_eval.engine.permission import permitted
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
+from tui_eval.isolated.calls import import_path
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, reader, requests, runs
 from tui_eval.store.errors import StoreError, UnknownRunError
@@ -146,10 +146,4 @@ def _close(tx: Tx, name: str, why: str) -> None:
 
 def own_environment() -> dict[str, str]:
     """Give the environment in which a process of our own is this very program."""
-    return {**os.environ, **engine_environment(), "PYTHONPATH": _import_path()}
-
-
-def _import_path() -> str:
-    """Give the import path on which the engine is this very program, installed or not."""
-    ours = str(Path(tui_eval.__file__).parents[1])
-    return os.pathsep.join([ours, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, **engine_environment(), "PYTHONPATH": import_path()}

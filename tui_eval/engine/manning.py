@@ -18,6 +18,7 @@ from tui_eval.engine.marking import Marks
 from tui_eval.engine.pool import Pool
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.session import Session
+from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Column
 from tui_eval.model.output import Failure
 from tui_eval.providers.patience import Patience
@@ -92,7 +93,7 @@ class Manning:
                 self.purse,
                 pool_idle,
             )
-        crew = Crew(pools, judging, hands)
+        crew = Crew(pools, judging, hands, self.session.off_loop)
         self.purse.on_room = crew.tell
         return crew
 
@@ -137,8 +138,14 @@ class Manning:
             for bench in benches.values():
                 bench.limiter.tell("start")
 
-    def _marks(self, of: Judged) -> Marks | Failure:
-        return self.session.marks(self.session.columns[of.col], of.case, of.output, kept=())
+    async def _marks(self, of: Judged) -> Marks | Failure:
+        session = self.session
+        try:
+            return await session.off_loop.bounded(
+                session.marks, session.columns[of.col], of.case, of.output, ()
+            )
+        except AbandonedError:
+            return Failure("stopped", "the engine is ending")
 
     def _bench(self, name: str, doors: Doors, judging: Judging, before: Bench | None) -> Bench:
         judge = self.session.judges[name]
@@ -163,6 +170,7 @@ class Manning:
             self.purse,
             suite.run.patience,
             doors.ready,
+            self.session.off_loop,
             doors.forget_failures,
             judging,
             suite.dataset.seed or 0,
@@ -180,6 +188,7 @@ class Manning:
             run.timeout,
             run.patience,
             doors.ready,
+            self.session.off_loop,
             self.purse,
             self.on_fatal,
         )

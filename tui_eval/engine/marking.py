@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade, Score
+from tui_eval.scoring import deciding
 from tui_eval.scoring.check import Check, Subject
-from tui_eval.scoring.grading import grade
-from tui_eval.scoring.judge.item import Item, item
+from tui_eval.scoring.judge.item import Item
 from tui_eval.scoring.scorers import Scorers
 from tui_eval.scoring.standing import OF_OUTPUT, override
 from tui_eval.suites.gold import Gold, gold
@@ -62,13 +63,20 @@ class Marking:
     """A suite's scorers, applied to trials."""
 
     def __init__(
-        self, suite: Suite, renderer: Renderer, *, no_judge: bool = False, seating: int = 0
+        self,
+        suite: Suite,
+        renderer: Renderer,
+        calls: IsolatedCalls,
+        *,
+        no_judge: bool = False,
+        seating: int = 0,
     ) -> None:
         """Compile the scorers.
 
         Args:
             suite: The suite.
             renderer: Renders what was asked.
+            calls: Make what could take long.
             no_judge: Whether checks that judges decide are left ungraded.
             seating: Which judges there are, see `Session.seating`.
         """
@@ -77,6 +85,7 @@ class Marking:
         self._seating = seating
         self._scorers = Scorers(suite.scorers)
         self._renderer = renderer
+        self._calls = calls
 
     def problem(self, column: Column, case: Case) -> Failure | None:
         """Say what is wrong with a case's scorers before anything is asked of a target."""
@@ -101,6 +110,10 @@ class Marking:
             One score or question for each applicable scorer without a score, and a required score
             of the output itself where it is no answer and nothing else required says so; a failure
             where a scorer cannot be rendered for the case.
+
+        Raises:
+            NotAtOnceError: where it is to be done at once and could take longer.
+            AbandonedError: the engine is ending.
         """
         checks = self.checks(column, case, output)
         if isinstance(checks, Failure):
@@ -112,7 +125,7 @@ class Marking:
         for check in checks:
             if check.name in have:
                 continue
-            found = _decide(check, output) if no_answer is None else no_answer
+            found = no_answer or deciding.decided(check, output, self._calls)
             if not isinstance(found, Item):
                 scores.append(Score(check.name, found, check.weight, check.required))
             elif self._no_judge:
@@ -135,7 +148,9 @@ class Marking:
         check = self._scorers.check(row.scorer, subject, row.input)
         if isinstance(check, Failure):
             return GoldAsk(judge, row, output, check)
-        return GoldAsk(judge, row, output, GoldCheck(check, item(check, output)))
+        return GoldAsk(
+            judge, row, output, GoldCheck(check, deciding.decided(check, output, self._calls))
+        )
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         if not self._scorers.look_at_asked(case):
@@ -151,8 +166,3 @@ def last_user_text(messages: Sequence[JsonObject]) -> str | None:
         if message.get("role") == "user" and isinstance(content, str):
             return content
     return None
-
-
-def _decide(check: Check, output: Output) -> Grade | Item:
-    """Grade an output, or give what a judge is to be asked about it."""
-    return item(check, output) if check.kind == "judge" else grade(check, output)

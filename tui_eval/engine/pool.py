@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from tui_eval.engine.feed import Feed
 from tui_eval.engine.hand import Hand, Phase
-from tui_eval.engine.journey import Hearing, Journey, Step
+from tui_eval.engine.journey import Hearing, Journey, Step, Unscored
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Purse
@@ -143,7 +143,8 @@ class Pool:
 
     async def _advance(self, hand: Hand, unwritten: list[tuple[Hand, Step]]) -> Step | None:
         if hand.work.output is not None:
-            return self._journey.score(hand, hand.work.output)
+            made = self._journey.score(hand, hand.work.output)
+            return await self._journey.scored(hand, made) if isinstance(made, Unscored) else made
         hand.phase = Phase.STARTING
         with (
             self._purse.call(hand.work.col),
@@ -156,11 +157,13 @@ class Pool:
             if hand.withdrawn:  # cancelled while its start was written
                 return self._journey.unsent(attempt)
             step = await self._journey.generate(hand, attempt, slot)
-        self._unreachable = step.unreachable
+        self._unreachable = isinstance(step, Step) and step.unreachable
         if self._workers < self.limiter.concurrency:
             self.staff()  # the limit found out that more is possible
         elif self.limiter.throttled:
             self.tell()  # others may start now
+        if isinstance(step, Unscored):  # no call waits for what scoring takes
+            return await self._journey.scored(hand, step)
         return step
 
     async def _write(

@@ -4,9 +4,11 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tui_eval.engine.marking import GoldAsk, Marking, Marks
+from tui_eval.engine.off_loop import OffLoop
 from tui_eval.engine.plan import Wanted, chosen, wanted
 from tui_eval.engine.purse import Bound, Caps, Payer
 from tui_eval.engine.settings import Settings
+from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
@@ -44,7 +46,13 @@ class Session:
         self.seating = seating
         """Which scorers and judges are in force: the change that brought them."""
         self.judges = {} if settings.no_judge else build_judges(suite, self._connections)
-        self._marking = Marking(suite, self._renderer, no_judge=settings.no_judge, seating=seating)
+        self._calls = IsolatedCalls()
+        self.off_loop = OffLoop(self._calls)
+        """Does what may take long."""
+        self._marking = Marking(
+            suite, self._renderer, self._calls, no_judge=settings.no_judge, seating=seating
+        )
+        self._gold: list[GoldAsk] | None = None
         self.columns = [
             Column(index, column.name, column.target, column.prompt)
             for index, column in enumerate(
@@ -178,7 +186,13 @@ class Session:
 
     def gold(self) -> list[GoldAsk]:
         """Give what judges are asked about the outputs that a person has graded."""
-        return [ask for judge in self.judges for ask in self._marking.gold(judge)]
+        if self._gold is None:
+            self._gold = [ask for judge in self.judges for ask in self._marking.gold(judge)]
+        return self._gold
+
+    def close(self) -> None:
+        """End what is under way off the loop; nothing is scored from now on."""
+        self._calls.close()
 
     def raise_caps(self, args: JsonObject) -> dict[str, object]:
         """Take the caps a person names (`max_cost_usd`, …); give the new settings."""
@@ -197,7 +211,8 @@ class Session:
         self.settings = settings
         self.judges = build_judges(suite, self._connections)
         self.seating = seating
-        self._marking = Marking(suite, self._renderer, seating=self.seating)
+        self._marking = Marking(suite, self._renderer, self._calls, seating=self.seating)
+        self._gold = None
 
 
 def _bound(spec: TargetSpec | JudgeSpec) -> Bound:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 from tui_eval.engine.edited import Edits
@@ -58,7 +59,11 @@ def tryout(
     except TemplateError as error:
         yield Tried(problem=str(error))
         return
-    trying = _Trying(db, run, session, edits)
+    with closing(session):
+        yield from _tried(db, run, _Trying(db, run, session, edits))
+
+
+def _tried(db: sqlite3.Connection, run: int, trying: "_Trying") -> Iterator[Flip | Tried]:
     outputs = judged = broken = 0
     problem: str | None = None
     place = -1

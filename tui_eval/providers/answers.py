@@ -1,6 +1,7 @@
 """What an endpoint's answer holds: the JSON of the chat and responses APIs → `Output`."""
 
 import json
+import re
 from collections.abc import Iterable
 
 from tui_eval.model.finish import Ending, canonical, ending
@@ -9,6 +10,7 @@ from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_SPACE = re.compile(r"\s*")
 _MOST_TOKENS = 10**9
 """More than any call takes; the sums of all calls fit where they are kept."""
 
@@ -125,26 +127,34 @@ def _finished(
 def split_thinking(text: str) -> tuple[str | None, str | None, bool]:
     """Split `<think>…</think>` at the start of a text from what follows it.
 
-    Some templates put the opening tag into the prompt, so a text may start inside.
+    Takes time in proportion to the text. Some templates put the opening tag into the prompt, so
+    that a text may start inside.
 
     Returns:
         The text (None: it never began), the thinking (None: there is none), and whether the
         thinking was closed.
     """
     thoughts: list[str] = []
-    rest = text
-    while rest.lstrip().startswith(_OPEN):
-        thought, closed, after = rest.lstrip()[len(_OPEN) :].partition(_CLOSE)
-        thoughts.append(thought.strip())
-        if not closed:
-            return None, "\n".join(thoughts) or None, False
-        rest = after
-    if not thoughts and _CLOSE in rest and _OPEN not in rest:
-        thought, _, rest = rest.partition(_CLOSE)
-        thoughts.append(thought.strip())
+    at = 0
+    while text.startswith(_OPEN, begins := _after_space(text, at)):
+        begins += len(_OPEN)
+        ends = text.find(_CLOSE, begins)
+        if ends < 0:
+            thoughts.append(text[begins:].strip())
+            return None, "\n".join(filter(None, thoughts)) or None, False
+        thoughts.append(text[begins:ends].strip())
+        at = ends + len(_CLOSE)
+    if not thoughts and _CLOSE in text and _OPEN not in text:
+        thought, _, rest = text.partition(_CLOSE)
+        return rest.lstrip(), thought.strip() or None, True
     if not thoughts:
         return text, None, True
-    return rest.lstrip(), "\n".join(filter(None, thoughts)) or None, True
+    return text[at:].lstrip(), "\n".join(filter(None, thoughts)) or None, True
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def _content(content: Json) -> tuple[str | None, str | None]:

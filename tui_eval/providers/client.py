@@ -6,7 +6,7 @@ what it sends to any host, lets `OPENAI_BASE_URL` move it, retries in silence an
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
@@ -91,6 +91,16 @@ class _Direct(httpx2.AsyncClient):
         return await self._straight.handle_async_request(request)
 
 
+class Answer(NamedTuple):
+    """What came back, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    ended_at: float | None
+    """When its last byte arrived (monotonic seconds); None: nobody has seen that."""
+
+
 class Client:
     """Posts bodies to one API and gives back what came, whatever its status."""
 
@@ -99,8 +109,8 @@ class Client:
         self._base_url = base_url
         self._openai = _Explicit(base_url, api_key, _Direct(Transport(base_url, max_body)))
 
-    async def post(self, path: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request; give the status, the headers and the whole body.
+    async def post(self, path: str, body: bytes) -> Answer:
+        """Send one request; give the whole answer.
 
         Raises:
             WireError: where no whole answer arrived.
@@ -116,7 +126,8 @@ class Client:
             response = refused.response
         except APIConnectionError as error:
             raise WireError("connection", str(error.__cause__ or error)) from error
-        return response.status_code, response.headers, response.content
+        ended_at = response.extensions.get("ended_at")
+        return Answer(response.status_code, response.headers, response.content, ended_at)
 
     async def close(self) -> None:
         """Close every connection."""

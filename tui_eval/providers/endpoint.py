@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from tui_eval.isolated.calls import IsolatedCalls, OutOfBoundsError
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.providers import patience
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 MAX_BODY = 32 * 1024 * 1024
 """Bytes of one answer, decompressed, that are read at most."""
+
+_READ_AT_ONCE = 100_000
+"""Bytes of an answer that are read in some milliseconds, whatever they are."""
+_READING_S = 10.0
+"""Seconds of processor time that reading an answer may take."""
 
 
 class Endpoint:
@@ -52,6 +58,7 @@ class Endpoint:
         self._max_body = max_body
         self._host = host_of(base_url)
         self._client: Client | None = None
+        self._calls = IsolatedCalls(most=1)
         self._reached = False
 
     async def __aenter__(self) -> Self:
@@ -69,6 +76,7 @@ class Endpoint:
         trace: TracebackType | None,
     ) -> None:
         """Close every connection."""
+        self._calls.close()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -99,23 +107,39 @@ class Endpoint:
         started = time.monotonic()
         try:
             async with asyncio.timeout(timeout_s):
-                status, headers, raw = await self._client.post(path, json.dumps(body).encode())
+                answer = await self._client.post(path, json.dumps(body).encode())
         except TimeoutError:
             return patience.of_timeout(timeout_s, where)
         except WireError as error:
             return patience.of_wire(error.kind, str(error), where, reached_before=self._reached)
-        latency = time.monotonic() - started
+        latency = (answer.ended_at or time.monotonic()) - started
         self._reached = True
-        if not 200 <= status < 300:
-            return patience.of_status(status, headers, raw, where)
+        if not 200 <= answer.status < 300:
+            return patience.of_status(answer.status, answer.headers, answer.body, where)
+        got = await self._read(answer.body, read)
+        return _kept(got, latency, exhausted(answer.headers))
+
+    async def _read(
+        self, body: bytes, read: Callable[[Json], Output | Failure]
+    ) -> Output | Failure:
+        if len(body) <= _READ_AT_ONCE:
+            return _output(body, read)
         try:
-            # a lone byte that is no UTF-8 makes an answer invalid; nothing is guessed
-            answer = redact_json(json.loads(raw))
-        except ValueError:
-            return Failure("bad_answer", "the answer is no valid JSON", retryable=True)
-        except RecursionError:
-            return Failure("bad_answer", "the answer is nested too deeply", retryable=True)
-        return _kept(read(answer), latency, exhausted(headers))
+            # a process of its own knows no keys to take out: that is done with what it gives
+            return await self._calls.beside(self._calls.call, _READING_S, _output, body, read)
+        except OutOfBoundsError as error:
+            what = f"reading the answer of {len(body):,} bytes {error}"
+            return Failure("bad_answer", what, retryable=True)
+
+
+def _output(body: bytes, read: Callable[[Json], Output | Failure]) -> Output | Failure:
+    try:
+        # a lone byte that is no UTF-8 makes an answer invalid; nothing is guessed
+        return read(redact_json(json.loads(body)))
+    except ValueError:
+        return Failure("bad_answer", "the answer is no valid JSON", retryable=True)
+    except RecursionError:
+        return Failure("bad_answer", "the answer is nested too deeply", retryable=True)
 
 
 def _client_class() -> type["Client"]:

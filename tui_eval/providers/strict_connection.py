@@ -10,11 +10,13 @@ import asyncio
 import functools
 import select
 import ssl
+import time
 from typing import Any
 
 import aiohttp
 from aiohttp import StreamReader
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 
 from tui_eval.providers.resolver import PinnedResolver
@@ -33,6 +35,8 @@ class StrictResponseHandler(ResponseHandler):
         """Whether a request was sent whose answer has not begun or not ended."""
         self._body: StreamReader | None = None
         """The body of the answer to the last request; None: its head has not come."""
+        self.received_at = 0.0
+        """When something arrived last (monotonic seconds)."""
 
     def is_connected(self) -> bool:
         """Return whether it can be used; False too where something unasked has come."""
@@ -53,6 +57,7 @@ class StrictResponseHandler(ResponseHandler):
         if data and not self._waits_for_answer():
             self._drop()
             return
+        self.received_at = time.monotonic()
         super().data_received(data)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
@@ -86,6 +91,25 @@ class StrictResponseHandler(ResponseHandler):
         self.force_close()  # not kept, where it is not yet
         if self.transport is not None:
             self.transport.abort()
+
+
+class TimedResponse(aiohttp.ClientResponse):
+    """An answer that knows when its last byte arrived, whenever somebody came to read it."""
+
+    ended_at: float | None = None
+    """In monotonic seconds; None: it has not ended."""
+
+    async def start(self, connection: Connection) -> "TimedResponse":
+        """Wait for the head of the answer."""
+        handler = connection.protocol
+        await super().start(connection)
+
+        def ended() -> None:
+            if isinstance(handler, StrictResponseHandler):
+                self.ended_at = handler.received_at
+
+        self.content.on_eof(ended)  # at once, where the whole answer came together
+        return self
 
 
 class StrictConnector(aiohttp.TCPConnector):

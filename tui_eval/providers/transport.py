@@ -21,7 +21,7 @@ from yarl import URL
 
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.presets import host_of, is_loopback
-from tui_eval.providers.strict_connection import StrictConnector
+from tui_eval.providers.strict_connection import StrictConnector, TimedResponse
 
 _SPENT = frozenset({"content-encoding", "content-length", "transfer-encoding", "content-type"})
 """Headers that are not passed on: the body has been unpacked and put together already, and the
@@ -52,6 +52,7 @@ class Transport(httpx2.AsyncBaseTransport):
         self._connector = StrictConnector(ssl_context=secure)
         self._session = aiohttp.ClientSession(
             connector=self._connector,
+            response_class=TimedResponse,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),  # the deadline is the caller's
             auto_decompress=True,
@@ -87,7 +88,14 @@ class Transport(httpx2.AsyncBaseTransport):
             for name, value in response.headers.items()
             if name.lower() not in _SPENT
         ]
-        return httpx2.Response(response.status, headers=headers, content=body, request=request)
+        ended_at = response.ended_at if isinstance(response, TimedResponse) else None
+        return httpx2.Response(
+            response.status,
+            headers=headers,
+            content=body,
+            request=request,
+            extensions={"ended_at": ended_at},
+        )
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """Read a body up to the cap, which holds for what comes out of the decompressor."""

@@ -9,6 +9,7 @@ from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring import choices, figures, numeric, parts, similarity, structure, text
 from tui_eval.scoring.check import Check
+from tui_eval.suites import at_once
 
 _OfText: TypeAlias = Callable[[JsonObject, str], Grade]
 _OfCall: TypeAlias = Callable[[JsonObject, Output], Grade]
@@ -34,6 +35,36 @@ _OF_CALL: Final[dict[str, _OfCall]] = {
 }
 
 
+_AT_ONCE: Final = {
+    "exact": 500_000,
+    "includes": 500_000,
+    "starts_with": 500_000,
+    "regex": 100_000,
+    "numeric": 5_000,
+    "choice": 5_000,
+    "fuzzy": 100_000,
+    "f1": 5_000,
+    "json": 100_000,
+    "json_schema": 20_000,
+}
+"""Characters that a kind grades in some milliseconds, whatever they are."""
+_NORMALIZED: Final = 5_000
+
+
+def _extent(check: Check, text: str) -> int:
+    """Give how many characters a check looks at: the text beside each that is expected."""
+    expected = check.settings.get("expected")
+    if not isinstance(expected, list):
+        return len(text)
+    return sum(len(text) + (len(one) if isinstance(one, str) else 0) for one in expected)
+
+
+def _see_that_it_is_bounded(check: Check, text: str) -> None:
+    if at_once.asked():
+        normalized = check.settings.get("normalize") is True
+        at_once.allow(_extent(check, text), _NORMALIZED if normalized else _AT_ONCE[check.kind])
+
+
 def grade(check: Check, output: Output) -> Grade:
     """Judge an output by one check.
 
@@ -41,6 +72,7 @@ def grade(check: Check, output: Output) -> Grade:
     `tui_eval.scoring.standing.override`'s to judge, before any check.
 
     Raises:
+        NotAtOnceError: where it is to be done at once and could take longer.
         KeyError: for a kind there is no scorer for, which is a bug of whoever made the check.
     """
     of_call = _OF_CALL.get(check.kind)
@@ -53,6 +85,7 @@ def grade(check: Check, output: Output) -> Grade:
         return Grade.of(False, str(missing))  # also for `not`: there was nothing to judge
     except parts.UnreadablePartError as error:
         return Grade.ungraded(str(error))
+    _see_that_it_is_bounded(check, part)
     return turned(check, of_text(check.settings, part))
 
 

@@ -2,11 +2,15 @@
 
 import json
 from functools import lru_cache
+from typing import Final
 
 from tui_eval.model.json import Json, dotted
 from tui_eval.model.output import Output
 from tui_eval.scoring import jsontext
-from tui_eval.suites import jsonpath, patterns
+from tui_eval.suites import at_once, jsonpath, patterns
+
+_AT_ONCE: Final = 20_000
+"""Characters that JSON is searched for in, in a few milliseconds."""
 
 
 class MissingPartError(Exception):
@@ -29,6 +33,7 @@ def part(of: str, output: Output) -> str:
     Raises:
         MissingPartError: when nothing matched.
         UnreadablePartError: when the part cannot be taken out, such as JSON nested too deeply.
+        NotAtOnceError: where it is to be done at once and could take longer.
     """
     if of == "text":
         return _text(output)
@@ -68,6 +73,7 @@ def _path(path: str) -> jsonpath.JsonPath:
 
 
 def _at_path(path: str, text: str) -> str:
+    at_once.allow(len(text), _AT_ONCE)
     try:
         value = jsontext.extract(text)
     except jsontext.NotJsonError as error:

@@ -61,7 +61,8 @@ _LEAD_IN = (
     r"(?:definitely|clearly|actually|most\s+likely|likely|probably|therefore|thus|indeed|simply|"
     r"just|either|both|option|choice|answer|letter|number|the)\b"
 )
-_FILL = re.compile(rf"\s*(?::\s*)?(?:(?i:{_LEAD_IN})\s*:?\s*)*")
+# as bounded: nobody says "the answer is the answer is the answer is …"
+_FILL = re.compile(rf"\s*(?::\s*)?(?:(?i:{_LEAD_IN})\s*:?\s*){{0,8}}")
 _ANSWER = re.compile(
     r"""(?ix)
     \b(?:answer|conclusion
@@ -256,7 +257,9 @@ class _Reply:
         further = self._patterns.joined.match(self.text, match.end())
         if needed and further is None:
             return None
-        while further is not None:
+        for _ in self._options.labels:
+            if further is None:
+                break
             labels.add(further["label"])
             further = self._patterns.joined.match(self.text, further.end())
         return tuple(sorted(labels)) or None

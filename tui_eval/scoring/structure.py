@@ -12,7 +12,8 @@ from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.score import Grade
 from tui_eval.scoring import jsontext
 from tui_eval.scoring.wording import plain, quoted
-from tui_eval.suites import patterns
+from tui_eval.suites import at_once, patterns
+from tui_eval.suites.at_once import NotAtOnceError
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -144,7 +145,8 @@ def _first_error(schema: Json, value: Json) -> str | None:
     from jsonschema.exceptions import best_match
     from referencing.exceptions import Unresolvable
 
-    ends_at = _ends_at.set(time.monotonic() + LIMIT_S)
+    left = at_once.left()
+    ends_at = _ends_at.set(time.monotonic() + (LIMIT_S if left is None else left))
     errors = islice(_validator(canonical(schema)).iter_errors(value), _ERRORS_READ)
     try:
         error = best_match(errors)
@@ -186,7 +188,7 @@ def _timed(keyword: _Keyword) -> _Keyword:
         validator: _Validator, value: Json, instance: Json, schema: JsonObject
     ) -> Iterator["ValidationError"] | None:
         if time.monotonic() > _ends_at.get():
-            raise _TooSlowError
+            raise NotAtOnceError if at_once.asked() else _TooSlowError
         return keyword(validator, value, instance, schema)
 
     return check

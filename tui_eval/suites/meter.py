@@ -9,6 +9,9 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
+from tui_eval.suites import at_once
+from tui_eval.suites.at_once import NotAtOnceError
+
 MAX_TEXT: Final = 4_000_000
 """The most characters a template may render to, or make on the way: a million tokens fit."""
 ITEM: Final = 16
@@ -43,7 +46,8 @@ def start() -> None:
     """Begin to count for a new rendering in this thread."""
     _METER.left = MAX_WORK
     _METER.steps = 0
-    _METER.until = time.thread_time() + MAX_SECONDS
+    left = at_once.left()
+    _METER.until = time.thread_time() + (MAX_SECONDS if left is None else left)
 
 
 def tick(size: int = 0) -> None:
@@ -51,12 +55,15 @@ def tick(size: int = 0) -> None:
 
     Raises:
         TooMuchError: when this rendering has used up its work or its time.
+        NotAtOnceError: where it is to be done at once and takes longer.
     """
     _METER.left -= 1 + (size >> 7)
     _METER.steps += 1
     if _METER.left < 0:
         raise TooMuchError("it takes too many steps")
     if (size > _LARGE or not _METER.steps & 15) and time.thread_time() > _METER.until:
+        if at_once.asked():
+            raise NotAtOnceError
         raise TooMuchError(f"it takes more than {MAX_SECONDS:g} seconds")
 
 

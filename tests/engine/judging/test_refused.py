@@ -17,7 +17,9 @@ from tui_eval.engine import limiter as limiter_module
 from tui_eval.engine.judging.bench import Bench, Fact
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.limiter import GONE_AFTER, Limiter
+from tui_eval.engine.off_loop import OffLoop
 from tui_eval.engine.purse import Purse
+from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.store.tx import Tx
@@ -127,7 +129,7 @@ async def grade(questions: list[Question], judge: Poisoned, spec: Judge) -> Hear
     judge.limiter = limiter
     bench = Bench(
         1, spec, judge, limiter, cast("Writer", Nowhere()), Purse(lambda _: None), 600.0, ready,
-        lambda: None, heard, 0,
+        OffLoop(IsolatedCalls()), lambda: None, heard, 0,
     )  # fmt: skip
     bench._jitter = cast("Any", NoJitter())
     for one in questions:

@@ -1,7 +1,7 @@
 """Audit: batched outputs are graded again, each alone and twice, to see what batching changes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -78,7 +78,7 @@ class Auditing(Waiter):
         self,
         run: int,
         suite: Suite,
-        marks: Callable[[Judged], Marks | Failure],
+        marks: Callable[[Judged], Awaitable[Marks | Failure]],
         benches: Mapping[str, Bench],
         identities: Mapping[str, JsonObject],
         reading: Connection,
@@ -238,7 +238,7 @@ class Auditing(Waiter):
         trials = sorted({row.trial for row in rows})
         found: dict[bytes, tuple[Check, Question, Question]] = {}
         for work in await self._reading.call(trust.subjects, trials):
-            marks = self._marks(work)
+            marks = await self._marks(work)
             for ask in () if isinstance(marks, Failure) else marks.asks:
                 if ask.check.name != plan.scorer:
                     continue

@@ -15,12 +15,13 @@ from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.judging.repair import Refused, again, halves
 from tui_eval.engine.limiter import Limiter
+from tui_eval.engine.off_loop import OffLoop
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.slot import taken
+from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.patience import Patience
-from tui_eval.scoring.judge.reading import read
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store import judged
 from tui_eval.store.errors import StoreError
@@ -91,6 +92,7 @@ class Bench:
         purse: Purse,
         patience_s: float,
         ready: Callable[[str], Awaitable[Failure | None]],
+        off_loop: OffLoop,
         forget_failures: Callable[[], None],
         hearing: Hearing,
         seed: int,
@@ -106,6 +108,7 @@ class Bench:
             purse: Adds up what the run takes.
             patience_s: Seconds to wait for an endpoint that refuses everybody.
             ready: Opens the judge where it is not open yet; gives why it cannot be.
+            off_loop: Reads replies.
             forget_failures: Has what could not be opened tried again.
             hearing: Where questions come from and answers go.
             seed: Mixes batches.
@@ -118,6 +121,7 @@ class Bench:
         self._purse = purse
         self._patience_s = patience_s
         self._ready = ready
+        self._off_loop = off_loop
         self._forget_failures = forget_failures
         self._hearing = hearing
         self._batcher = Batcher(
@@ -411,7 +415,11 @@ class Bench:
     async def _read(self, batch: Batch, asked: Request, reply: _Reply, got: Output) -> None:
         """Take what the reply answers; have the rest asked again, or give it up."""
         forms = {id_: item.form for id_, item in zip(asked.ids, asked.items, strict=True)}
-        reading = read(got.text, forms, asked.nonce, got.finish_reason)
+        try:
+            reading = await self._off_loop.read(got.text, forms, asked.nonce, got.finish_reason)
+        except AbandonedError:  # what it asked stays open in the store
+            self._writer.submit(partial(judged.dropped, call=reply.call, call_s=reply.call_s))
+            return
         open_: list[Question] = []
         for position, (id_, question) in enumerate(zip(asked.ids, batch.questions, strict=True)):
             question.call, question.position = reply.call, position

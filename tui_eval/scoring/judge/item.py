@@ -10,6 +10,7 @@ from tui_eval.model.score import Grade
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.errors import SettingError
+from tui_eval.suites import at_once
 
 Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria"]
 
@@ -17,6 +18,8 @@ WHOLE: Final = (0,)
 """The numbers of what is graded as a whole: a rubric."""
 _LISTED: Final = {"requirements": "requirement", "criteria": "criterion"}
 _BYTES_A_TOKEN: Final = 4
+_AT_ONCE: Final = 200_000
+"""Characters of an output that are written as JSON in a few milliseconds."""
 _OVERHEAD: Final = 12
 """Tokens of an item's id and punctuation, about."""
 
@@ -66,6 +69,9 @@ def item(check: Check, output: Output) -> Item | Grade:
     Args:
         check: A judge's check, as rendered for the case.
         output: What the target produced.
+
+    Raises:
+        NotAtOnceError: where it is to be done at once and could take longer.
     """
     try:
         part = parts.part(check.of, output)
@@ -75,6 +81,7 @@ def item(check: Check, output: Output) -> Item | Grade:
         return Grade.ungraded(str(error))
     if not part.strip():
         return Grade.of(False, "the output is empty")
+    at_once.allow(len(part), _AT_ONCE)
     settings = check.settings
     body: JsonObject = {
         "input": check.input,

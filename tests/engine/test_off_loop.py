@@ -1,0 +1,122 @@
+"""What a scorer's pattern, a long output or a hostile reply makes slow holds nothing else up."""
+
+import asyncio
+import json
+
+import psutil
+import pytest
+
+from tests.engine.harness import Bench, suite, until
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.off_loop import OffLoop
+from tui_eval.isolated.calls import IsolatedCalls
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.scoring.judge.item import Form
+from tui_eval.store import reader
+from tui_eval.store.connection import open_readable
+
+HANGS = r"^(\w|\w\w)*$"
+LONG = "a" * 60 + "!"
+ANSWERS = {**{f"q{n}": f"q{n}" for n in range(12)}, "q3": LONG}
+SLOW = {"kind": "regex", "name": "slow", "expected": HANGS}
+SPENDS = "{% for i in range(999) %}{% for j in range(99) %}{{ i * j }}{% endfor %}{% endfor %}"
+
+
+async def turns_while(task: "asyncio.Task[None]") -> tuple[int, float]:
+    """Count the turns the loop gets until a task is done, and give the longest wait for one."""
+    loop, turns, longest = asyncio.get_running_loop(), 0, 0.0
+    while not task.done():
+        before = loop.time()
+        await asyncio.sleep(0.005)
+        turns, longest = turns + 1, max(longest, loop.time() - before)
+    await task
+    return turns, longest
+
+
+def scored(bench: Bench, case_id: str) -> tuple[Verdict | None, str]:
+    run = bench.sql("SELECT id FROM runs")[0][0]
+    trial = bench.trial(run, case_id)
+    with open_readable(bench.path) as db:
+        return trial.verdict, reader.reasons(db, [trial.id]).get(trial.id, "")
+
+
+async def test_a_pattern_that_hangs_costs_its_own_trial_and_nobody_elses(bench: Bench) -> None:
+    scorers = [SLOW, {"kind": "includes", "expected": "q", "required": False}]
+    async with FakeModel(answers=ANSWERS, latency=0.01) as server:
+        made = suite(server.base_url, 12, scorers=scorers, run={"timeout": 30})
+        run = bench.create(made)
+        turns, _ = await turns_while(asyncio.create_task(Engine(bench.path, run).run()))
+    assert turns > 30, "the loop stood still while the pattern was searched for"
+    verdicts = {trial.case_id: trial.verdict for trial in bench.trials(run)}
+    assert verdicts.pop("c3") is Verdict.UNGRADED
+    assert set(verdicts.values()) == {Verdict.PASS}, scored(bench, "c0")
+    assert set(server.counts.values()) == {1}, "somebody was asked twice"
+    assert f"the pattern /{HANGS}/ took longer than 1 s" in scored(bench, "c3")[1]
+
+
+async def test_a_run_that_is_stopped_while_an_output_is_scored_keeps_the_output(
+    bench: Bench,
+) -> None:
+    scorers = [{**SLOW, "name": f"slow {n}"} for n in range(20)]
+    async with FakeModel(answers={"q0": LONG}) as server:
+        run = bench.create(suite(server.base_url, 1, scorers=scorers))
+        engine = Engine(bench.path, run)
+        task = asyncio.create_task(engine.run())
+        await until(isolated)
+        engine.stop()
+        engine.abort()
+        await asyncio.wait_for(task, 15)
+    assert bench.row(run).state is RunState.INTERRUPTED
+    assert bench.trial(run, "c0").state is TrialState.SCORING
+    assert bench.trial(run, "c0").output is not None
+    await until(lambda: not isolated())
+
+
+def isolated() -> list[psutil.Process]:
+    found = psutil.Process().children()
+    return [one for one in found if "tui_eval.isolated" in one.cmdline()]
+
+
+async def test_a_template_that_takes_long_is_rendered_beside_the_loop(bench: Bench) -> None:
+    scorers = [{"kind": "includes", "expected": SPENDS, "name": f"spends {n}"} for n in range(4)]
+    async with FakeModel(latency=0.01) as server:
+        made = suite(server.base_url, 2, scorers=scorers)
+        run = bench.create(made)
+        task = asyncio.create_task(Engine(bench.path, run).run())
+        turns, longest = await turns_while(task)
+    assert {trial.verdict for trial in bench.trials(run)} <= {Verdict.FAIL, None}
+    assert turns > 10
+    assert longest < 2
+
+
+async def test_a_second_run_scores_what_hangs_within_its_limit(bench: Bench) -> None:
+    async with FakeModel(answers=ANSWERS) as server:
+        made = suite(server.base_url, 6, scorers=[SLOW])
+        await bench.run(made)
+        again = await bench.run(made)
+    assert bench.trial(again, "c3").verdict is Verdict.UNGRADED
+    assert bench.counts(again).passed == 5
+    assert server.requests == 6
+
+
+async def test_a_hostile_reply_says_nothing_and_leaves_the_loop_its_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_eval.engine.off_loop._READING_S", 0.3)
+    calls = IsolatedCalls()
+    forms = {"k1": Form("pass-fail", 0, 1, (0,))}
+
+    async def read() -> None:
+        reading = await OffLoop(calls).read("[{}" * 2_000_000, forms, "n", "stop")
+        assert reading.findings == {}
+        assert reading.missing["k1"].endswith("characters took longer than 0.3 s")
+        grades = [{"id": "k1", "reason": "x" * 20_000, "score": 1}]
+        whole = json.dumps({"nonce": "n", "grades": grades})
+        assert (await OffLoop(calls).read(whole, forms, "n", "stop")).findings
+
+    try:
+        turns, _ = await turns_while(asyncio.create_task(read()))
+    finally:
+        calls.close()
+    assert turns > 10
