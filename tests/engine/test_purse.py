@@ -8,7 +8,7 @@ import pytest
 from tests.engine.harness import Bench, suite, until
 from tests.engine.judging.test_judging import judged
 from tests.servers.fake_judge import answers, by_number
-from tests.servers.fake_model import Call, FakeModel, Reply, first_attempts, refuse
+from tests.servers.fake_model import Call, FakeModel, Reply, always, first_attempts, refuse
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import problems
 from tui_eval.engine.settings import Settings
@@ -146,7 +146,7 @@ async def test_calls_that_a_killed_engine_had_in_flight_count_as_if_they_were_pa
         assert lost > 0
         assert spent + 2.0 * lost == 10.0
         reason = bench.row(run).reason or ""
-    assert reason.startswith(f"${spent:.4g} is, and ${2.0 * lost:.4g} more may be, spent")
+    assert reason.startswith("about $10 is or may be spent")
 
 
 async def test_an_answer_that_is_none_is_paid_all_the_same(bench: Bench) -> None:
@@ -273,3 +273,34 @@ def test_a_reduction_needs_its_epochs_whatever_the_launch_says() -> None:
     assert problems(several, Settings(epochs=1)) == [
         "reduce = 'pass@3' needs at least 3 epochs, not 1"
     ]
+
+
+SILENT = json.dumps(
+    {"id": "x", "choices": [{"message": {"content": "q"}, "finish_reason": "stop"}]}
+)
+
+
+async def test_a_cost_cap_holds_where_no_usage_comes_back_and_after_a_resume(bench: Bench) -> None:
+    async with FakeModel(script=always(Reply("status", body=SILENT))) as server:
+        target = {"base_url": server.base_url, **PRICED}
+        limits = {"max_cost_usd": 200.0, "concurrency": 8}
+        run = await bench.run(suite(server.base_url, 100, targets=[target], run=limits))
+        row = bench.row(run)
+        assert (row.state, row.stopped_by) == (RunState.PAUSED, "max_cost_usd")
+        assert (row.reason or "").startswith("about $")
+        assert bench.counts(run).cost_usd is None
+        about = bench.sql("SELECT sum(about_usd), max(about_usd) FROM attempts")[0]
+        assert 200.0 - about[1] < about[0] <= 200.0
+        asked = server.requests
+        await bench.again(run, Verb.RESUME)
+        assert server.requests == asked, "what was estimated is remembered"
+        assert bench.row(run).stopped_by == "max_cost_usd"
+
+
+async def test_a_token_cap_holds_where_no_usage_comes_back(bench: Bench) -> None:
+    async with FakeModel(script=always(Reply("status", body=SILENT))) as server:
+        run = await bench.run(suite(server.base_url, 100, run={"max_tokens": 200}))
+    row = bench.row(run)
+    assert row.stopped_by == "max_tokens"
+    assert (row.reason or "").startswith("about ")
+    assert 0 < bench.sql("SELECT sum(about_tokens) FROM attempts")[0][0] <= 200

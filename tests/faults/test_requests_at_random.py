@@ -119,6 +119,7 @@ class Story:
         """Have an engine at work, where none is."""
         if self._working:
             return
+        self._task = self._command = None
         if self._processes and self.draw.random() < 0.5:
             self._command = await resume(self.bench, self.run)
         else:

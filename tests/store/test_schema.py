@@ -20,6 +20,7 @@ _SCHEMAS = [
     "a974201db629",
     "8fef2690f68d",
     "4eeb70d2e0dd",
+    "afdc0c9fd65c",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

@@ -51,8 +51,8 @@ class Allowance:
     cap: float | None = None
     spent: float = 0.0
     doubtful: float = 0.0
-    """What calls may have taken of which no answer came: their engine was killed, or they were
-    ended."""
+    """What calls may have taken of which no answer came (their engine was killed, or they were
+    ended), and about what those took whose endpoint did not say."""
     bounds: dict[Payer, float | None] = field(default_factory=dict)
     _largest: dict[Payer, float] = field(default_factory=dict)
     _reserved: float = 0.0
@@ -95,13 +95,20 @@ class Allowance:
             self._reserved -= amount or 0.0
             self._unknown -= amount is None
 
-    def took(self, payer: Payer, amount: float | None) -> None:
-        """Add what a call took; where that is unknown, what it is reckoned at is in doubt."""
-        if amount is None:
+    def took(self, payer: Payer, amount: float | None, about: float | None = None) -> None:
+        """Add what a call took.
+
+        Args:
+            payer: Who made it.
+            amount: What is known; None: nothing is.
+            about: What it took beside that, as an estimate; None: there is none.
+        """
+        if amount is None and about is None:
             self.doubt(payer)
             return
-        self.spent += amount
-        self.seen(payer, amount)
+        self.spent += amount or 0.0
+        self.doubtful += about or 0.0
+        self.seen(payer, (amount or 0.0) + (about or 0.0))
 
     def seen(self, payer: Payer, amount: float | None) -> None:
         """Learn that a payer has made a call of a size."""
@@ -177,6 +184,8 @@ class Purse:
         for payer, was in (before or {}).items():
             self._money.seen(payer, was.largest_usd)
             self._tokens.seen(payer, was.largest_tokens)
+            self._money.doubtful += was.about_usd
+            self._tokens.doubtful += was.about_tokens
             self._money.doubt(payer, was.unanswered)
             self._tokens.doubt(payer, was.unanswered)
         self._errors = so_far.error
@@ -212,15 +221,18 @@ class Purse:
             self._tell()
 
     def paid(self, payer: Payer, got: Output | Failure) -> None:
-        """Add what a call took; an answer of which nobody can tell is in doubt.
+        """Add what a call took; of an answer whose endpoint does not say, about what it took.
 
         A failure has taken something only where the endpoint says so.
         """
         usage = got.usage
         if isinstance(got, Failure) and usage.input is None and usage.output is None:
             return
-        self._money.took(payer, got.cost_usd)
-        self._tokens.took(payer, (usage.input or 0) + (usage.output or 0))
+        about = got.estimate if isinstance(got, Output) else None
+        unpriced = about is not None and got.cost_usd is None
+        self._money.took(payer, got.cost_usd, about.cost_usd if about and unpriced else None)
+        told = (usage.input or 0) + (usage.output or 0)
+        self._tokens.took(payer, told, about.tokens if about else None)
         self._look()
 
     def unanswered(self, payer: Payer) -> None:
@@ -250,7 +262,7 @@ class Purse:
         if self._money.reached():
             return self._at_cost(_dollars(self._money) + " spent")
         if self._tokens.reached():
-            return self._at_tokens(f"{self._tokens.total:.0f} tokens are used")
+            return self._at_tokens(f"{_count(self._tokens)} tokens are used")
         if caps.errors is not None and self._errors >= self._most_errors(caps.errors):
             return _at_cap(
                 "max_errors",
@@ -268,7 +280,7 @@ class Purse:
             )
         next_ = self._tokens.next(payer) or 0.0
         return self._at_tokens(
-            f"{self._tokens.total:.0f} tokens are used, the next call may take {next_:.0f}"
+            f"{_count(self._tokens)} tokens are used, the next call may take {next_:.0f}"
         )
 
     def _at_cost(self, spent: str) -> Failure:
@@ -292,7 +304,11 @@ class Purse:
 def _dollars(money: Allowance) -> str:
     if not money.doubtful:
         return f"${money.spent:.4g} is"
-    return f"${money.spent:.4g} is, and ${money.doubtful:.4g} more may be,"
+    return f"about ${money.total:.4g} is or may be"
+
+
+def _count(tokens: Allowance) -> str:
+    return f"about {tokens.total:.0f}" if tokens.doubtful else f"{tokens.spent:.0f}"
 
 
 def _at_cap(kind: str, message: str) -> Failure:

@@ -23,6 +23,15 @@ _UNTOLD = Usage()
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a call took beside what its endpoint counted, by the lengths of what was said."""
+
+    tokens: int
+    cost_usd: float | None
+    """All of the call's cost; None: the price is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Exhausted:
     """One of an endpoint's limits of which nothing remains, as its headers say."""
 
@@ -52,6 +61,8 @@ class Output:
     """Seconds of the call itself; for a replay what was recorded."""
     exhausted: Exhausted | None = None
     """What its endpoint has nothing left of just now; None: nothing that it says. Never kept."""
+    estimate: Estimate | None = None
+    """What the endpoint did not say of what it took; None: it did. Kept with the attempt."""
 
     @property
     def ending(self) -> Ending:

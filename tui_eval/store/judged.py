@@ -118,7 +118,8 @@ def answered(
     usage = output.usage
     tx.db.execute(
         "UPDATE judge_calls SET state = 'answered', reply = ?, finish_reason = ?, call_s = ?, "
-        "input_tokens = ?, output_tokens = ?, cost_usd = ?, model = ifnull(?, model) WHERE id = ?",
+        "input_tokens = ?, output_tokens = ?, cost_usd = ?, model = ifnull(?, model), "
+        "about_tokens = ?, about_usd = ? WHERE id = ?",
         (
             pack(output.text),
             pack(output.finish_reason),
@@ -127,6 +128,8 @@ def answered(
             usage.output,
             output.cost_usd,
             pack(output.model),
+            None if output.estimate is None else output.estimate.tokens,
+            None if output.estimate is None else output.estimate.cost_usd,
             call,
         ),
     )

@@ -185,8 +185,17 @@ def answer(
     output_id = add_output(tx, key, output)
     tx.db.execute(
         "UPDATE attempts SET state = 'answered', call_s = ?, output = ?, input_tokens = ?, "
-        "output_tokens = ?, cost_usd = ? WHERE id = ?",
-        (call_s, output_id, usage.input, usage.output, output.cost_usd, attempt),
+        "output_tokens = ?, cost_usd = ?, about_tokens = ?, about_usd = ? WHERE id = ?",
+        (
+            call_s,
+            output_id,
+            usage.input,
+            usage.output,
+            output.cost_usd,
+            None if output.estimate is None else output.estimate.tokens,
+            None if output.estimate is None else output.estimate.cost_usd,
+            attempt,
+        ),
     )
     taken = not stale and tx.move(
         trial,

@@ -411,6 +411,13 @@ def findings_answer_by_key(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX findings_key ON findings (score_key)")
 
 
+def calls_estimated(db: sqlite3.Connection) -> None:
+    """Make room for about what calls took whose endpoint did not say; NULL: it did."""
+    for table in ("attempts", "judge_calls"):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN about_tokens INTEGER")
+        db.execute(f"ALTER TABLE {table} ADD COLUMN about_usd REAL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -422,6 +429,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     trials_opened,
     trials_rescored_from,
     findings_answer_by_key,
+    calls_estimated,
 )
 """Every change the schema ever went through, in order. Append only."""
 

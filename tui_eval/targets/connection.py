@@ -1,12 +1,13 @@
 """The one connection of all targets and judges that ask at the same address."""
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.providers import keys
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.errors import UnavailableError
@@ -16,6 +17,8 @@ from tui_eval.providers.prices import Prices, price_of
 from tui_eval.suites.spec import Connected
 from tui_eval.targets.probe import Probe
 
+_CHARACTERS = 4
+"""Characters of a token, about."""
 MOST_SLOTS = 8
 """Answers an embedded server makes at once at most: each slot takes memory of its own."""
 
@@ -110,7 +113,13 @@ class Connection:
             return got if ended is None else Failure("local_server", ended, fatal=True)
         where = self.address
         cost = price_of(where.provider, where.base_url, spec.model, got.usage, own_prices(spec))
-        return replace(got, cost_usd=cost)
+        if isinstance(got, Failure) or None not in (got.usage.input, got.usage.output):
+            return replace(got, cost_usd=cost)
+        about = _lengths(body, got)
+        price = price_of(where.provider, where.base_url, spec.model, about, own_prices(spec))
+        told = (got.usage.input or 0) + (got.usage.output or 0)
+        tokens = (about.input or 0) + (about.output or 0) - told
+        return replace(got, cost_usd=cost, estimate=Estimate(tokens, price))
 
     async def open(self) -> None:
         """Open it, or join those that have.
@@ -151,6 +160,17 @@ class Connection:
         users = (("target", self.targets), ("judge", self.judges))
         named = [f"{what} {', '.join(map(repr, names))}" for what, names in users if names]
         return f"{' and '.join(named)} ({self.address.host})"
+
+
+def _lengths(body: JsonObject, got: Output) -> Usage:
+    """Return the tokens of a call, as lengths tell what its endpoint did not count."""
+    said = [got.text or "", got.reasoning or "", *map(json.dumps, got.messages)]
+    read, produced = len(json.dumps(body)), sum(map(len, said))
+    given, came = got.usage.input, got.usage.output
+    return Usage(
+        1 + read // _CHARACTERS if given is None else given,
+        1 + produced // _CHARACTERS if came is None else came,
+    )
 
 
 def own_prices(spec: Connected) -> Prices | None:
