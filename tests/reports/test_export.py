@@ -1,7 +1,9 @@
 import csv
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.reports.export import FORMATS, cell, to_file
 from tui_eval.store import reader
+from tui_eval.store.rows import RunRow
 
 DATA = Path(__file__).parents[1] / "data" / "hostile_outputs.jsonl"
 HOSTILE = [
@@ -51,6 +54,10 @@ def test_a_line_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "finish_reason": "stop",
         "error": None,
         "attempts": 2,
+        "question": None,
+        "expected": "0",
+        "metadata": {"n": 0},
+        "messages": None,
         "latency_s": 0.5,
         "tokens": {"input": 10, "output": 5},
         "cost_usd": 0.001,
@@ -179,3 +186,37 @@ def test_a_link_stays_a_link_and_a_pipe_is_written_to(tmp_path: Path) -> None:
     os.close(writing)
     assert os.read(reading, 100) == b"piped"
     os.close(reading)
+
+
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "=find"}}]}
+
+
+def _with_calls(folder: Path) -> tuple[sqlite3.Connection, RunRow]:
+    """Fill a store with one trial that only called a tool, of a suite with a prompt."""
+    case = Case(0, "a", {"id": "a", "country": "=Peru", "capital": "Lima", "scorers": None})
+    run = fill(folder / "store.db", Plan({"gpt": [Told(text=None)]}, [case]))
+    db = connect(folder / "store.db")
+    spec = json.loads(reader.spec(db, run))
+    spec["prompts"] = [{"user": "Capital of {{ country }}?"}]
+    spec["scorers"] = [{"kind": "exact", "name": "exact", "expected": "{{ capital }}"}]
+    with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as own:
+        own.execute("UPDATE runs SET spec = ? WHERE id = ?", (json.dumps(spec), run))
+        own.execute("UPDATE outputs SET messages = ?", (json.dumps([CALL]),))
+    return db, reader.run(db, run)
+
+
+def test_a_line_says_what_was_asked_expected_and_which_tools_were_called(tmp_path: Path) -> None:
+    db, run = _with_calls(tmp_path)
+    (line,) = map(json.loads, FORMATS["jsonl"](db, run))
+    assert (line["output"], line["messages"]) == (None, [CALL])
+    assert (line["question"], line["expected"]) == ("Capital of =Peru?", "Lima")
+    assert line["metadata"] == {"country": "=Peru", "capital": "Lima"}
+    (less,) = map(json.loads, FORMATS["jsonl"](db, run, case=False))
+    assert line.keys() - less.keys() == {"question", "expected", "metadata"}
+    (header, row) = csv.reader("".join(FORMATS["csv"](db, run)).splitlines())
+    told = dict(zip(header, row, strict=True))
+    assert told["question"] == "Capital of =Peru?"
+    assert told["expected"] == "Lima"
+    assert json.loads(told["messages"]) == [CALL]
+    assert "question" not in "".join(FORMATS["csv"](db, run, case=False))
+    db.close()

@@ -25,8 +25,17 @@ _FORMATS = ("jsonl", "csv")
     metavar="FILE",
     help="The file, written whole or not at all.  [default: stdout]",
 )
+@click.option(
+    "--no-case", is_flag=True, help="Leave out question, expected and metadata of the cases."
+)
 @store_option
-def export(name: str, format_name: str | None, output: Path | None, store: Path | None) -> None:
+def export(
+    name: str,
+    format_name: str | None,
+    output: Path | None,
+    no_case: bool,
+    store: Path | None,
+) -> None:
     """Write a run's trials as JSON Lines or CSV, in the order of the dataset.
 
     In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, and control
@@ -46,7 +55,7 @@ def export(name: str, format_name: str | None, output: Path | None, store: Path 
     run = found(file, name)
     db = readable(file)
     try:
-        pieces = FORMATS[format_name](db, run)
+        pieces = FORMATS[format_name](db, run, not no_case)
         if output is not None:
             to_file(output, pieces)
         else:

@@ -92,20 +92,19 @@ def _document(
     db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", failed: bool
 ) -> "JsonObject":
     from tui_eval.reports.document import document
-    from tui_eval.reports.trial_line import trial_json
+    from tui_eval.reports.trial_line import TrialLines
     from tui_eval.store import figures
 
     whole = document(db, run.id)
+    made = TrialLines(db, run.id)
     if cases:
         whole["trials"] = [
-            trial_json(run.name, line)
+            made.json(line)
             for case_id in dict.fromkeys(cases)
             for line in figures.lines_of_case(db, run.id, case_id)
         ]
     elif failed:
-        whole["trials"] = [
-            trial_json(run.name, line) for line in figures.lines(db, run.id, failed=True)
-        ]
+        whole["trials"] = [made.json(line) for line in figures.lines(db, run.id, failed=True)]
     return whole
 
 

@@ -18,7 +18,7 @@ from tui_eval.reports.progress import Progress
 from tui_eval.reports.results import Results
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
-from tui_eval.reports.trial_line import trial_json
+from tui_eval.reports.trial_line import TrialLines
 from tui_eval.store import browse, figures, reader
 from tui_eval.store.board import Counts, board
 from tui_eval.store.follow import Pulse
@@ -68,8 +68,9 @@ def look(db: sqlite3.Connection, run_id: int, pulse: Pulse, *, events: bool, rat
     run = reader.run(db, run_id)
     settled = []
     if events:
+        made = TrialLines(db, run_id)  # anew each time: a rescore may bring other scorers
         for line in figures.lines_settled(db, run_id, pulse.before, pulse.change):
-            settled.append(_event("trial", **trial_json(run.name, line)))
+            settled.append(_event("trial", **made.json(line)))
     limits = reader.limits(db, run_id) if events else {}
     resting = {
         endpoint: limit

@@ -9,21 +9,28 @@ import os
 import re
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol
 
+from tui_eval.model.json import Json
 from tui_eval.model.visible import visible
 from tui_eval.reports import jsontext
 from tui_eval.reports.opinions import spread
-from tui_eval.reports.trial_line import trial_json
+from tui_eval.reports.trial_line import TrialLines
 from tui_eval.store import figures
 from tui_eval.store.figures import TrialLine
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.files import real_path
 
-Format: TypeAlias = Callable[[sqlite3.Connection, RunRow], Iterator[str]]
+
+class Format(Protocol):
+    """Gives a run's trials in pieces of text."""
+
+    def __call__(self, db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
+        """Give them; without `case` they tell nothing of their cases but ids and tags."""
+
 
 # spreadsheets skip white space and quotes; some take the other separators for the cell's end
 _FORMULA = re.compile(r"[\s\"';,|]*[=+\-@\t\r\n＝＋－＠]")
@@ -33,13 +40,14 @@ _NO_TEXT = re.compile(
 )
 
 
-def jsonl(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
-    """Give one line of JSON for each trial, see `trial_json`."""
+def jsonl(db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
+    """Give one line of JSON for each trial, see `TrialLines`."""
+    made = TrialLines(db, run.id, case=case)
     for line in figures.lines(db, run.id):
-        yield jsontext.dumps(trial_json(run.name, line)) + "\n"
+        yield jsontext.dumps(made.json(line)) + "\n"
 
 
-def table(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
+def table(db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
     """Give CSV (RFC 4180): a header, then one record for each trial.
 
     Each scorer has columns for its verdict, value and reason, one that asks a judge for the
@@ -59,9 +67,19 @@ def table(db: sqlite3.Connection, run: RunRow) -> Iterator[str]:
         buffer.truncate()
         return text
 
-    yield record(_header(scorers, judged))
+    made = TrialLines(db, run.id, case=case)
+    told = _ASKED if case else ()
+    yield record(_header(scorers, judged, told))
     for line in figures.lines(db, run.id):
-        yield record(_cells(run.name, line, scorers, judged))
+        asked = made.asked(line)
+        yield record(_cells(run.name, line, scorers, judged, [asked[name] for name in told]))
+
+
+_ASKED = ("question", "expected")
+
+
+def _as_cell(value: Json) -> Json:
+    return jsontext.dumps(value) if isinstance(value, list | dict) else value
 
 
 FORMATS: dict[str, Format] = {"jsonl": jsonl, "csv": table}
@@ -127,13 +145,14 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def _header(scorers: Sequence[str], judged: frozenset[str]) -> list[str]:
+def _header(scorers: Sequence[str], judged: frozenset[str], told: Sequence[str]) -> list[str]:
     fixed = [
         "run", "case_id", "target", "epoch", "state", "verdict", "score", "output",
         "finish_reason", "error_kind", "error_message", "attempts", "latency_s", "input_tokens",
-        "output_tokens", "cost_usd", "cached", "tags", "note",
+        "output_tokens", "cost_usd", "cached", "tags", "note", "messages",
     ]  # fmt: skip
-    return fixed + [f"{name} {part}" for name in scorers for part in _parts(name in judged)]
+    parts = (f"{name} {part}" for name in scorers for part in _parts(name in judged))
+    return [*fixed, *told, *parts]
 
 
 def _parts(judged: bool) -> tuple[str, ...]:
@@ -142,7 +161,11 @@ def _parts(judged: bool) -> tuple[str, ...]:
 
 
 def _cells(
-    run: str, line: TrialLine, scorers: Sequence[str], judged: frozenset[str]
+    run: str,
+    line: TrialLine,
+    scorers: Sequence[str],
+    judged: frozenset[str],
+    told: Sequence[Json],
 ) -> list[object]:
     given = {score.scorer: score for score in line.scores}
     fixed: list[object] = [
@@ -165,6 +188,8 @@ def _cells(
         "true" if line.cached else "false",
         "; ".join(line.tags),
         line.note,
+        _as_cell(list(line.messages) or None),
+        *map(_as_cell, told),
     ]
     for name in scorers:
         score = given.get(name)

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tui_eval.model.case import Case
 from tui_eval.model.finish import Ending, ending
-from tui_eval.model.json import Json
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Usage
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.text import dump, load, pack, unpack, unpack_text
@@ -27,8 +28,8 @@ _LINE = (
     "SELECT t.id, t.place, c.id, k.name, t.epoch, t.state, t.verdict, t.score, o.text, "
     "o.finish_reason, t.error_kind, t.error_message, t.attempts, t.latency_s, o.input_tokens, "
     "o.output_tokens, o.reasoning_tokens, o.cached_tokens, t.cost_usd, t.cached, "
-    "json_extract(c.data, '$.tags'), "
-    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), t.change "
+    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), "
+    "o.messages, c.seq, c.data, t.change "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col LEFT JOIN outputs o ON o.id = t.output "
 )
@@ -144,10 +145,17 @@ class TrialLine:
     """Of the output, wherever it came from; not a sum over attempts."""
     cost_usd: float | None
     cached: bool
-    tags: tuple[str, ...]
     note: str | None
     """What a person wrote on it; None: nothing."""
+    messages: tuple[JsonObject, ...]
+    """The output's, where it is more than one reply, or calls tools."""
+    case: Case
     scores: tuple[ScoreLine, ...]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The case's tags."""
+        return self.case.tags
 
 
 @contextmanager
@@ -393,8 +401,9 @@ def _line(row: Sequence[Any], scores: tuple[ScoreLine, ...]) -> TrialLine:
         Usage(*row[14:18]),
         row[18],
         bool(row[19]),
-        _tags(row[20]),
-        unpack(row[21]),
+        unpack(row[20]),
+        tuple(json.loads(row[21])) if row[21] else (),
+        Case.from_json(row[22], values[2], json.loads(row[23])),
         scores,
     ]
     return TrialLine(*values)

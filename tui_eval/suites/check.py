@@ -1,13 +1,14 @@
 """What a suite would run, and which of its templates fail for which cases."""
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.output import Failure
 from tui_eval.suites import toml_lines
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
@@ -21,7 +22,7 @@ from tui_eval.suites.templates import RESERVED, NestedTemplate, TemplateError
 _CHARS_PER_TOKEN: Final = 4
 """A rule of thumb for English with today's tokenizers; no tokenizer is asked."""
 _SHOWN: Final = 3
-_AFTER_OUTPUT: Final = frozenset(("output", "fields", "workspace"))
+_AFTER_OUTPUT: Final = frozenset(("output",))
 _FALSE: Final = (False, None, "", "false", "False", "none", "None", "0", 0)
 
 
@@ -71,43 +72,82 @@ class Survey:
         return self.cases * len(self.columns) * self.epochs
 
 
-def survey(suite: Suite) -> Survey:
+Problem: TypeAlias = Callable[[Column, Case], Failure | None]
+"""Says what keeps a case of a column from being asked; None: nothing that is known beforehand."""
+
+
+def survey(suite: Suite, problem: Problem | None = None) -> Survey:
     """Read all cases and try every template on each, without asking anybody.
+
+    Args:
+        suite: The suite.
+        problem: What a run looks at before it asks, where the caller has it: what it finds and no
+            template told of is a trouble too.
 
     Raises:
         SuiteError: for mistakes in the data, a suite without cases, and templates with a name
-            that no case has.
+            that no case has (see `unknown_names`).
     """
-    return _Surveyor(suite).survey()
+    return _Surveyor(suite, problem).survey()
 
 
 def unknown_names(suite: Suite, columns: Collection[str]) -> tuple[Mistake, ...]:
     """Give a mistake for each name that templates need and no case has.
 
     Names a template asks about first (`is defined`, `default`) are not needed, nor are those of a
-    scorer whose `when` asks about them.
+    scorer whose `when` asks about them. `check`, `run` and the app refuse a suite by this alone.
 
     Args:
         suite: The suite.
         columns: The top-level columns of all its cases together.
     """
-    known = {*columns, *RESERVED}
     found: dict[tuple[str, str], Mistake] = {}
-    for path, names in _needed(suite):
-        for name in sorted(names - known):
-            message = f'no case has "{name}"'
-            hint = did_you_mean(name, sorted(columns))
-            found[(path, name)] = _mistake(suite, path, message, hint)
+    for need in _needed(suite):
+        there = columns if need.columns is None else need.columns
+        for name in sorted(need.names - {*there, *need.given}):
+            whose = "no case" if need.columns is None else "no example"
+            message = f'{whose} has "{name}"'
+            hint = did_you_mean(name, sorted(there))
+            if name in RESERVED:
+                hint = _NOT_THERE.get(name, f"{name} is known to scorers only")
+            found[(need.field, name)] = _mistake(suite, need.field, message, hint)
     return tuple(found.values())
 
 
-def _needed(suite: Suite) -> Iterator[tuple[str, frozenset[str]]]:
-    """Give the names each template needs, by the path of its field."""
+_NOT_THERE: Final = {
+    "examples": 'only a prompt whose examples have as = "text" knows them',
+    "fields": "no target gives fields",
+    "workspace": "no target has a workspace",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """The names a template needs."""
+
+    field: str
+    names: frozenset[str]
+    given: frozenset[str]
+    """Names it knows beside columns."""
+    columns: frozenset[str] | None = None
+    """The columns it sees, where they are not those of cases."""
+
+
+_TO_PROMPTS: Final = frozenset(("case",))
+_TO_SCORERS: Final = frozenset(("case", "prompt", "messages", "output"))
+
+
+def _needed(suite: Suite) -> Iterator[_Need]:
     for prompt in Renderer(suite).prompts():
+        examples = frozenset(("examples",)) if prompt.examples_as_text else frozenset()
         for template in prompt.templates:
-            yield template.field, template.required
+            yield _Need(template.field, template.required, _TO_PROMPTS | examples)
+        for template in prompt.example_templates:
+            columns = prompt.example_columns
+            yield _Need(template.field, template.required, _TO_PROMPTS, columns)
     for tried in _tried(suite):
-        yield tried.field, tried.template.required - tried.asked
+        given = _TO_PROMPTS if tried.scorer is None else _TO_SCORERS
+        yield _Need(tried.field, tried.template.required - tried.asked, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +200,14 @@ def _of_scorer(scorer: Scorer, path: str) -> list[_Tried]:
 class _Surveyor:
     """Goes through the cases of one suite."""
 
-    def __init__(self, suite: Suite) -> None:
+    def __init__(self, suite: Suite, problem: Problem | None) -> None:
         self._suite = suite
+        self._problem = problem
         self._renderer = Renderer(suite)
         self._prompts = list(self._renderer.prompts())
         self._tried = _tried(suite)
         self._troubles: dict[tuple[str, str], Trouble] = {}
-        self._attempts: dict[str, int] = {}
-        """How many cases a field was tried on."""
+        self._noted = 0
         self._chars: dict[str | None, int] = {prompt.name: 0 for prompt in suite.prompts}
         self._columns: set[str] = set()
         self._tags: set[str] = set()
@@ -186,7 +226,7 @@ class _Surveyor:
             self._columns.update(case.fields)
             self._tags.update(case.tags)
             self._look_at(case)
-        mistakes = [*self._refused()]
+        mistakes = [*unknown_names(self._suite, self._columns)]
         if not self._cases:
             hint = "its filter leaves none" if self._suite.dataset.filter else "its data is empty"
             mistakes.append(_mistake(self._suite, "dataset", "no case is left", hint))
@@ -208,6 +248,7 @@ class _Surveyor:
 
     def _look_at(self, case: Case) -> None:
         names = self._renderer.names(case)
+        before = self._noted
         said: list[JsonObject] = []
         for prompt, spec in zip(self._prompts, self._suite.prompts or (None,), strict=True):
             messages = self._messages(case, prompt, names)
@@ -217,8 +258,11 @@ class _Surveyor:
                     self._chars[spec.name] += sum(len(str(one["content"])) for one in messages)
         seen: dict[str, Json] = {**names, "prompt": _question(said), "messages": [*said]}
         for tried in self._tried:
-            if tried.scorer not in case.skip and not tried.waits and self._applies(tried, seen):
-                self._try(case, tried, seen)
+            visible = names if tried.scorer is None else seen
+            if tried.scorer not in case.skip and not tried.waits and self._applies(tried, visible):
+                self._try(case, tried, visible)
+        if self._noted == before:
+            self._try_out(case)
         own = any(scorer.get("required", True) for scorer in case.scorers)
         if not own and self._required <= {*case.skip}:
             self._count(self._undemanding, case)
@@ -228,11 +272,19 @@ class _Surveyor:
                 missing = Trouble(column.name, "no recording", None, None)
                 self._count(self._unrecorded.setdefault(column.name, missing), case)
 
+    def _try_out(self, case: Case) -> None:
+        """Look for what only a run finds: a case's own scorers, settings that make no sense."""
+        if self._problem is None:
+            return
+        for column in self._renderer.columns:
+            failure = self._problem(column, case)
+            if failure is not None:
+                self._note(case, TemplateError("scorers", failure.message))
+                return
+
     def _messages(
         self, case: Case, prompt: RenderedPrompt, names: dict[str, Json]
     ) -> list[JsonObject] | None:
-        for template in prompt.templates:
-            self._attempts[template.field] = self._attempts.get(template.field, 0) + 1
         try:
             return prompt.messages(names)
         except TemplateError as error:
@@ -249,7 +301,6 @@ class _Surveyor:
             return False  # told of `when` itself
 
     def _try(self, case: Case, tried: _Tried, names: dict[str, Json]) -> None:
-        self._attempts[tried.field] = self._attempts.get(tried.field, 0) + 1
         try:
             value = tried.template.value(names)
         except TemplateError as error:
@@ -260,6 +311,7 @@ class _Surveyor:
 
     def _note(self, case: Case, error: TemplateError, path: str | None = None) -> None:
         # an undefined name is one trouble, whatever else the cases have
+        self._noted += 1
         key = (path or error.field, error.message)
         trouble = self._troubles.setdefault(
             key, Trouble(path or error.field, error.message, error.hint, error.name)
@@ -272,20 +324,11 @@ class _Surveyor:
         if len(trouble.first) < _SHOWN:
             trouble.first.append(case.id)
 
-    def _refused(self) -> Iterator[Mistake]:
-        """Give the names that no case has, seen where they are needed."""
-        for trouble in self._troubles.values():
-            everywhere = trouble.count == self._attempts.get(trouble.field)
-            if trouble.name is not None and everywhere:
-                message = f'no case has "{trouble.name}"'
-                yield _mistake(self._suite, trouble.field, message, trouble.hint)
-
     def _recorded(self) -> set[str]:
         """Give the columns that are what replays of the dataset itself say."""
         own = self._suite.dataset.path
         replays = [one for one in self._suite.targets if isinstance(one, ReplayTarget)]
-        read = [path for one in replays if one.path == own for path in _columns_read(one)]
-        return {path.split(".")[0] for path in read if path is not None}
+        return {column for one in replays if one.path == own for column in one.columns}
 
     def _used(self) -> set[str]:
         """Give the names that any template uses."""
@@ -322,13 +365,6 @@ class _Surveyor:
             if tag not in self._tags:
                 near = did_you_mean(tag, sorted(self._tags))
                 yield f'[gate.tags."{tag}"]: no case has this tag' + (f"; {near}" if near else "")
-
-
-def _columns_read(target: ReplayTarget) -> Iterable[str | None]:
-    """Return the columns of a row that hold what the target said."""
-    if isinstance(target.record, dict):
-        return target.record.values()
-    return (target.output, target.messages) if target.record is None else (target.record,)
 
 
 def _question(messages: list[JsonObject]) -> Json:

@@ -1,10 +1,14 @@
 """What stands before a judge."""
 
+import random
+
 from tests.scoring.judge.checks import OUTPUT, check, criteria, requirements
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.judge.item import Form, Item, item, split
+from tui_eval.scoring.judge.request import request
 
 
 def made(of: object) -> Item:
@@ -67,3 +71,26 @@ def test_a_part_that_is_not_there_fails_unasked() -> None:
 
 def test_only_the_chosen_part_is_shown() -> None:
     assert made(item(check(of="last_line"), Output("a\nb"))).body["output"] == "b"
+
+
+CALLS: JsonObject = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"function": {"name": "look_up", "arguments": "{}"}}],
+}
+
+
+def test_a_judge_sees_the_tools_that_were_called() -> None:
+    called = Output(None, messages=(CALLS,), finish_reason="tool_calls")
+    body = made(item(check(), called)).body
+    assert (body["messages"], body["output"]) == ([CALLS], "")
+    assert "messages" not in made(item(check(), OUTPUT)).body
+    asked = request([made(item(check(), called))], None, random.Random(1))
+    assert '"messages" of the output' in str(asked.messages[0]["content"])
+    plain = request([made(item(check(), OUTPUT))], None, random.Random(1))
+    assert '"messages" of the output' not in str(plain.messages[0]["content"])
+
+
+def test_of_a_part_no_more_than_that_part_is_shown() -> None:
+    called = Output("a\nb", messages=(CALLS,))
+    assert "messages" not in made(item(check(of="last_line"), called)).body

@@ -61,6 +61,18 @@ class Item:
         return _item(form, {**self.body, self.form.kind: left})
 
 
+MESSAGES: Final = "messages"
+"""The field of an item that holds an output's messages."""
+
+
+def shown_messages(check: Check, output: Output) -> tuple[JsonObject, ...]:
+    """Return the messages a judge sees beside the text: tool calls and turns, where there are any.
+
+    Only where the whole output is graded, no part of it.
+    """
+    return output.messages if check.of == "text" else ()
+
+
 def item(check: Check, output: Output) -> Item | Grade:
     """Give what a judge is asked about an output, or the grade where a rule decides.
 
@@ -73,13 +85,14 @@ def item(check: Check, output: Output) -> Item | Grade:
     Raises:
         NotAtOnceError: where it is to be done at once and could take longer.
     """
+    done = shown_messages(check, output)
     try:
-        part = parts.part(check.of, output)
+        part = "" if done and output.text is None else parts.part(check.of, output)
     except parts.MissingPartError as missing:
         return Grade.of(False, str(missing))
     except parts.UnreadablePartError as error:
         return Grade.ungraded(str(error))
-    if not part.strip():
+    if not part.strip() and not done:
         return Grade.of(False, "the output is empty")
     at_once.allow(len(part), _AT_ONCE)
     settings = check.settings
@@ -90,6 +103,7 @@ def item(check: Check, output: Output) -> Item | Grade:
         "rubric": settings["rubric"],
         "requirements": _numbered(settings["requirements"], "requirement"),
         "criteria": _numbered(settings["criteria"], "criterion"),
+        MESSAGES: [*done] or None,
         "output": part,
     }
     return _item(_form(settings), {key: value for key, value in body.items() if value is not None})

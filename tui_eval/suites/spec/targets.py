@@ -1,6 +1,6 @@
 """What is evaluated."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
 
 from pydantic import (
@@ -89,6 +89,15 @@ class ReplayTarget(TargetBase):
     record: Text | Annotated[dict[Text, Text], Field(min_length=1)] | None = None
     """The column that holds the recording, in which the others stand: a table, or a list with a
     table for each epoch. Or such a column for each prompt by its name. Default: the row itself."""
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The top-level columns of a row that hold what was said."""
+        if isinstance(self.record, dict):
+            paths: Iterable[str | None] = self.record.values()
+        else:
+            paths = (self.output, self.messages) if self.record is None else (self.record,)
+        return frozenset(path.split(".")[0] for path in paths if path is not None)
 
 
 FaultKind: TypeAlias = Literal["rate_limit", "server_error", "timeout", "empty", "truncated"]

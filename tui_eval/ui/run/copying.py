@@ -4,7 +4,7 @@ import sqlite3
 from enum import StrEnum
 
 from tui_eval.model.visible import visible
-from tui_eval.store import figures, reader
+from tui_eval.store import figures
 from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.differences import differences
 from tui_eval.ui.run import requests
@@ -102,8 +102,8 @@ def _diff(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
 
 def _as_json(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
     from tui_eval.reports.jsontext import dumps
-    from tui_eval.reports.trial_line import trial_json
+    from tui_eval.reports.trial_line import TrialLines
 
     lines = figures.lines_of_case(db, run_id, found.case.id)
     line = next(line for line in lines if line.id == found.trial.id)
-    return dumps(trial_json(reader.run(db, run_id).name, line), indent=2)
+    return dumps(TrialLines(db, run_id).json(line), indent=2)
