@@ -86,13 +86,13 @@ def test_what_is_wrong_is_known_before_there_is_an_output() -> None:
 
 
 def test_what_looks_at_the_output_waits_for_it() -> None:
-    asked: JsonObject = {"kind": "exact", "expected": "{{ fields.reference }}"}
+    asked: JsonObject = {"kind": "exact", "expected": "{{ output[4] }}"}
     later: JsonObject = {**EXACT, "name": "later", "when": "{{ output | length > 3 }}"}
     made = scorers(asked, later)
     assert made.problem(subject({}, None)) is None
-    failure = made.checks(subject({}, Output("x", fields={})))
+    failure = made.checks(subject({}, Output("x")))
     assert isinstance(failure, Failure)
-    assert names_of(made.checks(subject({}, Output("x", fields={"reference": "x"})))) == ["exact"]
+    assert names_of(made.checks(subject({"answer": "a"}, Output("x" * 5)))) == ["exact", "later"]
 
 
 def test_a_scorer_that_does_not_apply_is_no_problem() -> None:

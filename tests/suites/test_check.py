@@ -70,10 +70,11 @@ def test_a_name_that_no_case_has_refuses_the_suite_with_its_line(tmp_path: Path)
     ]
 
 
-def test_a_name_inside_a_table_that_no_case_has_refuses_the_suite_too(tmp_path: Path) -> None:
+def test_a_name_inside_a_table_that_no_case_has_is_an_error_of_each_case(tmp_path: Path) -> None:
     rows: list[JsonObject] = [{"id": 1, "meta": {"topic": "x"}}]
-    assert refused(tmp_path, TARGET + '[prompt]\nuser = "{{ meta.topc }}"\n', rows) == [
-        'suite.toml, line 8: prompt.user: no case has "topc"; did you mean "topic"?'
+    found = surveyed(tmp_path, TARGET + '[prompt]\nuser = "{{ meta.topc }}"\n', rows)
+    assert [str(trouble) for trouble in found.troubles] == [
+        'prompt.user: "topc" is undefined in a table; did you mean "topic"? (1 case: 1)'
     ]
 
 

@@ -250,10 +250,10 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
     from tui_eval.engine import launch
     from tui_eval.engine.account import account
     from tui_eval.engine.settings import Settings
+    from tui_eval.engine.surveying import surveyed
     from tui_eval.providers.errors import UnavailableError
     from tui_eval.reports.forecast import forecast
     from tui_eval.reports.judge_forecast import judge_forecast
-    from tui_eval.suites.check import survey
     from tui_eval.suites.errors import NeedsTrust
     from tui_eval.suites.loading import look
 
@@ -262,7 +262,7 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
         raise NeedsTrust(str(path), known.refused)
     suite = known.suite
     wishes = [ask.words for ask in known.refused]
-    seen = survey(suite)
+    seen = surveyed(suite)
     not_ready = launch.problems(suite, Settings())
     db = readable(store) if store.exists() else None
     try:

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tui_eval.engine.marking import Marking
+from tui_eval.engine.surveying import surveyed
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
@@ -53,7 +54,7 @@ def bring_in(
             between()
             yield one
 
-    return write(found, suite, source, replacing=replacing, compare=compare)
+    return write(found, suite, source, replacing=replacing, survey=surveyed, compare=compare)
 
 
 def _looked_at(rows: Iterator[JsonObject], between: Callable[[], None]) -> Iterator[JsonObject]:

@@ -19,7 +19,8 @@ Names: TypeAlias = Mapping[str, Json]
 
 _NO_SETTINGS: Final = {"kind", "name", "weight", "required", "when", "negate", "schema_file"}
 """Fields that decide nothing about the grade, or stand in the check itself."""
-_AFTER_OUTPUT: Final = frozenset(("output", "fields", "workspace"))
+_AFTER_OUTPUT: Final = frozenset(("output",))
+"""Names that only an output brings; no target gives `fields` or a `workspace`."""
 _ASKED: Final = frozenset(("prompt", "messages"))
 _FALSE_TEXTS: Final = frozenset(("", "false", "none", "0"))
 

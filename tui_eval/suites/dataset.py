@@ -20,7 +20,7 @@ from tui_eval.suites.files import is_glob, matches
 from tui_eval.suites.places import named_from, shown
 from tui_eval.suites.recordings import Recordings, id_digest, row_id
 from tui_eval.suites.rows import Problems, read_rows
-from tui_eval.suites.scorers import JudgeScorer, ScorerSpec
+from tui_eval.suites.scorers import JudgeScorer, ScorerSpec, missing_part
 from tui_eval.suites.spec import Dataset, ReplayTarget, Suite
 from tui_eval.suites.spool import Spool
 from tui_eval.suites.templates import NestedTemplate, Template, TemplateError
@@ -178,6 +178,10 @@ class _Reader:
         self._filter = _compiled_filter(suite)
         self._scorers = [scorer.name for scorer in suite.scorers]
         self._judges = [judge.name for judge in suite.judges]
+        self._asks = bool(suite.targets)
+        self._several_turns = any(
+            isinstance(one, ReplayTarget) and one.messages is not None for one in suite.targets
+        )
         self._recordings = recordings
         self._seen: set[bytes] = set()
         self._alike: dict[str, int] = {}
@@ -298,6 +302,10 @@ class _Reader:
                 message = f'a scorer called "{spec.name}" is there already'
                 raise _BadRowError((field, message, "give it another name"))
             names.append(spec.name)
+            missing = missing_part(spec.of, several_turns=self._several_turns)
+            if self._asks and missing is not None:
+                hint = "score the text, or another part of it"
+                raise _BadRowError((f"{field}.of", missing, hint))
             if spec.kind == "json_schema" and spec.schema_file is not None:
                 hint = "put it into `schema`"
                 raise _BadRowError((field, "a case's own schema cannot be in a file", hint))

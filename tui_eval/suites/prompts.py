@@ -115,6 +115,21 @@ class RenderedPrompt:
         """The templates that are rendered for each case."""
         return tuple(template for _, template in self._turns)
 
+    @property
+    def examples_as_text(self) -> bool:
+        """Whether the templates see the examples, as one text."""
+        return self._shots is not None and self._shots.as_text
+
+    @property
+    def example_templates(self) -> tuple[Template, ...]:
+        """The templates that are rendered for each example."""
+        return () if self._shots is None else self._shots.templates
+
+    @property
+    def example_columns(self) -> frozenset[str]:
+        """The columns of all examples together."""
+        return frozenset() if self._shots is None else self._shots.columns
+
     def messages(self, names: Names) -> list[JsonObject]:
         """Render it.
 
@@ -181,6 +196,14 @@ class _Shots:
         self._n = len(self._rows) if examples.n is None else examples.n
         self._rendered: list[tuple[str, str]] = []
         """Question and answer of the first rows, as far as they were needed yet."""
+
+    @property
+    def templates(self) -> tuple[Template, ...]:
+        return (self._user, self._assistant) if self._rows else ()
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(column for row in self._rows for column in row)
 
     def turns(self, row: Json, question: str | None) -> list[tuple[str, str]]:
         """Give the examples for a case as messages."""

@@ -13,7 +13,7 @@ from tui_eval.providers import presets
 from tui_eval.suites.errors import Mistake, did_you_mean
 from tui_eval.suites.judging import JUDGE, judge_mistakes, judge_names
 from tui_eval.suites.places import Places, shown, tables
-from tui_eval.suites.scorers import JudgeScorer, is_template
+from tui_eval.suites.scorers import JudgeScorer, is_template, missing_part
 from tui_eval.suites.spec.run import parse_reduce
 from tui_eval.suites.spec.targets import default_name
 from tui_eval.suites.templates import NestedTemplate, TemplateError
@@ -75,6 +75,7 @@ class _Checker:
                 self._differs((*path, "name"), name, seen, "prompt")
         for path, prompt in tables(self._data, "prompt", "prompts"):
             self._one_question(path, prompt)
+            self._roles(path, prompt)
             examples = prompt.get("examples")
             if isinstance(examples, dict):
                 self._examples((*path, "examples"), examples, prompt)
@@ -91,6 +92,16 @@ class _Checker:
         elif told and "messages" in asked:
             hint = "make it the first of the messages"
             self._wrong((*path, told[0]), "stands beside messages", hint)
+
+    def _roles(self, path: Path, prompt: JsonObject) -> None:
+        """See that nobody speaks twice without an answer: many models refuse that."""
+        before: Json = None
+        for inner, message in tables(prompt, "messages"):
+            role = message.get("role")
+            if role == before and role in ("user", "assistant"):
+                at: Path = (*path, *inner, "role")
+                self._wrong(at, f'"{role}" follows "{role}"', "make one message of both")
+            before = role
 
     def _examples(self, path: Path, examples: JsonObject, prompt: JsonObject) -> None:
         sources = _given(examples, "path", "rows")
@@ -197,9 +208,23 @@ class _Checker:
             name = scorer.get("name", scorer.get("kind"))
             if isinstance(name, str):
                 self._differs((*path, "name"), name, names, "scorer")
+            self._part((*path, "of"), scorer.get("of"))
             if scorer.get("kind") == JUDGE:
                 for field, message, hint in judge_mistakes(scorer.get("judge"), judges):
                     self._wrong((*path, *field), message, hint)
+
+        for path, case in tables(self._data, "cases"):
+            for inner, scorer in tables(case, "scorers"):
+                self._part((*path, *inner, "of"), scorer.get("of"))
+
+    def _part(self, path: Path, of: Json) -> None:
+        targets = [target for _, target in tables(self._data, "targets")]
+        missing = None
+        if isinstance(of, str):
+            several = any(target.get("messages") is not None for target in targets)
+            missing = missing_part(of, several_turns=several)
+        if missing is not None:
+            self._wrong(path, missing, "score the text, or another part of it")
 
     def _differs(self, path: Path, name: str, names: set[str], what: str) -> None:
         if name in names:

@@ -42,9 +42,10 @@ def as_messages(value: Json, losses: Losses, where: str) -> list[JsonObject]:
             losses.note("a message with parts that are no text (images, tool calls) was left out",
                         where)  # fmt: skip
         else:
-            if role == "user" and messages and messages[-1]["role"] == "user":
-                losses.note("questions that follow each other without an answer between them are "
-                            "sent together", where)  # fmt: skip
+            if role in ("user", "assistant") and messages and messages[-1]["role"] == role:
+                losses.note("messages of one role that follow each other are one message here",
+                            where)  # fmt: skip
+                text = f"{messages.pop()['content']}\n\n{text}"
             messages.append({"role": role, "content": text})
     return messages
 

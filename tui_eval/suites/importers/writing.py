@@ -13,7 +13,8 @@ import tomli_w
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
-from tui_eval.suites.check import survey
+from tui_eval.suites import check
+from tui_eval.suites.check import Survey
 from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.importers.reading import not_too_deep
 from tui_eval.suites.importers.shape import Imported, Lost
@@ -117,6 +118,7 @@ def write(
     source: Path,
     *,
     replacing: bool = False,
+    survey: Callable[[Suite], Survey] = check.survey,
     compare: Callable[[Suite], Iterable[Difference | bool]] = lambda _: (),
 ) -> Written:
     """Write a suite and its dataset beside it, once both have been checked together.
@@ -126,6 +128,7 @@ def write(
         suite: The suite's file.
         source: The file that was imported, for the suite's first line.
         replacing: Whether files that are there may be replaced.
+        survey: Checks what was written.
         compare: Gives, for each verdict that the cases hold, where the suite differs from it, or
             else whether it could be compared.
 
@@ -149,7 +152,7 @@ def write(
                 raise SuiteError([Mistake(str(source), None, "", "holds no cases")])
             text = _text(imported, made)
             made.write_text(text, encoding="utf-8")
-            troubles, verdicts = _checked(made, suite, compare)
+            troubles, verdicts = _checked(made, suite, survey, compare)
             head = _head(imported, source, verdicts)
             made.write_text(_with_head(head, text), encoding="utf-8")
         dataset_of(made).replace(dataset_of(suite))
@@ -243,7 +246,10 @@ def _plain_lines(value: Json) -> bool:
 
 
 def _checked(
-    made: Path, suite: Path, compare: Callable[[Suite], Iterable[Difference | bool]]
+    made: Path,
+    suite: Path,
+    survey: Callable[[Suite], Survey],
+    compare: Callable[[Suite], Iterable[Difference | bool]],
 ) -> tuple[tuple[str, ...], Comparison]:
     """Check what was written, as `tui-eval check` does; give what it says, and what was compared.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, get_args
 
 from pydantic import Field
 
-from tui_eval.suites.scorers.base import PARTS, Scorer, check_part, is_template
+from tui_eval.suites.scorers.base import PARTS, Scorer, check_part, is_template, missing_part
 from tui_eval.suites.scorers.judge import ARITHMETIC, JudgeScorer, unweighted
 from tui_eval.suites.scorers.rules import (
     ChoiceScorer,
@@ -37,6 +37,7 @@ __all__ = [
     "check_part",
     "check_schema",
     "is_template",
+    "missing_part",
     "unweighted",
 ]
 

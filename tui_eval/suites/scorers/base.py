@@ -114,6 +114,21 @@ class Scorer(BaseModel):
         return rendered
 
 
+def missing_part(of: str, *, several_turns: bool) -> str | None:
+    """Say why no output can have the part that `of` names; None: one may.
+
+    Args:
+        of: What a scorer looks at.
+        several_turns: Whether a target may give more than one reply.
+    """
+    head, _, rest = of.partition(":")
+    if head == "field":
+        return "no target gives fields"
+    if head == "turn" and rest != "1" and not several_turns:
+        return "no target gives more than one reply"
+    return None
+
+
 def check_part(of: str) -> None:
     """See that `of` has one of the forms in `PARTS`.
 

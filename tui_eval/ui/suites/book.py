@@ -79,13 +79,13 @@ class Book:
 
         The second time it knows.
         """
-        from tui_eval.suites.check import survey
+        from tui_eval.engine.surveying import surveyed
         from tui_eval.suites.errors import SuiteError
 
         with self._surveying:
             if self._surveyed is None:
                 try:
-                    self._surveyed = survey(self._suite)
+                    self._surveyed = surveyed(self._suite)
                 except SuiteError as error:
                     self._surveyed = error.mistakes
             return self._surveyed
