@@ -17,7 +17,7 @@ from tui_eval.reports.opinions import opinions, spread
 from tui_eval.reports.results import results
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
-from tui_eval.reports.trial_line import trial_json
+from tui_eval.reports.trial_line import TrialLines
 from tui_eval.reports.whole_case import case_in_full
 from tui_eval.store import browse, figures, reader
 from tui_eval.store.connection import open_readable
@@ -67,7 +67,7 @@ async def test_spread_and_every_unmet_requirement_are_told_everywhere(tmp_path: 
         sd = pytest.approx(0.34641, abs=1e-5)  # statistics of 0.4, 1, 1 with n - 1
         shown = "\n".join(case_in_full(db, run, "c0", 0.0, Ink()))
         (line,) = figures.lines(db, run)
-        told = trial_json("x", line)["scores"]
+        told = TrialLines(db, run).json(line)["scores"]
         row = next(csv.DictReader(io.StringIO("".join(table(db, reader.run(db, run))))))
         whole: Any = document(db, run)
         found = browse.whole(db, run, line.id)
