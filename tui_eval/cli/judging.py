@@ -24,10 +24,13 @@ def as_json(forecasts: Iterable["JudgeForecast"]) -> list["Json"]:
             "by_rule": one.by_rule,
             "known": one.known,
             "calls": one.calls,
+            "gold_calls": one.gold_calls,
+            "audit_calls": one.audit_calls,
             "batch_size": one.batch_size,
             "input_tokens": one.input_tokens,
             "output_tokens": one.output_tokens,
             "cost_usd": one.cost_usd,
+            "basis": one.basis,
         }
         for one in forecasts
     ]
@@ -54,17 +57,21 @@ def _expected(one: "JudgeForecast") -> str:
         parts.append(f"{one.by_rule:,} by rule")
     if one.known:
         parts.append(f"{one.known:,} graded before")
-    if not one.calls:
+    if not one.all_calls:
         parts.append("nothing to ask")
         return ", ".join(parts)
     parts.append(f"{many(one.calls, 'call')} of up to {many(one.batch_size, 'output')}")
+    parts += [
+        f"{many(calls, 'call')} {why}"
+        for calls, why in ((one.gold_calls, "for gold"), (one.audit_calls, "to audit it"))
+        if calls
+    ]
     if one.simulated:
         parts.append("grades are made up, it costs nothing")
     else:
-        known = one.input_tokens is not None
-        sent = f"about {one.input_tokens:,} tokens in" if known else "tokens in unknown"
         cost = "cost unknown" if one.cost_usd is None else f"about {money(one.cost_usd)}"
-        parts.append(f"{sent}, about {one.output_tokens:,} out, {cost}")
+        parts.append(f"about {one.input_tokens:,} tokens in, about {one.output_tokens:,} out")
+        parts.append(f"{cost} (by {one.basis})")
     return ", ".join(parts)
 
 

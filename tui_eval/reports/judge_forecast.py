@@ -1,35 +1,38 @@
 """What a launch would ask of its judges, as far as one can tell beforehand."""
 
 import json
-import math
 import random
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
+from statistics import fmean
 from typing import Final
 
+from tui_eval.engine.judging.audit import audit_calls
+from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.stored import About, CallCount, StoredAnswers
 from tui_eval.engine.plan import Wanted, wanted
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
-from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.forecast import cost_of, output_limit
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item, item, split
-from tui_eval.scoring.judge.request import question_key, request
+from tui_eval.scoring.judge.request import request
 from tui_eval.scoring.standing import override
-from tui_eval.store import figures, judged, reader
+from tui_eval.store import figures, reader
+from tui_eval.store.judge_figures import last_usage
 from tui_eval.suites.spec import Judge, ModelJudge, ModelTarget, Suite
-from tui_eval.targets import Judge as Asked
 
 STAND_IN: Final = "(the output of {target} stands here)"
 """What stands for an output that is not there yet."""
 
-_LARGE: Final = 0.25
-"""The share of a judge's token budget from which an item goes alone."""
+_OUTPUT_TOKENS: Final = 200
+"""Tokens of an output where neither an earlier run nor gold tells, or its limit, if less: few use
+up a larger one."""
 _GRADE_TOKENS: Final = 50
 """Tokens of one grade in a reply, its reason included: a rule of thumb."""
 _CHARACTERS_A_TOKEN: Final = 4
@@ -51,12 +54,23 @@ class JudgeForecast:
     known: int
     """Of them, those whose grades the store has."""
     calls: int
-    """Requests that will be sent, further attempts and repairs aside."""
-    input_tokens: int | None
-    """None: how long the outputs will be is unknown."""
+    """Requests that grade them, further attempts and repairs aside."""
+    gold_calls: int
+    """Requests about outputs that a person has graded."""
+    audit_calls: int
+    """Requests of the audit."""
+    input_tokens: int
+    """Of all these requests."""
     output_tokens: int
     cost_usd: float | None
-    """None: the price or the tokens are unknown."""
+    """None: the price is unknown."""
+    basis: str
+    """What the tokens rest on."""
+
+    @property
+    def all_calls(self) -> int:
+        """All requests, whatever for."""
+        return self.calls + self.gold_calls + self.audit_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +194,24 @@ def _stored(db: sqlite3.Connection, key: bytes) -> Output | None:
 class _Tally:
     """What has been counted of one scorer and judge."""
 
-    repeats: list[list[int]]
-    """For each repeat, the tokens of each item to be asked."""
-    overhead: int
-    """Tokens of a request beside its items."""
+    count: CallCount
+    """Of gold and grades together: what stands in both is asked once."""
+    gold_calls: int = 0
     trials: int = 0
     by_rule: int = 0
     known: int = 0
-    output_tokens: int = 0
-    unknown: bool = False
-    """Whether some outputs are not there and nothing tells how long they will be."""
+    items: int = 0
+    """What is asked, of gold too."""
+    first_items: int = 0
+    """Of it, what an audit may choose from: grades, of the first repeat."""
+    item_tokens: int = 0
+    """Tokens of it, as far as lengths tell."""
+    lines: int = 0
+    """Grades that are asked for: of requirements and criteria there are several in an item."""
+    overhead: int = 0
+    """Tokens of a request beside its items."""
+    guessed: bool = False
+    """Whether nothing tells how long some outputs will be."""
 
 
 class _Forecaster:
@@ -200,12 +222,19 @@ class _Forecaster:
         self._session = session
         self._suite = session.suite
         self._tallies: dict[tuple[str, str], _Tally] = {}
-        self._identities = {name: _identity(judge) for name, judge in session.judges.items()}
+        self._stored = StoredAnswers(db, session)
+        self._unasked = count()
         self._lengths: dict[str, float | None] = {}
-        """For each column, the tokens of an output that is not there yet."""
+        """For each column, the tokens that its outputs had before; None: nobody knows."""
+        self._gold = [ask.output for ask in session.gold()]
 
     def forecast(self) -> list[JudgeForecast]:
         """Do it."""
+        for ask in self._session.gold():
+            for question in self._stored.gold(ask):
+                tally = self._tally(question)
+                self._add(tally, question)
+                tally.gold_calls = tally.count.calls
         run = self._suite.run
         for want, output, real in _outputs(self._db, self._session, self._session.wanted(None)):
             checks = self._session.checks(want.column, want.case, output)
@@ -214,65 +243,104 @@ class _Forecaster:
                 continue
             for check in checks:
                 if check.kind == "judge":
-                    self._count(check, want.column, output, real)
+                    self._count(check, want, output, real)
         return [self._summed(*names, tally) for names, tally in self._tallies.items()]
 
-    def _count(self, check: Check, column: Column, output: Output, real: bool) -> None:
+    def _count(self, check: Check, want: Wanted, output: Output, real: bool) -> None:
         made = _item(check, output, real)
-        for name in _judges(check):
-            tally = self._tally(check.name, name)
-            tally.trials += 1
-            if not isinstance(made, Item):
+        if not isinstance(made, Item):
+            for name in _judges(check):
+                tally = self._tally_of(check.name, name)
+                tally.trials += 1
                 tally.by_rule += 1
-                continue
-            tally.overhead = tally.overhead or self._overhead(name, made)
-            asked = 0
-            for repeat, items in enumerate(tally.repeats):
-                for question in _asked_in(check, made):
-                    if real and self._knows(check, output, name, repeat, question):
-                        continue
-                    asked += 1
-                    length = None if real else self._length(column)
-                    items.append(question.tokens + round(length or 0))
-                    tally.output_tokens += _GRADE_TOKENS * len(question.form.numbers)
-                    tally.unknown = tally.unknown or (length is None and not real)
-            tally.known += not asked
+            return
+        about = About(None, want.case.seq)
+        asked = self._stored.questions(check, made, output, about, anew=not real)
+        for name in _judges(check):
+            tally = self._tally_of(check.name, name)
+            tally.trials += 1
+            left = [one for one in asked if one.judge == name and not one.closed]
+            tally.known += not left
+            for question in left:
+                if not real:  # what stands for it is none of its equals, and of another length
+                    question.key = next(self._unasked).to_bytes(32, "big")
+                    length = self._length(want.column, tally)
+                    question.item = replace(
+                        question.item, tokens=question.item.tokens + round(length)
+                    )
+                self._add(tally, question)
+                tally.first_items += question.repeat == 0
 
-    def _tally(self, scorer: str, name: str) -> _Tally:
-        repeats = _spec(self._suite, name).repeats
-        return self._tallies.setdefault((scorer, name), _Tally([[] for _ in range(repeats)], 0))
+    def _add(self, tally: _Tally, question: Question) -> None:
+        tally.count.add([question])
+        tally.items += 1
+        tally.item_tokens += question.item.tokens
+        tally.lines += len(question.item.form.numbers)
+        tally.overhead = tally.overhead or self._overhead(question.judge, question.item)
 
-    def _knows(self, check: Check, output: Output, judge: str, repeat: int, question: Item) -> bool:
-        identity = self._identities[judge]
-        if self._db is None or identity is None:
-            return False
-        key = question_key(check, output, identity, repeat, question.form.numbers)
-        return bool(judged.kept(self._db, [(key, None, check.name)], reuse=True))
+    def _tally(self, question: Question) -> _Tally:
+        return self._tally_of(question.scorer, question.judge)
 
-    def _length(self, column: Column) -> float | None:
+    def _tally_of(self, scorer: str, name: str) -> _Tally:
+        if (scorer, name) not in self._tallies:
+            self._tallies[scorer, name] = _Tally(CallCount(self._session))
+        return self._tallies[scorer, name]
+
+    def _length(self, column: Column, tally: _Tally) -> float:
+        """Give the tokens of an output that is not there yet."""
         if column.name not in self._lengths:
             seen = None
             if self._db is not None:
                 seen = figures.mean_output_tokens(self._db, self._suite.name, column.name)
-            spec = next(one for one in self._suite.targets if one.name == column.target)
-            limit = output_limit(spec) if isinstance(spec, ModelTarget) else None
-            self._lengths[column.name] = limit if seen is None else seen
-        return self._lengths[column.name]
+            self._lengths[column.name] = seen
+        seen = self._lengths[column.name]
+        if seen is not None:
+            return seen
+        if self._gold:  # what a person chose to grade is of the kind that is to come
+            letters = fmean(len(output.text.encode()) for output in self._gold)
+            return letters / _CHARACTERS_A_TOKEN
+        tally.guessed = True
+        spec = next(one for one in self._suite.targets if one.name == column.target)
+        limit = output_limit(spec) if isinstance(spec, ModelTarget) else None
+        return _OUTPUT_TOKENS if limit is None else min(limit, _OUTPUT_TOKENS)
 
     def _overhead(self, name: str, made: Item) -> int:
         instructions = _spec(self._suite, name).instructions
         asked = request([made], instructions, random.Random(0))  # noqa: S311 - only counted
         return max(0, len(json.dumps(asked.messages)) // _CHARACTERS_A_TOKEN - made.tokens)
 
+    def _audit_calls(self, scorer: str, name: str, tally: _Tally) -> int:
+        spec = _spec(self._suite, name)
+        planned = next((one for one in self._suite.scorers if one.name == scorer), None)
+        if not spec.audit or spec.batch_size == 1 or planned is None:
+            return 0  # scorers that cases bring are not audited
+        if self._stored.audited(planned.model_dump(mode="json", by_alias=True), name):
+            return 0
+        return audit_calls(tally.first_items, spec.audit)
+
     def _summed(self, scorer: str, name: str, tally: _Tally) -> JudgeForecast:
         spec, judge = _spec(self._suite, name), self._session.judges[name]
-        calls = sum(_calls(items, spec) for items in tally.repeats)
-        sent: int | None = sum(map(sum, tally.repeats)) + calls * tally.overhead
-        if tally.unknown:
-            sent = None
+        audits = self._audit_calls(scorer, name, tally)
+        in_batches, items = tally.count.calls, tally.items
+        calls, asked = in_batches + audits, items + audits
+        each = tally.item_tokens / items if items else 0.0
+        grade = _GRADE_TOKENS * tally.lines / items if items else 0.0
+        basis = "the lengths of rubrics and of outputs, known ones or those of gold"
+        if tally.guessed:
+            basis = f"lengths, with outputs guessed at {_OUTPUT_TOKENS} tokens or their limit"
+        before = None
+        if self._db is not None:
+            model = judge.model or ""
+            before = last_usage(self._db, self._suite.name, scorer, name, model)
+        if before is not None:
+            each = max(1.0, (before.input_tokens - before.calls * tally.overhead) / before.items)
+            grade = before.output_tokens / before.items
+            basis = "what its grades took in the last run"
+        sent = round(asked * each) + calls * tally.overhead
+        produced = round(asked * grade)
         cost: float | None = 0.0
         if isinstance(spec, ModelJudge):
-            cost = cost_of(spec, sent, tally.output_tokens)
+            cost = cost_of(spec, sent, produced)
         return JudgeForecast(
             scorer=scorer,
             judge=name,
@@ -282,20 +350,14 @@ class _Forecaster:
             trials=tally.trials,
             by_rule=tally.by_rule,
             known=tally.known,
-            calls=calls,
+            calls=in_batches - tally.gold_calls,
+            gold_calls=tally.gold_calls,
+            audit_calls=audits,
             input_tokens=sent,
-            output_tokens=tally.output_tokens,
+            output_tokens=produced,
             cost_usd=cost,
+            basis=basis,
         )
-
-
-def _calls(items: list[int], spec: Judge) -> int:
-    """Give how many requests some items make: full batches, large ones alone."""
-    alone = [tokens for tokens in items if tokens > spec.token_budget * _LARGE]
-    together = [tokens for tokens in items if tokens <= spec.token_budget * _LARGE]
-    by_number = math.ceil(len(together) / spec.batch_size)
-    by_tokens = math.ceil(sum(together) / spec.token_budget)
-    return len(alone) + max(by_number, by_tokens)
 
 
 def _item(check: Check, output: Output, real: bool) -> object:
@@ -316,10 +378,3 @@ def _judges(check: Check) -> list[str]:
 
 def _spec(suite: Suite, name: str) -> Judge:
     return next(judge for judge in suite.judges if judge.name == name)
-
-
-def _identity(judge: Asked) -> JsonObject | None:
-    try:
-        return judge.identity()
-    except UnavailableError:
-        return None  # its model is not there: what it said before cannot be told from others

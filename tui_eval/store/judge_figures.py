@@ -131,6 +131,37 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
     return [found[key] for key in sorted(found)]
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeUsage:
+    """What a judge's requests for a scorer took, those whose tokens were told."""
+
+    calls: int
+    items: int
+    input_tokens: int
+    output_tokens: int
+
+
+def last_usage(
+    db: sqlite3.Connection, suite: str, scorer: str, judge: str, model: str
+) -> JudgeUsage | None:
+    """Give what a judge's grades took in the last run of a suite that tells; None: none does."""
+    told = (
+        "c.scorer = ?2 AND c.judge = ?3 AND c.state = 'answered' AND c.items > 0 "
+        "AND c.input_tokens > 0 AND c.output_tokens IS NOT NULL"
+    )
+    row = db.execute(
+        "SELECT count(*), sum(c.items), sum(c.input_tokens), sum(c.output_tokens) "
+        f"FROM judge_calls c WHERE {told} AND c.purpose = 'grade' AND c.run = ("
+        "SELECT max(c.run) FROM judge_calls c JOIN runs r ON r.id = c.run "
+        "JOIN json_each(r.spec, '$.judges') j WHERE r.suite = ?1 "
+        "AND json_extract(j.value, '$.name') = ?3 "
+        "AND ifnull(json_extract(j.value, '$.model'), ?4) = ?4 "
+        f"AND c.purpose = 'grade' AND {told})",
+        (suite, scorer, judge, model),
+    ).fetchone()
+    return JudgeUsage(*row) if row[0] else None
+
+
 def has_judges(db: sqlite3.Connection, run_id: int) -> bool:
     """Whether a run's suite has any judge: without one there are no figures to count."""
     row = db.execute(

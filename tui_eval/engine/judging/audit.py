@@ -27,6 +27,7 @@ from tui_eval.store.trust import Batched, Judged
 from tui_eval.store.writer import Writer
 from tui_eval.suites.judging import judges_of
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.spec.judge import Judge
 from tui_eval.targets import luck
 
 _REPEATS = (-1, -2)
@@ -288,9 +289,25 @@ class Auditing(Waiter):
                     continue  # the run is launched without its judges
                 spec = benches[name].spec
                 if spec.audit and spec.batch_size > 1:
-                    depends: list[Json] = ["audit", PROMPT_VERSION, settings]
-                    depends += [self._identities[name], spec.instructions, spec.batch_size]
-                    yield _Plan(scorer.name, name, digest(depends), benches[name])
+                    key = audit_key(settings, self._identities[name], spec)
+                    yield _Plan(scorer.name, name, key, benches[name])
+
+
+def audit_key(scorer: JsonObject, identity: JsonObject, spec: Judge) -> bytes:
+    """Give all that an audit depends on: the same key is the same audit.
+
+    Args:
+        scorer: The scorer's settings, as the suite has them.
+        identity: What the judge is, as far as it changes grades.
+        spec: What the suite says of the judge.
+    """
+    depends: list[Json] = ["audit", PROMPT_VERSION, scorer, identity]
+    return digest([*depends, spec.instructions, spec.batch_size])
+
+
+def audit_calls(outputs: int, share: float) -> int:
+    """Give about how many requests it takes to audit so many outputs, each alone and twice."""
+    return len(_REPEATS) * round(min(outputs, ENOUGH) + share * max(0, outputs - ENOUGH))
 
 
 def _alone(question: Question, repeat: int) -> Question:

@@ -3,20 +3,23 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 from tui_eval.engine.judging.asking import questions
+from tui_eval.engine.judging.audit import audit_key
 from tui_eval.engine.judging.batcher import LARGE, Kind, kind
 from tui_eval.engine.judging.lookup import take
 from tui_eval.engine.judging.question import Question
+from tui_eval.engine.marking import GoldAsk
 from tui_eval.engine.session import Session
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Grade
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
-from tui_eval.store import judged
+from tui_eval.store import judged, trust
 from tui_eval.suites.spec import JudgeSpec
 from tui_eval.targets import Judge
 
@@ -25,7 +28,8 @@ from tui_eval.targets import Judge
 class About:
     """The trial that questions are about."""
 
-    trial: int
+    trial: int | None
+    """None: there is none yet."""
     case: int
     """Two answers to one case never share a batch."""
     alone: bool = False
@@ -40,11 +44,11 @@ class About:
 class StoredAnswers:
     """Answers questions from the store as the engine's look-up does, in one read connection."""
 
-    def __init__(self, db: sqlite3.Connection, session: Session) -> None:
+    def __init__(self, db: sqlite3.Connection | None, session: Session) -> None:
         """Look things up for a suite's judges.
 
         Args:
-            db: A connection to the store.
+            db: A connection to the store; None: there is no store, and it answers nothing.
             session: The run's suite, edited or not, with its judges.
         """
         self._db = db
@@ -90,7 +94,41 @@ class StoredAnswers:
             asked += of
         return asked
 
+    def gold(self, ask: GoldAsk) -> list[Question]:
+        """Give what a judge is asked about an output of its gold, without what the store answers.
+
+        Empty: the store answers all, a rule decides, or it cannot be asked.
+        """
+        if isinstance(ask.asked, Failure) or isinstance(ask.asked.item, Grade):
+            return []
+        identity = self._identities.get(ask.judge)
+        asked = questions(
+            replace(ask.asked.check, negate=False),
+            ask.asked.item,
+            ask.output,
+            ask.judge,
+            identity or {},
+            self._judges[ask.judge].repeats,
+            holder=About(None, ask.gold.case.seq),
+            trial=None,
+            case=ask.gold.case.seq,
+            purpose=trust.GOLD,
+        )
+        if identity is not None and self._reuse:
+            self._answer(asked)
+        return [question for question in asked if not question.closed]
+
+    def audited(self, scorer: JsonObject, judge: str) -> bool:
+        """Whether an audit of a scorer's batches by a judge is there, of enough outputs."""
+        identity = self._identities.get(judge)
+        if self._db is None or identity is None:
+            return False
+        known = trust.audit(self._db, audit_key(scorer, identity, self._judges[judge]))
+        return known is not None and known.enough
+
     def _answer(self, asked: list[Question]) -> None:
+        if self._db is None:
+            return
         wanted = [(question.key, question.trial, question.scorer) for question in asked]
         found = judged.kept(self._db, wanted, self._reuse)
         for question, of in zip(asked, wanted, strict=True):

@@ -290,10 +290,10 @@ def _judge_words(one: "JudgeForecast") -> str:
     parts = [f"{many(one.trials, 'output')} to grade"]
     if one.known:
         parts.append(f"{number(one.known)} known")
-    parts.append(many(one.calls, "call"))
+    parts.append(many(one.all_calls, "call"))
     if one.simulated:
         parts.append("made up")
-    elif one.calls:
+    elif one.all_calls:
         parts.append(f"about {money(one.cost_usd)}" if one.cost_usd is not None else "cost unknown")
     return ", ".join(parts)
 
