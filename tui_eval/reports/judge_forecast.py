@@ -297,7 +297,7 @@ class _Forecaster:
         if seen is not None:
             return seen
         if self._gold:  # what a person chose to grade is of the kind that is to come
-            letters = fmean(len(output.text.encode()) for output in self._gold)
+            letters = fmean(len((output.text or "").encode()) for output in self._gold)
             return letters / _CHARACTERS_A_TOKEN
         tally.guessed = True
         spec = next(one for one in self._suite.targets if one.name == column.target)
