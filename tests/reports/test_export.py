@@ -1,7 +1,10 @@
 import csv
 import json
 import os
+import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -220,3 +223,18 @@ def test_a_line_says_what_was_asked_expected_and_which_tools_were_called(tmp_pat
     assert json.loads(told["messages"]) == [CALL]
     assert "question" not in "".join(FORMATS["csv"](db, run, case=False))
     db.close()
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    code = (
+        "import os, pathlib, sys; from tui_eval.reports.export import to_file\n"
+        "def pieces():\n yield 'half'\n os.kill(os.getpid(), 9)\n"
+        "to_file(pathlib.Path(sys.argv[1]), pieces())"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    (left,) = tmp_path.iterdir()
+    alive = left.with_name(re.sub(r"-\d+\.", f"-{os.getpid()}.", left.name))
+    alive.write_text("of a live process")
+    to_file(path, iter(["whole"]))
+    assert sorted(tmp_path.iterdir()) == sorted([alive, path])

@@ -7,12 +7,16 @@ import csv
 import io
 import os
 import re
+import socket
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
+
+import psutil
 
 from tui_eval.model.json import Json
 from tui_eval.model.visible import visible
@@ -121,8 +125,14 @@ def _write(path: Path, pieces: Iterator[str]) -> None:
             device.writelines(pieces)
         return
     path = real_path(path)
+    _remove_left(path)
     with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", newline="", dir=path.parent, prefix=f".{path.name}.", delete=False
+        "w",
+        encoding="utf-8",
+        newline="",
+        dir=path.parent,
+        prefix=f".{path.name}.{_host()}-{os.getpid()}.",
+        delete=False,
     ) as file:
         written = Path(file.name)
         try:
@@ -134,6 +144,21 @@ def _write(path: Path, pieces: Iterator[str]) -> None:
         except BaseException:
             written.unlink(missing_ok=True)
             raise
+
+
+def _remove_left(path: Path) -> None:
+    """Remove what processes left beside a file that were killed while they wrote it."""
+    begun = re.compile(re.escape(f".{path.name}.{_host()}-") + r"(\d+)\.[^.]+")
+    with suppress(OSError):  # where it cannot be seen or removed, it only takes room
+        for beside in path.parent.iterdir():
+            found = begun.fullmatch(beside.name)
+            if found is not None and not psutil.pid_exists(int(found.group(1))):
+                beside.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    """Return a short name of this host: in a shared folder, processes of others live unseen."""
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def _mode(path: Path) -> int:
