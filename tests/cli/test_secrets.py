@@ -178,3 +178,32 @@ def test_what_nobody_caught_is_logged_without_the_key(caplog: pytest.LogCaptureF
     (record,) = caplog.records
     assert KEY not in engine._Safe().format(record)
     assert "ValueError: [MY_KEY]" in engine._Safe().format(record)
+
+
+async def test_a_key_that_is_a_word_is_graded_as_it_stands_and_warned_of(
+    place: Place, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "lm-studio")
+    async with FakeModel(
+        script=lambda call: said("It runs in lm-studio."), api_key="lm-studio"
+    ) as server:
+        (place.folder / "s.toml").write_text(
+            'name = "word"\n[prompt]\nuser = "{{ id }}"\n[[scorers]]\nkind = "includes"\n'
+            'expected = "lm-studio"\n[[cases]]\nid = "a"\n'
+            f'[[targets]]\nname = "served"\nbase_url = "{server.base_url}"\nmodel = "m"\n'
+            'api_key_env = "OPENAI_API_KEY"\n'
+        )
+        word = "OPENAI_API_KEY holds an ordinary word"
+        checked = await beside("check", "s.toml", "--trust", "--json")
+        assert word in json.loads(checked.out)[0]["warnings"][-1]
+        assert word in (await beside("check", "s.toml", "--trust")).out
+        for _ in range(2):  # the second time from the store
+            done = await beside("run", "s.toml", "--trust", "--json")
+            assert f"note: {word}" in done.err
+            assert json.loads(done.out)["counts"]["passed"] == 1
+        assert server.requests == 1
+        again = await beside("rescore", "last", "--json")
+        assert json.loads(again.out)["counts"]["passed"] == 1
+    assert "set, to an ordinary word" in (await beside("doctor")).out
+    shown = await beside("show", "last", "--case", "a")
+    assert "It runs in lm-studio." in shown.out

@@ -2,11 +2,14 @@ import pytest
 
 from tui_eval.providers.keys import (
     MissingKeyError,
+    is_word,
     keep_secret,
     redact,
+    redact_answer,
     redact_json,
     require,
     resolve,
+    word_note,
 )
 
 
@@ -66,3 +69,37 @@ def test_a_key_inside_another_leaves_nothing_of_either() -> None:
 def test_a_word_is_no_secret() -> None:
     keep_secret("test", "MY_KEY")
     assert redact("this is a test") == "this is a test"
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        ("lm-studio", True),
+        ("EMPTY", True),
+        ("not-needed", True),
+        ("Elephants", True),
+        ("test1234", True),
+        ("sk-1234567890", False),
+        ("sk-no-key-required", True),
+        ("sk-test-SECRETKEY0001", False),
+        ("sk-secretword", False),
+        ("xKqPzWvTnB", False),
+        ("a1b2c3d4e5", False),
+        ("qwertzuiopasdfgh", False),
+        ("correct-horse-battery-staple", False),
+        ("4f9d0c31", False),
+    ],
+)
+def test_a_key_that_is_a_word_stays_in_answers_and_nowhere_else(value: str, word: bool) -> None:
+    keep_secret(value, "MY_KEY")
+    assert is_word(value) is word
+    assert redact_answer(f"I run in {value}.") == f"I run in {value if word else '[MY_KEY]'}."
+    assert redact_json([value]) == [value if word else "[MY_KEY]"]
+    assert redact(value) == (value if len(value) < 8 else "[MY_KEY]")
+    note = word_note("MY_KEY", {"MY_KEY": value})
+    assert (note is not None) is word
+    assert value not in str(note)
+
+
+def test_no_key_is_no_word() -> None:
+    assert word_note("MY_KEY", {}) is None

@@ -127,6 +127,8 @@ class _Found:
     """Why it could not be started just now."""
     wishes: list[str]
     """What it wants and is not trusted with."""
+    notes: list[str]
+    """What is odd about its keys."""
 
     def as_json(self) -> "JsonObject":
         from tui_eval.cli import judging
@@ -152,7 +154,7 @@ class _Found:
             },
             "judges": judging.as_json(self.judges),
             "troubles": [str(trouble) for trouble in survey.troubles],
-            "warnings": list(survey.warnings),
+            "warnings": [*survey.warnings, *self.notes],
             "not_ready": list(self.problems),
             "needs_trust": list(self.wishes),
         }
@@ -198,7 +200,11 @@ class _Found:
             yield f"  error in some cases: {trouble}"
         for wish in self.wishes:
             yield f"  needs trust: wants to {wish}"
-        for warning in (*survey.warnings, *(f"not ready: {it}" for it in self.problems)):
+        for warning in (
+            *survey.warnings,
+            *self.notes,
+            *(f"not ready: {it}" for it in self.problems),
+        ):
             yield f"  {warning}"
 
     def _calls(self) -> "Iterator[str]":
@@ -256,6 +262,7 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
     from tui_eval.reports.judge_forecast import judge_forecast
     from tui_eval.suites.errors import NeedsTrust
     from tui_eval.suites.loading import look
+    from tui_eval.targets import key_notes
 
     known = look(path, sets=sets, trusted=trust)
     if known.suite is None:
@@ -263,6 +270,7 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
     suite = known.suite
     wishes = [ask.words for ask in known.refused]
     seen = surveyed(suite)
+    notes = key_notes(suite)
     not_ready = launch.problems(suite, Settings())
     db = readable(store) if store.exists() else None
     try:
@@ -273,8 +281,8 @@ def _look_at(path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: 
         judged = judge_forecast(db, suite, Settings()) if suite.judges else []
     except UnavailableError as error:
         # a model's file is part of what its outputs are known by, and it is not there
-        return _Found(path, suite, seen, None, [], [], not_ready or [str(error)], wishes)
+        return _Found(path, suite, seen, None, [], [], not_ready or [str(error)], wishes, notes)
     finally:
         if db is not None:
             db.close()
-    return _Found(path, suite, seen, counted, expected, judged, not_ready, wishes)
+    return _Found(path, suite, seen, counted, expected, judged, not_ready, wishes, notes)

@@ -92,10 +92,18 @@ def _keys() -> "JsonObject":
     from tui_eval.providers.presets import PRESETS
 
     return {
-        preset.api_key_env: "set" if os.environ.get(preset.api_key_env, "").strip() else "not set"
+        preset.api_key_env: _key_state(preset.api_key_env)
         for preset in PRESETS.values()
         if preset.api_key_env is not None
     }
+
+
+def _key_state(variable: str) -> str:
+    from tui_eval.providers.keys import word_note
+
+    if not os.environ.get(variable, "").strip():
+        return "not set"
+    return "set" if word_note(variable) is None else "set, to an ordinary word: no secret"
 
 
 def _configuration() -> "JsonObject":

@@ -114,6 +114,7 @@ def run(
     _refuse_unready(loaded, settings)
     _warn_of_company(file, loaded, settings)
     _warn_of_kinships(loaded, settings)
+    _warn_of_keys(loaded)
     run_id = launch.create(file, loaded, settings, path=str(suite.absolute()), label=label)
     if detach:
         return _leave_running(file, run_id)
@@ -251,6 +252,14 @@ def _warn_of_kinships(suite: "Suite", settings: "Settings") -> None:
     from tui_eval.suites.judging import kinships
 
     for said in () if settings.no_judge else kinships(suite, settings.targets):
+        streams.tell(f"note: {said}")
+
+
+def _warn_of_keys(suite: "Suite") -> None:
+    """Say which keys are ordinary words, and so stand in answers."""
+    from tui_eval.targets import key_notes
+
+    for said in key_notes(suite):
         streams.tell(f"note: {said}")
 
 

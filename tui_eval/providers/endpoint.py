@@ -14,7 +14,7 @@ from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.providers import patience
 from tui_eval.providers.answers import chat_output, responses_output
 from tui_eval.providers.errors import WireError
-from tui_eval.providers.keys import NO_KEY, redact, redact_json, redact_object
+from tui_eval.providers.keys import NO_KEY, redact, redact_answer, redact_json
 from tui_eval.providers.presets import host_of
 from tui_eval.providers.waiting import exhausted
 
@@ -156,14 +156,16 @@ def _kept(
         return replace(
             got,
             message=redact(got.message),
-            partial=_redacted(got.partial),
+            partial=None if got.partial is None else redact(got.partial),
             exhausted=nothing_left,
         )
     return replace(
         got,
         text=_redacted(got.text),
         reasoning=_redacted(got.reasoning),
-        messages=tuple(redact_object(message) for message in got.messages),
+        messages=tuple(
+            message for one in got.messages if isinstance(message := redact_json(one), dict)
+        ),
         finish_reason=_redacted(got.finish_reason),
         model=_redacted(got.model),
         latency_s=latency,
@@ -172,4 +174,4 @@ def _kept(
 
 
 def _redacted(text: str | None) -> str | None:
-    return None if text is None else redact(text)
+    return None if text is None else redact_answer(text)

@@ -2,14 +2,20 @@
 
 Whatever resolves a key registers it here; `redact` then replaces it wherever text leaves the
 process: failures, outputs, logs, tracebacks.
+
+A key that is an ordinary word, such as the `lm-studio` that a local server asks for, is no secret:
+anybody guesses it. In answers it stays as it is, because taking it out would change what is graded
+and, as outputs are reused from the store, would do so in every later run. Where nothing is graded
+(messages, logs, tracebacks) it is taken out like any other.
 """
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import Json
 from tui_eval.providers.errors import UnavailableError
 
 NO_KEY = "none"
@@ -17,6 +23,21 @@ NO_KEY = "none"
 
 _SHORTEST = 8
 """Characters below which a key is no secret but a word: replacing it would damage answers."""
+
+_PLACEHOLDERS = frozenset(
+    {"sk-no-key-required", "sk-no-key-needed", "sk-dummy", "sk-local", "sk-placeholder", "sk-test"}
+)
+"""What the documentation of local servers has people type, in the form of a real key."""
+_LONGEST_WORDS = 20
+"""Characters from which words together are a passphrase, which nobody guesses."""
+_WORDS = re.compile(
+    r"(?!(?:sk|pk|rk|hf|gsk|xai|pplx|nvapi|key|tok)[-_])"  # how providers' keys begin
+    r"(?:[a-z]{1,12}(?:[-_./][a-z]{1,12})*"
+    r"|[A-Z]{1,12}(?:[-_./][A-Z]{1,12})*"
+    r"|[A-Z][a-z]{1,11}(?:[-_./][A-Z][a-z]{1,11})*)"
+    r"[-_.]?[0-9]{0,4}"
+)
+"""What people type as a stand-in: `lm-studio`, `EMPTY`, `not-needed`, `test1234`."""
 
 _stand_ins: dict[str, str] = {}
 """What must not be seen → what is written instead; the longest first."""
@@ -72,6 +93,24 @@ def require(needs: Mapping[str, Sequence[str]], environ: Mapping[str, str] | Non
         raise MissingKeyError("\n".join(problems))
 
 
+def is_word(value: str) -> bool:
+    """Return whether a key is an ordinary word, or a few: whoever wants it guesses it."""
+    if len(value) < _SHORTEST or value in _PLACEHOLDERS:
+        return True
+    return len(value) < _LONGEST_WORDS and _WORDS.fullmatch(value) is not None
+
+
+def word_note(env_name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return a warning about a key that is an ordinary word; None: it is none, or is not set."""
+    value = (os.environ if environ is None else environ).get(env_name, "").strip()
+    if not value or not is_word(value):
+        return None
+    return (
+        f"{env_name} holds an ordinary word: it is not taken out of answers, as that would change "
+        "what is graded. If it is a real key, have a random one made"
+    )
+
+
 def keep_secret(value: str, name: str) -> None:
     """Register a secret; from now on `redact` writes its name in its place."""
     if len(value) < _SHORTEST:
@@ -84,26 +123,39 @@ def keep_secret(value: str, name: str) -> None:
 
 
 def redact(text: str) -> str:
-    """Give the text with every registered secret replaced by the name of its variable."""
-    for secret, stand_in in _stand_ins.items():
+    """Return the text with every registered secret replaced by the name of its variable."""
+    return _replaced(text, _stand_ins)
+
+
+def redact_answer(text: str) -> str:
+    """Return text that is to be graded without secrets; ordinary words in it stay."""
+    return _replaced(text, _in_answers())
+
+
+def redact_json(value: Json) -> Json:
+    """Return an answer with every string in it as `redact_answer` has it, names of fields too."""
+    stand_ins = _in_answers()
+    return _redacted(value, stand_ins) if stand_ins else value
+
+
+def _in_answers() -> dict[str, str]:
+    return {secret: name for secret, name in _stand_ins.items() if not is_word(secret)}
+
+
+def _replaced(text: str, stand_ins: Mapping[str, str]) -> str:
+    for secret, stand_in in stand_ins.items():
         if secret in text:
             text = text.replace(secret, stand_in)
     return text
 
 
-def redact_json(value: Json) -> Json:
-    """Give the value with every string in it redacted, the names of fields too."""
-    if not _stand_ins:
-        return value
+def _redacted(value: Json, stand_ins: Mapping[str, str]) -> Json:
     if isinstance(value, str):
-        return redact(value)
+        return _replaced(value, stand_ins)
     if isinstance(value, list):
-        return [redact_json(item) for item in value]
+        return [_redacted(item, stand_ins) for item in value]
     if isinstance(value, dict):
-        return redact_object(value)
+        return {
+            _replaced(name, stand_ins): _redacted(item, stand_ins) for name, item in value.items()
+        }
     return value
-
-
-def redact_object(value: JsonObject) -> JsonObject:
-    """Give the object with every string in it redacted, the names of fields too."""
-    return {redact(name): redact_json(item) for name, item in value.items()}

@@ -15,7 +15,16 @@ from tui_eval.targets.replay import Replay
 from tui_eval.targets.simulated import Simulated
 from tui_eval.targets.simulated_judge import SimulatedJudge
 
-__all__ = ["Connections", "Judge", "Target", "build", "build_judges", "fixed", "problems"]
+__all__ = [
+    "Connections",
+    "Judge",
+    "Target",
+    "build",
+    "build_judges",
+    "fixed",
+    "key_notes",
+    "problems",
+]
 
 Connections: TypeAlias = dict[str, Connection]
 """Where a suite's targets and judges ask, by the name of the endpoint."""
@@ -115,3 +124,12 @@ def problems(asked: Mapping[str, Target | Judge]) -> list[str]:
     """Give what keeps targets and judges from being asked, each once: missing keys and models."""
     found = (one.problem() for one in asked.values())
     return list(dict.fromkeys(problem for problem in found if problem is not None))
+
+
+def key_notes(suite: Suite) -> list[str]:
+    """Return warnings about the keys that a suite's targets and judges send, each once."""
+    connections: Connections = {}
+    build(suite, connections)
+    build_judges(suite, connections)
+    found = (connection.note() for connection in connections.values())
+    return list(dict.fromkeys(note for note in found if note is not None))

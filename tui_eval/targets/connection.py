@@ -78,6 +78,12 @@ class Connection:
             return str(error)
         return None
 
+    def note(self) -> str | None:
+        """Return a warning about the key it sends; None: there is nothing to say."""
+        variable = self.address.api_key_env
+        said = None if variable is None else keys.word_note(variable)
+        return None if said is None else f"{said}: {self._needed_by()}"
+
     def identity(self) -> JsonObject:
         """Give what the endpoint adds to generation keys.
 

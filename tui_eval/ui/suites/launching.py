@@ -133,6 +133,8 @@ class Outlook:
     """Those of the suite's data and templates; they stand in `trouble` too."""
     kinships: tuple[str, ...] = ()
     """Judges that grade a model of their own family, each in a sentence."""
+    keys: tuple[str, ...] = ()
+    """What is odd about keys, likewise."""
 
 
 def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book) -> Outlook:
@@ -143,6 +145,7 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book
     from tui_eval.reports.judge_forecast import judge_forecast
     from tui_eval.suites.errors import SuiteError
     from tui_eval.suites.judging import kinships
+    from tui_eval.targets import key_notes
 
     suite = _suite(entry)
     missing = launches.problems(suite, settings)
@@ -170,6 +173,7 @@ def outlook(db: sqlite3.Connection, entry: Entry, settings: Settings, book: Book
         partial=settings.partial,
         company=tuple(_company(db, suite, settings)),
         kinships=() if settings.no_judge else tuple(kinships(suite, settings.targets)),
+        keys=tuple(key_notes(suite)),
     )
 
 
@@ -271,7 +275,7 @@ def outlook_paras(found: Outlook | None) -> Iterator[Para]:
         yield Para(_judge_words(one), "dim", label=f"{name}:")
     for name in found.company:
         yield Para(f"{name} asks the same endpoint just now", "ungraded", label="note:")
-    for said in found.kinships:
+    for said in (*found.kinships, *found.keys):
         yield Para(said, "ungraded", label="note:")
 
 
