@@ -35,6 +35,7 @@ def counted(bench: Bench, wanted: Suite, settings: Settings | None = None) -> di
         ({"prompts": [{"user": "Say {{ q }}"}]}, {"stale": {"prompt": 4}}),
         ({"target": {"model": "other"}}, {"stale": {"model": 4}}),
         ({"target": {"params": {"temperature": 1}}}, {"stale": {"params": 4}}),
+        ({"target": {"version": "2"}}, {"stale": {"version": 4}}),
         ({"target": {"rpm": 9000}}, {"reusable": 4}),
         ({"cases": 3}, {"reusable": 3, "removed": 1}),
         ({"cases": 5}, {"reusable": 4, "new": 1}),

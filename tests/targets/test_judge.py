@@ -240,6 +240,7 @@ def test_what_decides_about_grades_is_in_the_identity_and_nothing_else() -> None
     assert base != only(**OPENAI, api="responses").identity()
     assert base != only(**OPENAI, params={"temperature": 0}).identity()
     assert base != only(**OPENAI, instructions="Be strict.").identity()
+    assert base != only(**OPENAI, version="2").identity()
     assert base != only(base_url="http://127.0.0.1:9/v1", model="gpt-5-mini").identity()
     same = {"name": "x", "concurrency": 1, "batch_size": 1, "repeats": 3, "retries": 0, "rpm": 1}
     assert base == only(**OPENAI, **same, linger=0.0, audit=0.5, timeout=1.0).identity()

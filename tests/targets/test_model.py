@@ -102,6 +102,15 @@ def test_calls_in_flight_are_the_targets_the_runs_or_the_presets() -> None:
     assert with_own.default_concurrency == 3
 
 
+def test_another_version_behind_an_unchanged_address_is_another_target() -> None:
+    plain, first, second = (
+        only({**OPENAI, **more}).identity()
+        for more in ({}, {"version": "2025-01"}, {"version": "2025-02"})
+    )
+    assert "version" not in plain, "keys of stored outputs stay as they are"
+    assert plain != first != second
+
+
 def test_a_missing_key_and_a_missing_model_are_known_beforehand(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -62,6 +62,8 @@ class AskedJudge:
         }
         if not self._connection.address.embedded:
             known["model"] = self._spec.model
+        if self._spec.version is not None:
+            known["version"] = self._spec.version
         return known
 
     def body(self, messages: Sequence[JsonObject], schema: JsonObject) -> JsonObject:

@@ -64,6 +64,8 @@ class Model:
         }
         if not self._connection.address.embedded:
             known["model"] = self._spec.model
+        if self._spec.version is not None:
+            known["version"] = self._spec.version
         return known
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:

@@ -50,6 +50,9 @@ class Connected(Spec):
     """The model's name; for `local` the path of a .gguf file or the name of a model package."""
     api: Api = "chat"
     """Which of the two APIs is spoken."""
+    version: Text | None = None
+    """What is behind the address, in words of your own. Changed where that changes and the address
+    does not: what was answered under another version is asked again."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
     """What goes along with each request, as the endpoint names it: temperature, max_tokens, …"""
     rpm: Annotated[StrictInt, Field(ge=1)] | None = None
