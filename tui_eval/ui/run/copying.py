@@ -92,7 +92,7 @@ def _diff(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
     there = others(db, run_id, found)
     if not there or found.output is None:
         raise NothingToCopyError(
-            "nothing to compare with: no expected text, baseline, earlier full run or attempt"
+            "nothing to compare with: no expected text, earlier full run or attempt"
         )
     made = differences(text_of(db, there[0]), spoken(found.output))
     if not made.changes:

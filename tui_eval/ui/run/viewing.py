@@ -80,7 +80,7 @@ class Viewing(Finder):
             there = await self.bench.desk.ponder(others, self.run_id, found)
         if not there:
             self.say(
-                "nothing to compare with: no expected text, baseline, earlier full run or attempt"
+                "nothing to compare with: no expected text, earlier full run or attempt"
             )
             return
         other: Other | None = there[0]
