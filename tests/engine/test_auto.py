@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tui_eval.engine.gradient import Place
-from tui_eval.engine.limiter import FIRST, LimitChange, Limiter
+from tui_eval.engine.limiter import FIRST, Begun, LimitChange, Limiter
 from tui_eval.model.output import Failure, Output
 
 GOOD = Output("yes")
@@ -98,15 +97,15 @@ def drive(server: Server, cases: int, seed: int = 0, concurrency: int | None = N
 
     of = Limiter("e", concurrency, told)
     order = itertools.count()
-    calls: list[tuple[float, int, float, Place | None, Output | Failure]] = []
+    calls: list[tuple[float, int, float, Begun, Output | Failure]] = []
     waiting = [0.0] * cases
     answered = 0
     while answered < cases:
         while waiting and waiting[0] <= now and of.may_start(now):
             heapq.heappop(waiting)
-            place = of.begin(now)
+            begun = of.begin(now)
             until, reply = server.ask(rng, now, of.in_flight)
-            heapq.heappush(calls, (until, next(order), now, place, reply))
+            heapq.heappush(calls, (until, next(order), now, begun, reply))
         moments = [calls[0][0]] if calls else []
         if waiting and waiting[0] > now:
             moments.append(waiting[0])
@@ -114,9 +113,9 @@ def drive(server: Server, cases: int, seed: int = 0, concurrency: int | None = N
             moments.append(again)
         now = min(moments)
         while calls and calls[0][0] <= now:
-            _, _, began, place, reply = heapq.heappop(calls)
-            of.heard(reply, now, place=place, call_s=now - began)
-            of.end(place)
+            _, _, began, begun, reply = heapq.heappop(calls)
+            of.heard(reply, now, begun=begun, call_s=now - began)
+            of.end(begun)
             if reply is GOOD:
                 answered += 1
             else:

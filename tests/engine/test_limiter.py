@@ -39,10 +39,10 @@ def paused_since(of: Limiter) -> float | None:
 
 def clean_round(of: Limiter, now: float) -> None:
     """Make as many calls at once as may be made; all succeed."""
-    places = [of.begin(now) for _ in range(of.concurrency)]
-    for place in places:
-        of.heard(GOOD, now, place=place, call_s=1.0)
-        of.end(place)
+    calls = [of.begin(now) for _ in range(of.concurrency)]
+    for begun in calls:
+        of.heard(GOOD, now, begun=begun, call_s=1.0)
+        of.end(begun)
 
 
 def test_auto_doubles_with_each_clean_round_until_the_first_refusal_then_creeps() -> None:
@@ -454,3 +454,58 @@ def test_a_pause_that_ends_at_once_is_no_news() -> None:
     of.heard(GOOD, 4.1)
     reasons = [change.reason for change in changes]
     assert reasons == ["refuses everything: paused, one probe at a time", "answers again after 2 s"]
+
+
+def test_an_endpoint_that_still_answers_calls_does_not_refuse_everything() -> None:
+    of, changes = limiter(40)
+    answered = [of.begin(0.0) for _ in range(30)]
+    for now in range(1, 40):
+        for begun in [of.begin(float(now)) for _ in range(2) if of.may_start(float(now))]:
+            of.heard(FULL, float(now), begun=begun)
+            of.end(begun)
+        assert of.paused_since is None and changes == []
+    assert not of.may_start(40.0), "no more than are under way"
+    of.heard(GOOD, 41.0, begun=answered[0])
+    of.end(answered[0])
+    assert of.may_start(41.1)
+
+
+@pytest.mark.parametrize(("failure", "times"), [(FULL, 2), (BROKEN, GONE_AFTER)])
+def test_it_refuses_everything_once_all_that_left_before_were_turned_away(
+    failure: Failure, times: int
+) -> None:
+    of, _ = limiter(40)
+    of.heard(GOOD, 0.0)
+    calls = [of.begin(0.5) for _ in range(times + 5)]
+    for begun in calls[:-1]:
+        of.heard(failure, 1.0, begun=begun)
+        of.end(begun)
+        assert of.paused_since is None, "one may be answered yet"
+    of.heard(failure, 2.0, begun=calls[-1])
+    of.end(calls[-1])
+    again = of.begin(3.0)
+    of.heard(failure, 3.5, begun=again)
+    of.end(again)
+    assert paused_since(of) is not None
+
+
+SHORT = Failure("no_descriptor", "too many open files", retryable=True)
+
+
+@pytest.mark.parametrize("concurrency", [40, None])
+def test_a_process_that_can_open_no_more_files_makes_fewer_calls_and_blames_nobody(
+    concurrency: int | None,
+) -> None:
+    of, changes = limiter(concurrency)
+    before = of.concurrency
+    for _ in range(30):
+        of.heard(SHORT, 5.0)
+    assert of.paused_since is None
+    assert [(change.concurrency, change.reason) for change in changes] == [
+        (before // 2, "too many open files in this process")
+    ]
+    tries = Tries()
+    assert not Slot(of, lambda: True).heard(SHORT, tries, 60.0)
+    assert (tries.failures, tries.spared) == (0, 1), "it uses up no retry"
+    assert not Slot(of, lambda: True).heard(SHORT, tries, 0.0)
+    assert tries.failures == 1, "nobody waits for ever"

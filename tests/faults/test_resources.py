@@ -13,6 +13,7 @@ from tests.engine.harness import Bench, suite
 from tests.faults.guards import failing, guarded
 from tests.faults.processes import Command, assert_whole, attempts, had, resume, until
 from tests.faults.terminal import Screen, assert_restored
+from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Mix, Reply, refuse
 from tui_eval.model.states import RunState
 from tui_eval.store import reader
@@ -90,17 +91,48 @@ async def test_the_log_stays_small_in_a_large_run_though_a_reader_stays(
     assert memory < 400 << 20
 
 
-@pytest.mark.whole
-async def test_sixty_four_descriptors_are_enough_for_any_limit(bench: Bench) -> None:
-    def starve() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+def starve() -> None:
+    """Leave a process few descriptors."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 
+
+async def test_sixty_four_descriptors_are_enough_for_any_limit_and_cost_no_retry(
+    bench: Bench,
+) -> None:
     async with FakeModel(latency=0.05) as server:
-        run = bench.create(suite(server.base_url, 400, run={"concurrency": 200, "retries": 8}))
+        run = bench.create(suite(server.base_url, 200, run={"concurrency": 100, "retries": 0}))
         command = await resume(bench, run, "--json", before=starve)
         assert await command.ended() == 0, command.err
-        assert command.document()["counts"]["passed"] == 400
-        assert server.in_flight_max <= 64
+        assert command.document()["counts"]["passed"] == 200
+        assert server.requests == 200 and server.in_flight_max < 64
+    reasons = bench.sql("SELECT DISTINCT reason FROM limits ORDER BY id")
+    assert reasons == [("start",), ("too many open files in this process",)]
+    assert_whole(bench, run)
+
+
+async def test_a_judge_that_runs_out_of_descriptors_grades_all_the_same(bench: Bench) -> None:
+    async with FakeModel() as server, FakeModel(answers(by_number), latency=0.3) as judge:
+        called = {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
+        scorer = {
+            "kind": "judge",
+            "name": "right",
+            "rubric": "Is it?",
+            "scale": [0, 9],
+            "judge": ["j"],
+        }
+        made = suite(
+            server.base_url,
+            150,
+            scorers=[scorer],
+            judges=[{**called, "concurrency": 100, "batch_size": 1, "retries": 0}],
+            run={"concurrency": 4},
+        )
+        run = bench.create(made)
+        command = await resume(bench, run, "--json", before=starve)
+        await command.ended()
+        counts = command.document()["counts"]
+    assert (counts["ungraded"], counts["error"]) == (0, 0), command.err
+    assert ("too many open files in this process",) in bench.sql("SELECT reason FROM limits")
     assert_whole(bench, run)
 
 

@@ -11,7 +11,7 @@ from math import isqrt
 
 from tui_eval.engine.budget import Budget
 from tui_eval.engine.gradient import Gradient, Place, Trend
-from tui_eval.model.output import Exhausted, Failure, Output
+from tui_eval.model.output import NO_DESCRIPTOR, Exhausted, Failure, Output
 from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, NOTHING_REMAINS, REFUSES_ALL
 
 FIRST = 4
@@ -37,6 +37,16 @@ class _Growth(IntEnum):
     """By its root, as Gradient2: more of them once took longer."""
     CREEPING = 2
     """By one: more of them were once refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that left, as `heard` and `end` are told of it."""
+
+    streak: int
+    """How many streaks of refusals there had been."""
+    place: Place | None
+    """Where it stands in its round; None: the ceiling is fixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +121,12 @@ class Limiter:
         self._silent = 0
         """Time-outs since the last success."""
         self._cut_at = float("-inf")
-        self._succeeded_since = True
+        self._refusals = 0
+        """Refusals (429) since the last success."""
+        self._streak = 0
+        """How often it has begun to turn calls away, after a success."""
+        self._older = 0
+        """Calls under way that left before it did so last."""
         self._broken = 0
         """Calls that broke since the endpoint last said anything."""
         self._lifted = False
@@ -167,8 +182,8 @@ class Limiter:
             or self._tokens is not None
         )
 
-    def begin(self, now: float) -> Place | None:
-        """Count a call that leaves; return its place among others, where that is of interest."""
+    def begin(self, now: float) -> Begun:
+        """Count a call that leaves; return what tells it from others."""
         self.in_flight += 1
         if self._requests is not None:
             self._requests.spend(1, now)
@@ -178,13 +193,14 @@ class Limiter:
             self._was_bound = True
         if self.paused_since is not None:
             self._probe_at = now + PROBE_S
-        return self._gradient.begin(now) if self.auto else None
+        return Begun(self._streak, self._gradient.begin(now) if self.auto else None)
 
-    def end(self, place: Place | None = None) -> None:
+    def end(self, begun: Begun) -> None:
         """Count a call that is over, whether anything was heard of it or not."""
         self.in_flight -= 1
-        if place is not None:
-            self._gradient.end(place, None)
+        self._older -= begun.streak < self._streak
+        if begun.place is not None:
+            self._gradient.end(begun.place, None)
 
     def lift(self) -> None:
         """End a pause because it is not everybody who is refused."""
@@ -199,7 +215,7 @@ class Limiter:
         reply: Output | Failure,
         now: float,
         *,
-        place: Place | None = None,
+        begun: Begun | None = None,
         call_s: float | None = None,
         own: bool = False,
     ) -> None:
@@ -208,15 +224,15 @@ class Limiter:
         Args:
             reply: What came back.
             now: When.
-            place: What `begin` said of the call; None: nothing is learnt of how long it took.
+            begun: What `begin` said of the call; None: nothing is learnt of how long it took.
             call_s: Seconds it took, waiting not counted.
             own: Others have succeeded since this trial was first refused: a refusal is its own
                 trouble, and says nothing about the endpoint.
         """
         if reply.exhausted is not None:
             self._ran_out(reply.exhausted, now)
-        if place is not None:
-            self._gradient.end(place, call_s)
+        if begun is not None and begun.place is not None:
+            self._gradient.end(begun.place, call_s)
         if isinstance(reply, Output):
             self._learn_tokens(reply, now)
             self._succeeded(now)
@@ -226,6 +242,8 @@ class Limiter:
             self._broke(reply, now, own)
         elif reply.kind == "timeout":
             self._timed_out_at(now)
+        elif reply.kind == NO_DESCRIPTOR:
+            self._out_of_descriptors(now)
         else:
             self._broken = 0  # it is there, whatever it says
 
@@ -239,8 +257,7 @@ class Limiter:
 
     def _succeeded(self, now: float) -> None:
         self.successes += 1
-        self._succeeded_since = True
-        self._broken = self._silent = 0
+        self._refusals = self._broken = self._silent = 0
         self._lifted = False
         if self.paused_since is not None and now < self._empty_until:
             self.paused_since = now  # it refuses nobody: it waits for its limit
@@ -290,11 +307,8 @@ class Limiter:
         asked = failure.retry_after_s or 0.0
         if own:
             return
-        if self.paused_since is not None:
-            self._probe_failed(now + max(PROBE_S, asked))
-        elif not self._succeeded_since and not self._lifted:
-            self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
-        self._succeeded_since = False
+        self._refusals += 1
+        self._turned_away(now, asked, everybody=self._refusals > 1)
         self._cut(now, asked, "rate limited (429)")
 
     def _cut(self, now: float, asked: float, reason: str) -> None:
@@ -312,10 +326,38 @@ class Limiter:
             return
         self._broken += 1
         asked = failure.retry_after_s or 0.0
+        self._turned_away(now, asked, everybody=self._broken >= self._gone_after)
+
+    def _turned_away(self, now: float, asked: float, *, everybody: bool) -> None:
+        """Leave the endpoint alone where it answers nobody any more.
+
+        Calls that left before it began to turn others away may be answered yet. As long as there
+        are some it does not refuse everybody, and only no more leave than are under way.
+
+        Args:
+            now: When it turned a call away.
+            asked: Seconds it wants to be left alone.
+            everybody: Whether so many were turned away, and none answered, that it may be all.
+        """
+        if self._refusals + self._broken == 1:
+            self._streak += 1
+            self._older = max(0, self.in_flight - 1)
         if self.paused_since is not None:
             self._probe_failed(now + max(PROBE_S, asked))
-        elif self._broken >= self._gone_after and not self._lifted:
-            self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
+        elif everybody and not self._lifted:
+            if self._older > 0:
+                self._ramp = max(1, min(self._ramp, self.in_flight - 1))
+            else:
+                self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
+
+    def _out_of_descriptors(self, now: float) -> None:
+        """Make fewer calls at once, a fixed ceiling's too: this process cannot have so many."""
+        self._growth = _Growth.CREEPING
+        self._new_round()
+        self._ramp = max(1, min(self._ramp, self.in_flight - 1))  # as many as have a connection
+        if now - self._cut_at >= COOL_DOWN_S:
+            self._cut_at = now
+            self._move(max(1, self.concurrency // 2), "too many open files in this process")
 
     def _ran_out(self, of: Exhausted, now: float) -> None:
         """Leave the endpoint alone until it has something again of what it has run out of."""

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tui_eval.engine.gradient import Place
-from tui_eval.engine.limiter import BROKEN, Limiter
-from tui_eval.model.output import Failure, Output
+from tui_eval.engine.limiter import BROKEN, Begun, Limiter
+from tui_eval.model.output import NO_DESCRIPTOR, Failure, Output
 
 OUTAGE_S = 60.0
 """Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
@@ -33,6 +32,8 @@ class Tries:
     """How many that were refused had got through when it was last refused."""
     refused_since: float | None = None
     """When it was first refused (monotonic seconds); None: it was not."""
+    short_since: float | None = None
+    """When this process could first open no connection for it (monotonic seconds); None: never."""
     begun_after: int = 0
     """How many calls had succeeded when it was first tried."""
     own: bool = False
@@ -43,10 +44,10 @@ class Slot:
     """The right to make one call, see `taken`."""
 
     def __init__(
-        self, limiter: Limiter, nothing_untried: Callable[[], bool], place: Place | None = None
+        self, limiter: Limiter, nothing_untried: Callable[[], bool], begun: Begun | None = None
     ) -> None:
         self._limiter = limiter
-        self._place = place
+        self._begun = begun
         self._nothing_untried = nothing_untried
 
     def heard(
@@ -73,12 +74,16 @@ class Slot:
         """
         limiter, now = self._limiter, time.monotonic()
         own = self._is_own_trouble(reply, tries, patience_s)
-        limiter.heard(reply, now, place=self._place, call_s=call_s, own=own)
+        limiter.heard(reply, now, begun=self._begun, call_s=call_s, own=own)
         if isinstance(reply, Output):
             if tries.refused_since is not None:
                 limiter.recovered += 1
             return False
         spared = False
+        if reply.kind == NO_DESCRIPTOR:
+            short = now if tries.short_since is None else tries.short_since
+            tries.short_since = short
+            spared = now - short < patience_s
         if reply.kind == "rate_limit":
             since = tries.refused_since
             spared = since is not None and (
@@ -146,8 +151,8 @@ def taken(limiter: Limiter, nothing_untried: Callable[[], bool] = lambda: False)
         limiter: Of the endpoint that is called.
         nothing_untried: Tells whether all that is left to ask was asked before.
     """
-    place = limiter.begin(time.monotonic())
+    begun = limiter.begin(time.monotonic())
     try:
-        yield Slot(limiter, nothing_untried, place)
+        yield Slot(limiter, nothing_untried, begun)
     finally:
-        limiter.end(place)
+        limiter.end(begun)

@@ -1,6 +1,7 @@
 """What a target produced, or why it did not."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from tui_eval.model.finish import Ending, ending
 from tui_eval.model.frozen import frozen
@@ -91,6 +92,11 @@ class Output:
         )
 
 
+NO_DESCRIPTOR: Final = "no_descriptor"
+"""The kind of a failure because this process, or this machine, can open no more files: nobody's at
+the other end, and no trial's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why an attempt gave no output: a value, recorded, never raised through a trial."""
@@ -98,7 +104,8 @@ class Failure:
     kind: str
     """A short stable word: `timeout`, `connection`, `rate_limit`, `server_error`, `bad_answer`,
     `empty_output`, `auth`, `quota`, `unknown_model`, `unknown_host`, `context_length`,
-    `content_filter`, `response_format`, `bad_request`, `template`, `no_recording`, `bug`, …"""
+    `content_filter`, `response_format`, `bad_request`, `template`, `no_recording`, `no_descriptor`,
+    `bug`, …"""
     message: str
     """One line for a person: what happened and, where one can, what to do."""
     retryable: bool = False

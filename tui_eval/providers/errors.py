@@ -14,4 +14,5 @@ class WireError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
-        """`connection`, `refused` (nobody listens), `unknown_host`, `tls` or `too_large`."""
+        """`connection`, `refused` (nobody listens), `unknown_host`, `tls`, `too_large` or
+        `no_descriptor` (this process can open no more files)."""

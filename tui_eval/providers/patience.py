@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tui_eval.model.output import Failure
+from tui_eval.model.output import NO_DESCRIPTOR, Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.keys import redact
 from tui_eval.providers.waiting import exhausted, retry_after
@@ -206,6 +206,9 @@ def of_wire(kind: str, message: str, where: Where, *, reached_before: bool) -> F
     text = visible_line(redact(f"{where.host}: {message}"), _LONGEST_MESSAGE)
     if kind == "too_large":
         return Failure("bad_answer", text, retryable=True)
+    if kind == NO_DESCRIPTOR:
+        advice = "fewer calls are made at once; `ulimit -n` allows more"
+        return Failure(NO_DESCRIPTOR, f"{text} — {advice}", retryable=True)
     if kind == "tls":
         return Failure(
             "tls", f"{text} — check `base_url` and the system's certificates", fatal=True

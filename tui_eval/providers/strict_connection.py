@@ -19,6 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 
+from tui_eval.providers.descriptors import spare_socket
 from tui_eval.providers.resolver import PinnedResolver
 
 
@@ -123,7 +124,11 @@ class StrictConnector(aiohttp.TCPConnector):
         """
         # True, never False: that would take any certificate
         super().__init__(
-            limit=0, ttl_dns_cache=60, ssl=ssl_context or True, resolver=PinnedResolver()
+            limit=0,
+            ttl_dns_cache=60,
+            ssl=ssl_context or True,
+            resolver=PinnedResolver(),
+            socket_factory=spare_socket,
         )
         self._factory = functools.partial(  # type: ignore[assignment]  # aiohttp's is invariant
             StrictResponseHandler, loop=self._loop

@@ -12,13 +12,14 @@ time-out (there both are reported as a time-out).
 
 import asyncio
 import socket
-import ssl
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
 from yarl import URL
 
+from tui_eval.model.output import NO_DESCRIPTOR
+from tui_eval.providers.descriptors import descriptors_are_out
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.presets import host_of, is_loopback
 from tui_eval.providers.strict_connection import StrictConnector, TimedResponse
@@ -80,7 +81,9 @@ class Transport(httpx2.AsyncBaseTransport):
                 body = await self._read(response)
         except aiohttp.ClientError as error:
             raise _wire_error(error) from error
-        except (ConnectionError, ssl.SSLError) as error:
+        except OSError as error:
+            if descriptors_are_out(error):
+                raise _no_descriptor() from error
             raise WireError("connection", f"the connection broke: {error}") from error
         headers = [
             # a header may hold any bytes; as they came, they break nothing
@@ -130,6 +133,9 @@ class Transport(httpx2.AsyncBaseTransport):
 
 def _wire_error(error: aiohttp.ClientError) -> WireError:
     """Say in our words what aiohttp ran into."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, OSError) and descriptors_are_out(cause):
+        return _no_descriptor()
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return WireError("unknown_host", "the host's name is not known")
     if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError)):
@@ -148,6 +154,10 @@ def _wire_error(error: aiohttp.ClientError) -> WireError:
             said = "it is packed in a way that was not asked for"
         return WireError("connection", f"the answer cannot be read: {said}")
     return WireError("connection", f"the connection broke: {error}")
+
+
+def _no_descriptor() -> WireError:
+    return WireError(NO_DESCRIPTOR, "no connection: this process has too many open files")
 
 
 def _scheme(base_url: str) -> str:
