@@ -10,11 +10,12 @@ from collections.abc import Callable
 import pytest
 
 from tui_eval.providers.answers import split_thinking
-from tui_eval.scoring import jsontext, numbers, options, replies
+from tui_eval.scoring import replies
 from tui_eval.scoring.judge.documents import documents
 from tui_eval.scoring.judge.item import Form
 from tui_eval.scoring.judge.reading import read
-from tui_eval.scoring.normal import normalized
+from tui_eval.texts import jsontext, numbers, options
+from tui_eval.texts.normal import normalized
 
 OFFERED = options.options(["the first one", "answer is A", "third", "1"])
 FORMS = {"k1": Form("pass-fail", 0, 1, (0,)), "k2": Form("pass-fail", 0, 1, (0,))}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.scoring.options import Options, options
 from tui_eval.scoring.replies import WINDOW, chosen
+from tui_eval.texts.options import Options, options
 
 FOUR = options(["p = 4", "p = 8", "p = 12", "p = 24"])
 

@@ -5,8 +5,8 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.scoring.check import Check, Subject
-from tui_eval.scoring.errors import SettingError
 from tui_eval.scoring.scorers import Scorers
+from tui_eval.suites.scorers.setting_error import SettingError
 from tui_eval.suites.templates import TemplateError
 
 EXACT: JsonObject = {"kind": "exact", "expected": "{{ answer }}"}

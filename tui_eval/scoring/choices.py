@@ -2,10 +2,10 @@
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
-from tui_eval.scoring.options import Options
 from tui_eval.scoring.replies import chosen
 from tui_eval.scoring.settings import texts
-from tui_eval.scoring.wording import plain, quoted
+from tui_eval.texts.options import Options
+from tui_eval.texts.wording import plain, quoted
 
 
 def choice(settings: JsonObject, text: str) -> Grade:

@@ -5,7 +5,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output, Usage
 from tui_eval.model.score import Grade
 from tui_eval.scoring.settings import number, text, texts
-from tui_eval.scoring.wording import one_of, quoted
+from tui_eval.texts.wording import one_of, quoted
 
 
 def figure(kind: str, settings: JsonObject, output: Output) -> Json:

@@ -2,9 +2,9 @@
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
-from tui_eval.scoring.numbers import Number, chosen, expected_number, within
 from tui_eval.scoring.settings import number, texts
-from tui_eval.scoring.wording import plain, quoted
+from tui_eval.texts.numbers import Number, chosen, expected_number, within
+from tui_eval.texts.wording import plain, quoted
 
 
 def numeric(settings: JsonObject, text: str) -> Grade:

@@ -6,8 +6,8 @@ from typing import Final
 
 from tui_eval.model.json import Json, dotted
 from tui_eval.model.output import Output
-from tui_eval.scoring import jsontext
 from tui_eval.suites import at_once, jsonpath, patterns
+from tui_eval.texts import jsontext
 
 _AT_ONCE: Final = 20_000
 """Characters that JSON is searched for in, in a few milliseconds."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from tui_eval.scoring.numbers import boxed
-from tui_eval.scoring.options import Options, label_pattern, undecorated
+from tui_eval.texts.numbers import boxed
+from tui_eval.texts.options import Options, label_pattern, undecorated
 
 WINDOW: Final = 50_000
 """Characters of a reply that are read, from its end, where the answer stands."""

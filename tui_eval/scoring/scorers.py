@@ -10,15 +10,13 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.output import Failure
 from tui_eval.scoring.check import Check, Subject
-from tui_eval.scoring.errors import SettingError
-from tui_eval.scoring.rendered import rendered
 from tui_eval.suites.scorers import ScorerSpec, is_template
+from tui_eval.suites.scorers.setting_error import SettingError
+from tui_eval.suites.scorers.settled import rendered, settings_of
 from tui_eval.suites.templates import NestedTemplate, Template, TemplateError
 
 Names: TypeAlias = Mapping[str, Json]
 
-_NO_SETTINGS: Final = {"kind", "name", "weight", "required", "when", "negate", "schema_file"}
-"""Fields that decide nothing about the grade, or stand in the check itself."""
 _AFTER_OUTPUT: Final = frozenset(("output",))
 """Names that only an output brings; no target gives `fields` or a `workspace`."""
 _ASKED: Final = frozenset(("prompt", "messages"))
@@ -125,9 +123,7 @@ class _Scorer:
         self._required = spec.required
         self._negate = spec.negate
         self._when = None if spec.when is None else Template(spec.when, "when")
-        settings: JsonObject = spec.model_dump(by_alias=True, exclude=_NO_SETTINGS)
-        if spec.kind == "json" and spec.expected is None:
-            del settings["expected"]
+        settings = settings_of(spec)
         self._templates = {
             field: NestedTemplate(settings[field], field)
             for field in spec.TEMPLATED

@@ -5,9 +5,9 @@ from collections import Counter
 from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
-from tui_eval.scoring.normal import normalized
 from tui_eval.scoring.settings import number, texts
-from tui_eval.scoring.wording import quoted
+from tui_eval.texts.normal import normalized
+from tui_eval.texts.wording import quoted
 
 FUZZY_LIMIT = 10**10
 """The most pairs of characters that are compared, some 0.2 s of work."""

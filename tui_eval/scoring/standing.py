@@ -4,7 +4,7 @@ from typing import Literal
 
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
-from tui_eval.scoring.wording import quoted
+from tui_eval.texts.wording import quoted
 
 OF_OUTPUT = "finish reason"
 """The name of the score that an output gets that is no answer where no scorer is required."""

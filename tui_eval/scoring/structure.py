@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.score import Grade
-from tui_eval.scoring import jsontext
-from tui_eval.scoring.wording import plain, quoted
 from tui_eval.suites import at_once, patterns
 from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.texts import jsontext
+from tui_eval.texts.wording import plain, quoted
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

@@ -7,10 +7,10 @@ from tui_eval.model.frozen import frozen
 from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
-from tui_eval.scoring.normal import normalized
 from tui_eval.scoring.settings import number, texts
-from tui_eval.scoring.wording import one_of, quoted
 from tui_eval.suites import patterns
+from tui_eval.texts.normal import normalized
+from tui_eval.texts.wording import one_of, quoted
 
 _EXPECTED: Final = {
     "is": "expected",

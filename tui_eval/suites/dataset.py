@@ -20,7 +20,7 @@ from tui_eval.suites.files import is_glob, matches
 from tui_eval.suites.places import named_from, shown
 from tui_eval.suites.recordings import Recordings, id_digest, row_id
 from tui_eval.suites.rows import Problems, read_rows
-from tui_eval.suites.scorers import JudgeScorer, ScorerSpec, missing_part
+from tui_eval.suites.scorers import AS_WRITTEN, JudgeScorer, ScorerSpec, missing_part
 from tui_eval.suites.spec import Dataset, ReplayTarget, Suite
 from tui_eval.suites.spool import Spool
 from tui_eval.suites.templates import NestedTemplate, Template, TemplateError
@@ -286,7 +286,7 @@ class _Reader:
         if given is None or given == "":
             return ()
         try:
-            specs = _SCORERS.validate_python(given)
+            specs = _SCORERS.validate_python(given, context=AS_WRITTEN)
         except ValidationError as error:
             raise _BadRowError(
                 *(

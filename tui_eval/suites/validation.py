@@ -10,7 +10,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from tui_eval.suites.errors import did_you_mean
-from tui_eval.suites.scorers import SCORER_KINDS, ScorerSpec
+from tui_eval.suites.scorers import AS_WRITTEN, SCORER_KINDS, ScorerSpec
+from tui_eval.suites.scorers.setting_error import SettingError
 from tui_eval.suites.spec import JUDGE_KINDS, TARGET_KINDS, SuiteFile
 from tui_eval.suites.toml_lines import Path
 
@@ -119,7 +120,10 @@ def _finding(detail: ErrorDetails, path: Path) -> Finding | None:
         case "literal_error":
             return _literal(path, detail)
         case "value_error":
-            return Finding(path, str(context.get("error", detail["msg"])))
+            error = context.get("error")
+            if isinstance(error, SettingError):
+                return Finding((*path, error.field), error.without_field)
+            return Finding(path, str(error or detail["msg"]))
     message = f"{_wanted(kind, context, detail['msg'])}, not {_found(given)}"
     return Finding(path, message, _hint(kind, given, path, context))
 
@@ -276,7 +280,7 @@ def _scorer_schema() -> dict[str, object]:
 def validated(model: type[BaseModel], data: object) -> list[Finding]:
     """Give what is wrong with data for a model; nothing: it is right."""
     try:
-        model.model_validate(data)
+        model.model_validate(data, context=AS_WRITTEN)
     except ValidationError as error:
         return [*explain(error, data), *endless(data)]
     return list(endless(data))

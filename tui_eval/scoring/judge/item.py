@@ -9,8 +9,8 @@ from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.errors import SettingError
 from tui_eval.suites import at_once
+from tui_eval.suites.scorers.setting_error import SettingError
 
 Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria"]
 

@@ -49,7 +49,7 @@ from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.scoring.judge.documents import Array, Flaws, Object, Unread, Value, documents
 from tui_eval.scoring.judge.item import Form
-from tui_eval.scoring.wording import quoted
+from tui_eval.texts.wording import quoted
 
 REASON_BYTES: Final = 4096
 """The most bytes of UTF-8 that are kept of a reason."""

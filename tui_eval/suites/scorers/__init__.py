@@ -3,9 +3,9 @@
 These are settings only. How an output is graded by them stands in `tui_eval.scoring`.
 """
 
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final, TypeVar, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from tui_eval.suites.scorers.base import PARTS, Scorer, check_part, is_template, missing_part
 from tui_eval.suites.scorers.judge import ARITHMETIC, JudgeScorer, unweighted
@@ -26,9 +26,11 @@ from tui_eval.suites.scorers.rules import (
     TokensScorer,
     check_schema,
 )
+from tui_eval.suites.scorers.settled import see_that_literals_ask_something
 
 __all__ = [
     "ARITHMETIC",
+    "AS_WRITTEN",
     "PARTS",
     "SCORER_KINDS",
     "JudgeScorer",
@@ -40,6 +42,22 @@ __all__ = [
     "missing_part",
     "unweighted",
 ]
+
+_Spec = TypeVar("_Spec", bound=Scorer)
+
+
+AS_WRITTEN: Final = {"as written": True}
+"""The context for validating what somebody has just written: whether it makes sense, too.
+
+What a store has is taken as it is.
+"""
+
+
+def _that_asks_something(spec: _Spec, info: ValidationInfo) -> _Spec:
+    if info.context is AS_WRITTEN:
+        see_that_literals_ask_something(spec)
+    return spec
+
 
 ScorerSpec = Annotated[
     ExactScorer
@@ -58,6 +76,7 @@ ScorerSpec = Annotated[
     | FinishScorer
     | JudgeScorer,
     Field(discriminator="kind"),
+    AfterValidator(_that_asks_something),
 ]
 """One scorer of a suite; its `kind` says which model it is."""
 

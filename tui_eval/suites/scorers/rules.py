@@ -308,8 +308,40 @@ def check_schema(schema: JsonObject) -> None:
         check_pattern(pattern)
 
 
+def missing_references(schema: JsonObject) -> Iterator[str]:
+    """Give the references of a JSON Schema that lead nowhere in it, as far as that is plain."""
+    import jsonschema  # late, as above
+    from referencing import Registry, exceptions
+    from referencing.jsonschema import specification_with
+
+    tables = [*_tables_of(schema)]
+    if any("$id" in table or "id" in table for table in tables):
+        return  # what they refer to depends on where they stand: said once it is used
+    draft = jsonschema.validators.validator_for(
+        schema, default=jsonschema.validators.Draft202012Validator
+    )
+    specification = specification_with(str(draft.META_SCHEMA["$schema"]))
+    registry = Registry[JsonValue]().with_resource("", specification.create_resource(schema))
+    for table in tables:
+        reference = table.get("$ref")
+        if isinstance(reference, str):
+            try:
+                registry.resolver().lookup(reference)
+            except (exceptions.Unresolvable, ValueError):
+                yield reference
+
+
 def _patterns_of(schema: JsonObject) -> Iterator[str]:
     """Give the regular expressions a JSON Schema holds."""
+    for table in _tables_of(schema):
+        pattern, properties = table.get("pattern"), table.get("patternProperties")
+        if isinstance(pattern, str):
+            yield pattern
+        if isinstance(properties, dict):
+            yield from properties
+
+
+def _tables_of(schema: JsonObject) -> Iterator[JsonObject]:
     waiting: list[JsonValue] = [schema]
     while waiting:
         value = waiting.pop()
@@ -317,11 +349,7 @@ def _patterns_of(schema: JsonObject) -> Iterator[str]:
             waiting.extend(value)
         elif isinstance(value, dict):
             waiting.extend(inner for name, inner in value.items() if name not in _PLAIN_VALUES)
-            pattern, properties = value.get("pattern"), value.get("patternProperties")
-            if isinstance(pattern, str):
-                yield pattern
-            if isinstance(properties, dict):
-                yield from properties
+            yield value
 
 
 _PLAIN_VALUES: Final = frozenset(("const", "default", "enum", "example", "examples"))

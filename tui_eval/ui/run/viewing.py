@@ -79,9 +79,7 @@ class Viewing(Finder):
         with self.bench.keys_wait():
             there = await self.bench.desk.ponder(others, self.run_id, found)
         if not there:
-            self.say(
-                "nothing to compare with: no expected text, earlier full run or attempt"
-            )
+            self.say("nothing to compare with: no expected text, earlier full run or attempt")
             return
         other: Other | None = there[0]
         if len(there) > 1:

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_eval.scoring.options import labelled, options
+from tui_eval.texts.options import labelled, options
 
 
 def test_options_are_labelled_by_letters_in_their_order() -> None:

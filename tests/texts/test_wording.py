@@ -1,4 +1,4 @@
-from tui_eval.scoring.wording import one_of, quoted
+from tui_eval.texts.wording import one_of, quoted
 
 
 def test_a_quote_is_short_and_on_one_line() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.model.json import Json
-from tui_eval.scoring.numbers import Number, boxed, chosen, expected_number, read, within
+from tui_eval.texts.numbers import Number, boxed, chosen, expected_number, read, within
 
 
 @pytest.mark.parametrize(

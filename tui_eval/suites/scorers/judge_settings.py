@@ -3,8 +3,8 @@
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.scoring.errors import SettingError, named
 from tui_eval.suites.scorers.judge import MET_OR_NOT, settled_criteria
+from tui_eval.suites.scorers.setting_error import SettingError, named
 
 _HALF: Final = 0.5
 """The least value that passes on a scale, where the suite does not say."""
@@ -70,9 +70,9 @@ def _rubric(given: Json) -> Json:
     if given is None:
         return None
     if not isinstance(given, str):
-        raise SettingError(f"rubric is {named(given)} where a text is meant")
+        raise SettingError(f"rubric is {named(given)} where a text is meant", "rubric")
     if not given.strip():
-        raise SettingError("rubric is empty")
+        raise SettingError("rubric is empty", "rubric")
     return given
 
 
@@ -84,13 +84,16 @@ def _requirements(given: Json) -> Json:
         texts.extend(item if isinstance(item, list) else [item])
     if not texts:
         raise SettingError(
-            "requirements is an empty list: give the scorer a `when`, or the case a `skip`"
+            "requirements is an empty list: give the scorer a `when`, or the case a `skip`",
+            "requirements",
         )
     for number, text in enumerate(texts, 1):
         if not isinstance(text, str):
-            raise SettingError(f"requirement {number} is {named(text)} where a text is meant")
+            raise SettingError(
+                f"requirement {number} is {named(text)} where a text is meant", "requirements"
+            )
         if not text.strip():
-            raise SettingError(f"requirement {number} is empty")
+            raise SettingError(f"requirement {number} is empty", "requirements")
     return texts
 
 
@@ -98,15 +101,17 @@ def _criteria(given: Json) -> Json:
     if given is None:
         return None
     if not isinstance(given, list):
-        raise SettingError(f"criteria is {named(given)} where a list of tables is meant")
+        raise SettingError(
+            f"criteria is {named(given)} where a list of tables is meant", "criteria"
+        )
     if not given:
         raise SettingError(
-            "criteria is an empty list: give the scorer a `when`, or the case a `skip`"
+            "criteria is an empty list: give the scorer a `when`, or the case a `skip`", "criteria"
         )
     try:
         return list[Json](settled_criteria(given))
     except ValueError as error:
-        raise SettingError(str(error)) from error
+        raise SettingError(str(error), "criteria") from error
 
 
 def _show(given: Json) -> Json:
@@ -114,5 +119,5 @@ def _show(given: Json) -> Json:
         return None
     for name, value in given.items():
         if value is None:
-            raise SettingError(f"show.{name} is null")
+            raise SettingError(f"show.{name} is null", "show")
     return given

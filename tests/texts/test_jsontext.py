@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.model.json import Json
-from tui_eval.scoring import jsontext
-from tui_eval.scoring.jsontext import NotJsonError, UnreadableError, extract, parse
+from tui_eval.texts import jsontext
+from tui_eval.texts.jsontext import NotJsonError, UnreadableError, extract, parse
 
 
 @pytest.mark.parametrize(

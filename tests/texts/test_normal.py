@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.scoring.normal import normalized
+from tui_eval.texts.normal import normalized
 
 
 @pytest.mark.parametrize(

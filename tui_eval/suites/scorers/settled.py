@@ -7,14 +7,64 @@ question always has the same score key.
 from collections.abc import Callable
 from typing import Final
 
+from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.scoring import jsontext, options
-from tui_eval.scoring.errors import SettingError, named
-from tui_eval.scoring.judge_settings import judged
-from tui_eval.scoring.normal import normalized
-from tui_eval.scoring.numbers import expected_number
-from tui_eval.scoring.wording import quoted
 from tui_eval.suites import patterns
+from tui_eval.suites.scorers.base import Scorer, is_template
+from tui_eval.suites.scorers.judge_settings import judged
+from tui_eval.suites.scorers.rules import missing_references
+from tui_eval.suites.scorers.setting_error import SettingError, named
+from tui_eval.texts import jsontext, options
+from tui_eval.texts.normal import normalized
+from tui_eval.texts.numbers import expected_number
+from tui_eval.texts.wording import quoted
+
+FINISHES: Final = ("stop", "length", "tool_calls", "content_filter")
+"""The finish reasons that an answer may have."""
+_NO_SETTINGS: Final = {"kind", "name", "weight", "required", "when", "negate", "schema_file"}
+"""Fields that decide nothing about the grade, or stand in the check itself."""
+
+
+def settings_of(spec: Scorer) -> JsonObject:
+    """Return all that decides the grade, as the suite has it."""
+    settings: JsonObject = spec.model_dump(by_alias=True, exclude=_NO_SETTINGS)
+    if spec.kind == "json" and settings["expected"] is None:
+        del settings["expected"]
+    return settings
+
+
+def see_that_literals_ask_something(spec: Scorer) -> None:
+    """See that a scorer can be made, as far as that is known before any case is.
+
+    Raises:
+        SettingError: as `rendered` does; for settings that are no templates.
+    """
+    settings = settings_of(spec)
+    templates = {name for name in spec.TEMPLATED if is_template(settings.get(name))}
+    if spec.kind == "choice" and templates == {"expected"} and settings["choices"] is not None:
+        _offers(settings["choices"], [])
+    elif not templates and settings.get("schema", True) is not None:
+        rendered(spec.kind, settings)
+        if spec.kind == "finish":
+            _see_that_it_may_finish_so(_expected(settings))
+        elif spec.kind == "json_schema" and isinstance(schema := settings["schema"], dict):
+            _see_that_references_lead_somewhere(schema)
+
+
+def _see_that_it_may_finish_so(expected: list[str]) -> None:
+    for word in expected:
+        if ending(word) is Ending.UNKNOWN:
+            raise SettingError(
+                f"expected {quoted(word)} is no finish reason: there are {', '.join(FINISHES)}"
+            )
+
+
+def _see_that_references_lead_somewhere(schema: JsonObject) -> None:
+    for reference in missing_references(schema):
+        raise SettingError(
+            f"schema refers to {quoted(reference)}, which is no part of it: nothing is fetched",
+            "schema",
+        )
 
 
 def rendered(kind: str, settings: JsonObject) -> JsonObject:
@@ -92,10 +142,7 @@ def _numeric(settings: JsonObject) -> JsonObject:
 
 def _choice(settings: JsonObject) -> JsonObject:
     expected = _expected(settings)
-    try:
-        offered = _offered(settings["choices"], expected)
-    except ValueError as error:
-        raise SettingError(f"choices: {error}") from error
+    offered = _offers(settings["choices"], expected)
     labels: list[Json] = []
     for one in expected:
         label = offered.labelled(one)
@@ -106,6 +153,15 @@ def _choice(settings: JsonObject) -> JsonObject:
     return {**settings, "expected": labels, "choices": choices}
 
 
+def _offers(choices: Json, expected: list[str]) -> options.Options:
+    try:
+        return _offered(choices, expected)
+    except SettingError:
+        raise
+    except ValueError as error:
+        raise SettingError(f"choices: {error}", "choices") from error
+
+
 def _offered(choices: Json, expected: list[str]) -> options.Options:
     if choices is None:
         return options.options(None, expected)
@@ -113,7 +169,8 @@ def _offered(choices: Json, expected: list[str]) -> options.Options:
         return options.labelled([(label, _scalar(text)) for label, text in choices.items()])
     if isinstance(choices, list) and choices:
         return options.options([_scalar(text) for text in choices])
-    raise SettingError(f"choices gives {named(choices)} where a list of options is meant")
+    message = f"choices gives {named(choices)} where a list of options is meant"
+    raise SettingError(message, "choices")
 
 
 def _no_option(expected: str, offered: options.Options) -> str:
@@ -135,7 +192,7 @@ def _json(settings: JsonObject) -> JsonObject:
 
 def _schema(settings: JsonObject) -> JsonObject:
     if settings.get("schema") is None:
-        raise SettingError("schema_file has not been read into schema")
+        raise SettingError("schema_file has not been read into schema", "schema_file")
     return settings
 
 
