@@ -182,7 +182,8 @@ async def test_the_screen_says_it_in_its_head_and_on_the_judge_tab(bench: Bench)
     async with shown_on(app, (100, 40)) as pilot:
         await until(lambda: "gold 80.0% of 40 · batching flips +0.0%" in text(app))
         await pilot.press("tab", *["]"] * 4, "end")
-        await until(lambda: "How far j is to be trusted" in text(app))
+        # at the end: where they differ
+        await until(lambda: "judge pass 0.70" in text(app))
     low = app_on(bench.path, run=name)
     async with shown_on(low, (60, 20)) as pilot:
         await until(lambda: "40/40" in text(low))

@@ -80,6 +80,39 @@ class Audit:
         return cls(**{**stored, "positions": positions})  # type: ignore[arg-type]
 
 
+MOST_DIFFERENCES: Final = 100
+"""Outputs that are listed with what a person and a judge say of them."""
+_LONGEST: Final = 500
+"""Characters of a text in such a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDifference:
+    """An output whose verdict a judge gives otherwise than the person, or not at all."""
+
+    input: str
+    """What was asked; its beginning where it is long."""
+    output: str
+    """Likewise."""
+    person: str
+    """The person's verdict, with the value where there is one: `pass 0.75`."""
+    judge: str
+    """The judge's."""
+    reason: str
+    """The judge's."""
+
+    @classmethod
+    def of(
+        cls, *, asked: str, output: str, person: str, judge: str, reason: str
+    ) -> "GoldDifference":
+        """Return one whose texts are no longer than a list has room for."""
+        return cls(_cut(asked), _cut(output), person, judge, _cut(reason))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class GoldAgreement:
     """How a judge agrees with a person about the outputs that the person has graded."""
@@ -99,6 +132,8 @@ class GoldAgreement:
     """Rank correlation of the values; None: no scale, or no spread."""
     min_agreement: float | None
     """The least agreement the suite asks for; None: any."""
+    differences: tuple[GoldDifference, ...] = ()
+    """Where they differ, in the order of the gold; no more than `MOST_DIFFERENCES`."""
 
     @property
     def enough(self) -> bool:
@@ -114,9 +149,18 @@ class GoldAgreement:
 
     def as_json(self) -> JsonObject:
         """Give it as it is stored."""
-        return asdict(self)
+        differences: list[Json] = [asdict(one) for one in self.differences]
+        return {**asdict(self), "differences": differences}
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> "GoldAgreement":
-        """Read what `as_json` gave; a `TypeError` where it did not."""
-        return cls(**stored)  # type: ignore[arg-type]
+        """Read what `as_json` gave, now or earlier; a `TypeError` where it did not."""
+        listed = stored.get("differences", [])
+        if not isinstance(listed, list):
+            raise TypeError("differences are a list")
+        differences = tuple(
+            GoldDifference(**one)  # type: ignore[arg-type]
+            for one in listed
+            if isinstance(one, dict)
+        )
+        return cls(**{**stored, "differences": differences})  # type: ignore[arg-type]

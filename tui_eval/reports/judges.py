@@ -4,13 +4,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import groupby
+from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.trust import ENOUGH, Audit
+from tui_eval.model.trust import ENOUGH, Audit, GoldAgreement
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.wording import many, money, percent
 from tui_eval.store.judge_figures import Asked, JudgeFigures
+
+_DIFFERENCES: Final = 20
+"""Outputs a judge and a person differ about that are listed in words."""
 
 
 def judges(of: Sequence[JudgeFigures]) -> JsonObject:
@@ -126,6 +130,19 @@ def trust(of: JudgeFigures) -> Iterator[str]:
             f"  {scorer}: agrees with a person on {percent(gold.agreement)} of "
             f"{many(gold.n, 'output')}{between}{kappa}{rho}{asked}{silent}{too_few}"
         )
+        yield from _differences(gold)
+
+
+def _differences(gold: GoldAgreement) -> Iterator[str]:
+    """List where a judge differs from a person: what was asked, both grades, the judge's reason."""
+    for one in gold.differences[:_DIFFERENCES]:
+        yield (
+            f"    {visible_line(one.input, 60)} → {visible_line(one.output, 60)}: person "
+            f"{one.person}, judge {one.judge}: {visible_line(one.reason, 160)}"
+        )
+    left = len(gold.differences) - _DIFFERENCES
+    if left > 0:
+        yield f"    {left:,} more in `show --json`"
 
 
 def _points(share: float) -> str:

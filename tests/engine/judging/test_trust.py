@@ -5,6 +5,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from tui_eval.engine.engine import Engine
 from tui_eval.engine.judging import audit as audit_module
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.model.trust import GoldAgreement
+from tui_eval.reports.judges import trust
 from tui_eval.store.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite
@@ -262,6 +265,30 @@ async def test_a_verdict_is_gold_enough_and_ungraded_outputs_are_counted(bench: 
     gold = figures(bench, run).gold
     assert gold is not None
     assert (gold.n, gold.ungraded, gold.agreement, gold.spearman) == (2, 1, 0.5, None)
+    wrong, silent = gold.differences
+    assert (wrong.input, wrong.output, wrong.person, wrong.judge) == (
+        "b",
+        "x8",
+        "fail",
+        "pass 0.80",
+    )
+    assert (silent.input, silent.person, silent.judge) == ("c", "pass", "ungraded")
+    assert silent.reason
+    assert GoldAgreement.from_json(gold.as_json()) == gold
+    before = {name: value for name, value in gold.as_json().items() if name != "differences"}
+    assert GoldAgreement.from_json(before) == replace(gold, differences=())
+
+
+async def test_another_threshold_measures_gold_anew_and_asks_nobody(bench: Bench) -> None:
+    rows = [{"input": str(n), "output": f"x{n}", "grade": "pass"} for n in (6, 9)]
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, 3, gold=rows))
+        sent = server.requests
+        await bench.again(run, Verb.RESCORE, scorer_specs=[{**RUBRIC, "pass_at": 8}])
+        assert server.requests == sent
+    gold = figures(bench, run).gold
+    assert gold is not None
+    assert (gold.agreement, [one.input for one in gold.differences]) == (0.5, ["6"])
     assert not gold.enough
 
 
@@ -280,6 +307,10 @@ async def test_under_min_agreement_the_run_pauses_before_any_target_is_asked(
         gold = figures(bench, run).gold
         assert gold is not None
         assert gold.too_low
+        assert "`tui-eval show` lists where they differ" in row.reason
+        lines = [line.strip() for line in trust(figures(bench, run)) if " → " in line]
+        assert len(lines) == len(gold.differences) == 8
+        assert lines[0].endswith(": person pass 0.90, judge fail 0.00: 0 of 0 to 10: as it is")
         await bench.again(run, Verb.RESUME)
         assert bench.row(run).state is RunState.DONE
         assert server.requests == 8 + 10 + 2

@@ -1,5 +1,6 @@
 """Gold: outputs that a person has graded are graded first, before any target is asked."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,7 @@ from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
-from tui_eval.model.trust import ENOUGH, GoldAgreement
+from tui_eval.model.trust import ENOUGH, MOST_DIFFERENCES, GoldAgreement, GoldDifference
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.intervals import wilson
 from tui_eval.scoring.judge.agreement import cohen_kappa, spearman
@@ -26,6 +27,8 @@ from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 from tui_eval.suites.gold import Gold
 
+_DECIDES = ("pass_at", "threshold", "vote", "ungraded_requirements", "criteria")
+"""Settings of a check that make another verdict of the same answers."""
 _GRADED = frozenset({Verdict.PASS, Verdict.FAIL})
 
 
@@ -33,6 +36,7 @@ _GRADED = frozenset({Verdict.PASS, Verdict.FAIL})
 class _Row:
     """One output with the person's grade and what the judge is asked about it."""
 
+    gold: Gold
     check: Check
     person: Grade
     """The person's grade; without a value where only a verdict was given."""
@@ -43,6 +47,19 @@ class _Row:
     def judged(self) -> Grade:
         """Give the judge's grade, by all its repeats."""
         return grade(self.check, said(self.questions)) if self.by_rule is None else self.by_rule
+
+    def difference(self, judged: Grade) -> GoldDifference | None:
+        """Return how the judge differs from the person; None: they agree."""
+        if judged.verdict is self.person.verdict:
+            return None
+        asked = self.gold.input
+        return GoldDifference.of(
+            asked=asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False),
+            output=self.gold.output,
+            person=_told(self.person),
+            judge=_told(judged),
+            reason=judged.reason,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,7 @@ class _Sheet:
                 row.person.verdict,
                 row.person.value,
                 [question.key.hex() for question in row.questions],
+                [row.check.settings.get(name) for name in _DECIDES],
             ]
             for row in self.rows
         ]
@@ -129,10 +147,10 @@ class GoldRound(Waiter):
         """Have everything graded and write down how far judges agree."""
         asked = [q for sheet in self._sheets for row in sheet.rows for q in row.questions]
         keys = [question.key for question in asked]
-        found = await self._reading.call(trust.gold_findings, self._run, keys, self._reuse)
+        known = await self._reading.call(trust.gold_findings, self._run, keys, self._reuse)
         for question in asked:
-            if question.key in found:
-                question.take(Finding.from_json(found[question.key]))
+            if question.key in known:
+                question.take(Finding.from_json(known[question.key]))
         missing = [question for question in asked if not question.closed]
         for question in missing:
             self._ask(question)
@@ -140,8 +158,11 @@ class GoldRound(Waiter):
             return
         low: list[tuple[_Sheet, GoldAgreement]] = []
         for sheet in self._sheets:
-            measured = agreement(
-                [(row.check, row.person, row.judged()) for row in sheet.rows], sheet.min_agreement
+            judged = [(row, row.judged()) for row in sheet.rows]
+            found = [one for row, by in judged if (one := row.difference(by)) is not None]
+            measured = replace(
+                agreement([(row.check, row.person, by) for row, by in judged], sheet.min_agreement),
+                differences=tuple(found[:MOST_DIFFERENCES]),
             )
             if measured.too_low:
                 low.append((sheet, measured))
@@ -155,7 +176,7 @@ class GoldRound(Waiter):
                     fact(tx)
 
             why = "; ".join(_why(sheet, measured) for sheet, measured in low)
-            hint = "look at where they differ, or resume to go on all the same"
+            hint = "`tui-eval show` lists where they differ; resume to go on all the same"
             failure = Failure("min_agreement", f"{why}: {hint}", fatal=True)
             self._on_low(failure, write)
         else:
@@ -187,7 +208,7 @@ class GoldRound(Waiter):
     def _row(self, ask: GoldAsk, check: Check, item: Item | Grade) -> _Row:
         person = person_grade(check, ask.gold)
         if isinstance(item, Grade):
-            return _Row(check, person, item, [])
+            return _Row(ask.gold, check, person, item, [])
         asked = questions(
             check,
             item,
@@ -200,7 +221,7 @@ class GoldRound(Waiter):
             case=ask.gold.case.seq,
             purpose=trust.GOLD,
         )
-        return _Row(check, person, None, asked)
+        return _Row(ask.gold, check, person, None, asked)
 
 
 def person_grade(check: Check, gold: Gold) -> Grade:
@@ -249,6 +270,11 @@ def agreement(
         spearman=spearman([a for a, _ in values], [b for _, b in values]),
         min_agreement=min_agreement,
     )
+
+
+def _told(graded: Grade) -> str:
+    value = "" if graded.value is None else f" {graded.value:.2f}"
+    return f"{graded.verdict}{value}"
 
 
 def _why(sheet: _Sheet, measured: GoldAgreement) -> str:

@@ -144,5 +144,10 @@ def trust_paras(judges: Sequence[JudgeFigures]) -> Iterator[Para]:
         wrong = amiss([one])
         yield Para(f"How far {one.judge} is to be trusted, as it was measured", "accent")
         for line in lines:
-            yield Para(line.strip(), "ungraded" if wrong else "plain", indent=2)
+            yield Para(line.strip(), "ungraded" if wrong else "plain", indent=_depth(line))
         yield Para("")
+
+
+def _depth(line: str) -> int:
+    """Give how far in a line of a report stands."""
+    return len(line) - len(line.lstrip(" "))
