@@ -103,6 +103,9 @@ def test_what_was_measured_of_a_judge_is_said() -> None:
         "  polite: agrees with a person on 90.0% of 20 outputs (70.0–97.0%), κ 0.80; 1 ungraded; "
         "too few to say (under 30)"
     )
+    asked = replace(gold, spearman=0.6, ranked=20, min_agreement=0.8, min_spearman=0.7)
+    (_, _, held) = said([replace(ONE, audit=audit, gold=asked)])
+    assert "rank correlation 0.60; at least 80.0% and a correlation of 0.70 is asked for" in held
     found: dict[str, Any] = {**judges([replace(ONE, audit=audit, gold=gold)])}
     scorer = found["strict"]["scorers"]["polite"]
     assert scorer["audit"]["batching_off"] is True

@@ -149,3 +149,18 @@ def test_a_file_that_is_not_there_or_holds_nothing_is_told(tmp_path: Path) -> No
 
 def test_no_more_than_twenty_mistakes_of_a_file_are_told(tmp_path: Path) -> None:
     assert len(refused(tmp_path, SCALE, *[row(9)] * 30)) == 20
+
+
+@pytest.mark.parametrize("scorer", [PASS, MET])
+def test_ranks_are_asked_only_of_grades_that_have_an_order(tmp_path: Path, scorer: str) -> None:
+    (mistake,) = refused(tmp_path, scorer.replace("[[", "min_spearman = 0.8\n[[", 1), row("pass"))
+    line = (CASES + TARGET + JUDGE).count("\n") + 1
+    assert mistake == (
+        f"suite.toml, line {line}: judge.min_spearman: orders grades of a scale, and no scorer "
+        "with one asks this judge; use min_agreement"
+    )
+
+
+@pytest.mark.parametrize("scorer", [SCALE, LINES])
+def test_ranks_may_be_asked_of_scales_and_criteria(tmp_path: Path, scorer: str) -> None:
+    assert read(tmp_path, scorer.replace("[[", "min_spearman = 0.8\n[[", 1), row("pass"))

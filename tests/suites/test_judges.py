@@ -87,6 +87,14 @@ def test_judges_and_targets_say_the_same_of_their_endpoints() -> None:
             "line 1: judge: min_agreement needs gold: outputs that a person has graded",
         ),
         (
+            JUDGE + "min_spearman = 0.8",
+            "line 1: judge: min_spearman needs gold: outputs that a person has graded",
+        ),
+        (
+            JUDGE + "min_spearman = -0.5",
+            "line 4: judge.min_spearman: must be at least 0, not -0.5",
+        ),
+        (
             JUDGE + "params = { messages = 1 }",
             'line 4: judge.params: "messages" cannot be set here: the rubric says it',
         ),
@@ -98,8 +106,8 @@ def test_judges_and_targets_say_the_same_of_their_endpoints() -> None:
         (
             '[judge]\nkind = "simulated"\nmodel = "m"\n',
             ("line 3: judge.model: unknown key; there are audit, batch_size, concurrency, faults, "
-            "gold, instructions, kind, latency_s, linger, max_excess_flips, min_agreement, name, "
-            "repeats, retries, seed, timeout, token_budget"),
+            "gold, instructions, kind, latency_s, linger, max_excess_flips, min_agreement, "
+            "min_spearman, name, repeats, retries, seed, timeout, token_budget"),
         ),
         (
             '[judge]\nkind = "simulated"\nfaults = { garbge = 0.1 }',

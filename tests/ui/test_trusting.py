@@ -76,6 +76,8 @@ def test_gold_stands_against_what_is_asked_and_an_audit_with_its_bounds() -> Non
     assert line(low) == "  judge ✗ gold 80.0% of 40, 90% asked"
     assert amiss([low])
     assert not amiss([replace(ONE, gold=GOLD, audit=AUDIT)])
+    orders = replace(ONE, gold=replace(GOLD, min_spearman=0.7, spearman=0.65))
+    assert line(orders) == "  judge ✗ gold 80.0% of 40, rank correlation 0.65, 0.70 asked"
     few = replace(ONE, gold=replace(GOLD, n=4), audit=replace(AUDIT, n=9))
     assert line(few) == "  judge gold 80.0% of 4, too few to say · audit of 9, too few to say"
 

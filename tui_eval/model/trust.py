@@ -113,6 +113,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
+def _under(measured: float | None, least: float | None) -> bool:
+    return least is not None and (measured is None or measured < least)
+
+
 @dataclass(frozen=True, slots=True)
 class GoldAgreement:
     """How a judge agrees with a person about the outputs that the person has graded."""
@@ -133,7 +137,12 @@ class GoldAgreement:
     min_agreement: float | None
     """The least agreement the suite asks for; None: any."""
     differences: tuple[GoldDifference, ...] = ()
-    """Where they differ, in the order of the gold; no more than `MOST_DIFFERENCES`."""
+    """Where they differ, in the order of the gold; no more than `MOST_DIFFERENCES`. In values too
+    where the rank correlation is too low, else in verdicts."""
+    ranked: int | None = None
+    """Outputs that both gave a value of a scale, which `spearman` is over; None: not told."""
+    min_spearman: float | None = None
+    """The least rank correlation the suite asks for; None: any, or no scale."""
 
     @property
     def enough(self) -> bool:
@@ -143,9 +152,17 @@ class GoldAgreement:
     @property
     def too_low(self) -> bool:
         """Whether the judge agrees less than the suite asks for, or cannot be measured."""
-        if self.min_agreement is None:
-            return False
-        return self.agreement is None or self.agreement < self.min_agreement
+        return self.verdicts_too_low or self.ranks_too_low
+
+    @property
+    def verdicts_too_low(self) -> bool:
+        """Whether the share of equal verdicts is under what is asked for, or unknown."""
+        return _under(self.agreement, self.min_agreement)
+
+    @property
+    def ranks_too_low(self) -> bool:
+        """Whether the rank correlation is under what is asked for, or unknown."""
+        return _under(self.spearman, self.min_spearman)
 
     def as_json(self) -> JsonObject:
         """Give it as it is stored."""

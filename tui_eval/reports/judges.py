@@ -123,8 +123,11 @@ def trust(of: JudgeFigures) -> Iterator[str]:
         kappa = "" if gold.kappa is None else f", κ {gold.kappa:.2f}"
         rho = "" if gold.spearman is None else f", rank correlation {gold.spearman:.2f}"
         too_few = "" if gold.enough else f"; too few to say (under {ENOUGH})"
-        least = gold.min_agreement
-        asked = "" if least is None else f"; at least {percent(least)} is asked for"
+        least = [
+            *([] if gold.min_agreement is None else [f"at least {percent(gold.min_agreement)}"]),
+            *([] if gold.min_spearman is None else [f"a correlation of {gold.min_spearman:.2f}"]),
+        ]
+        asked = f"; {' and '.join(least)} is asked for" if least else ""
         silent = f"; {gold.ungraded:,} ungraded" if gold.ungraded else ""
         yield (
             f"  {scorer}: agrees with a person on {percent(gold.agreement)} of "

@@ -13,6 +13,8 @@ from tui_eval.suites.spec import Suite
 
 _UNSEEN: Final = ("grade", "scorer")
 """Columns no template sees: a judge that knew the grade would agree with it."""
+RANKED: Final = frozenset({"scale", "criteria"})
+"""Forms of a question whose grades have an order."""
 _VERDICTS: Final = {"pass": True, "fail": False}
 
 Trouble: TypeAlias = tuple[str, str, str | None]

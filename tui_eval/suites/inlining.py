@@ -139,6 +139,13 @@ class _Inliner:
         name = str(judge.get("name", UNNAMED))
         asked = gold.questions(scorers, name, judge_names(self._data))
         held = judge.get("gold")
+        ranked = any(one.form in gold.RANKED for one in asked)
+        if asked and not ranked and judge.get("min_spearman") is not None:
+            self._wrong(
+                (*path, "min_spearman"),
+                "orders grades of a scale, and no scorer with one asks this judge",
+                "use min_agreement",
+            )
         if isinstance(held, list):
             for index, row in enumerate(held):
                 for column, message, hint in gold.troubles(row, asked) if _is_table(row) else ():

@@ -318,6 +318,56 @@ async def test_under_min_agreement_the_run_pauses_before_any_target_is_asked(
     assert figures(bench, run).gold == gold
 
 
+async def test_under_min_spearman_the_run_pauses_though_all_verdicts_are_equal(
+    bench: Bench,
+) -> None:
+    turned = [("x9", 6), ("x8", 7), ("x7", 8), ("x1", 4), ("x4", 1), ("x5", 5)]
+    rows = [{"input": out, "output": out, "grade": by} for out, by in turned]
+    rows.append({"input": "x6", "output": "x6", "grade": "pass"})
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 3, gold=rows, min_agreement=0.9, min_spearman=0.8)
+        run = await bench.run(made)
+        row = bench.row(run)
+        assert (row.state, row.stopped_by) == (RunState.PAUSED, "min_spearman")
+        assert not any(asked(call.body) is None for call in server.calls)
+        gold = figures(bench, run).gold
+        assert gold is not None
+        assert (gold.n, gold.agreement, gold.ranked, gold.min_spearman) == (7, 1.0, 6, 0.8)
+        # ranks 6 5 4 1 2 3 and 4 5 6 2 1 3: 1 - 6 * (4 + 0 + 4 + 1 + 1 + 0) / (6 * 35)
+        assert gold.spearman == pytest.approx(1 - 60 / 210)
+        assert row.reason is not None
+        assert row.reason.startswith(
+            "judge 'j', scorer 'good': rank correlation with 6 gold outputs is 0.71 "
+            "(under 30: too few to say much), min_spearman is 0.80: "
+        )
+        assert [one.input for one in gold.differences] == ["x9", "x8", "x7", "x1", "x4"]
+        await bench.again(run, Verb.RESUME)
+        assert bench.row(run).state is RunState.DONE
+
+
+async def test_ranks_that_cannot_be_compared_pause_a_run_that_asks_for_them(bench: Bench) -> None:
+    rows = [{"input": "a", "output": out, "grade": "pass"} for out in ("x8", "x9")]
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, 3, gold=rows, min_spearman=0.5))
+    row = bench.row(run)
+    assert (row.state, row.stopped_by) == (RunState.PAUSED, "min_spearman")
+    assert row.reason is not None
+    assert "rank correlation with gold cannot be measured" in row.reason
+
+
+async def test_a_scorer_without_a_scale_is_held_to_no_rank_correlation(bench: Bench) -> None:
+    verdict = {**RUBRIC, "name": "fine", "scale": "pass-fail"}
+    rows = [{"input": f"x{n}", "output": f"x{n}", "grade": n, "scorer": "good"} for n in (2, 7)]
+    rows += [{"input": "b", "output": "x9", "grade": "pass", "scorer": "fine"}]
+    async with FakeModel(answers(by_number)) as server:
+        made = judged(server.base_url, 3, gold=rows, min_spearman=0.9)
+        both = Suite.model_validate(
+            {**made.model_dump(mode="json", by_alias=True), "scorers": [RUBRIC, verdict]}
+        )
+        run = await bench.run(both)
+    assert bench.row(run).state is RunState.DONE
+
+
 async def test_a_run_stopped_in_its_gold_asks_only_for_what_is_missing(bench: Bench) -> None:
     async with FakeModel(answers(by_number), latency=0.2) as server:
         made = judged(server.base_url, 5, gold=gold_rows(30, wrong=0), concurrency=1)

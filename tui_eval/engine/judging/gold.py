@@ -1,7 +1,7 @@
 """Gold: outputs that a person has graded are graded first, before any target is asked."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,7 +25,7 @@ from tui_eval.store import trust
 from tui_eval.store.connection import Connection
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
-from tui_eval.suites.gold import Gold
+from tui_eval.suites.gold import RANKED, Gold
 
 _DECIDES = ("pass_at", "threshold", "vote", "ungraded_requirements", "criteria")
 """Settings of a check that make another verdict of the same answers."""
@@ -48,9 +48,17 @@ class _Row:
         """Give the judge's grade, by all its repeats."""
         return grade(self.check, said(self.questions)) if self.by_rule is None else self.by_rule
 
-    def difference(self, judged: Grade) -> GoldDifference | None:
-        """Return how the judge differs from the person; None: they agree."""
-        if judged.verdict is self.person.verdict:
+    def difference(self, judged: Grade, *, in_value: bool) -> GoldDifference | None:
+        """Return how the judge differs from the person; None: they agree.
+
+        Args:
+            judged: The judge's grade.
+            in_value: Whether another value of the same verdict is a difference too.
+        """
+        valued = in_value and self.person.value is not None
+        if judged.verdict is self.person.verdict and not (
+            valued and judged.value != self.person.value
+        ):
             return None
         asked = self.gold.input
         return GoldDifference.of(
@@ -69,6 +77,8 @@ class _Sheet:
     scorer: str
     judge: str
     min_agreement: float | None
+    min_spearman: float | None
+    """None too where the scorer's grades have no order."""
     rows: list[_Row]
 
     @property
@@ -158,12 +168,7 @@ class GoldRound(Waiter):
             return
         low: list[tuple[_Sheet, GoldAgreement]] = []
         for sheet in self._sheets:
-            judged = [(row, row.judged()) for row in sheet.rows]
-            found = [one for row, by in judged if (one := row.difference(by)) is not None]
-            measured = replace(
-                agreement([(row.check, row.person, by) for row, by in judged], sheet.min_agreement),
-                differences=tuple(found[:MOST_DIFFERENCES]),
-            )
+            measured = _measured(sheet)
             if measured.too_low:
                 low.append((sheet, measured))
             else:
@@ -177,7 +182,9 @@ class GoldRound(Waiter):
 
             why = "; ".join(_why(sheet, measured) for sheet, measured in low)
             hint = "`tui-eval show` lists where they differ; resume to go on all the same"
-            failure = Failure("min_agreement", f"{why}: {hint}", fatal=True)
+            verdicts = any(measured.verdicts_too_low for _, measured in low)
+            kind = "min_agreement" if verdicts else "min_spearman"
+            failure = Failure(kind, f"{why}: {hint}", fatal=True)
             self._on_low(failure, write)
         else:
             self.over = True
@@ -201,7 +208,9 @@ class GoldRound(Waiter):
                 continue
             check = replace(ask.asked.check, negate=False)  # the person answered the same question
             of = (check.name, ask.judge)
-            sheet = sheets.setdefault(of, _Sheet(*of, bench.spec.min_agreement, []))
+            spec = bench.spec
+            least = spec.min_spearman if check.settings["form"] in RANKED else None
+            sheet = sheets.setdefault(of, _Sheet(*of, spec.min_agreement, least, []))
             sheet.rows.append(self._row(ask, check, ask.asked.item))
         return list(sheets.values())
 
@@ -235,14 +244,31 @@ def person_grade(check: Check, gold: Gold) -> Grade:
     return grade(check, [Said("a person", 0, Finding(parts), None)])
 
 
+def _measured(sheet: _Sheet) -> GoldAgreement:
+    """Say how a judge agrees with a person, and where it does not."""
+    judged = [(row, row.judged()) for row in sheet.rows]
+    found = agreement(
+        [(row.check, row.person, by) for row, by in judged],
+        min_agreement=sheet.min_agreement,
+        min_spearman=sheet.min_spearman,
+    )
+    differing = (row.difference(by, in_value=found.ranks_too_low) for row, by in judged)
+    listed = [one for one in differing if one is not None]
+    return replace(found, differences=tuple(listed[:MOST_DIFFERENCES]))
+
+
 def agreement(
-    rows: Sequence[tuple[Check, Grade, Grade]], min_agreement: float | None
+    rows: Sequence[tuple[Check, Grade, Grade]],
+    *,
+    min_agreement: float | None = None,
+    min_spearman: float | None = None,
 ) -> GoldAgreement:
     """Say how a judge agrees with a person.
 
     Args:
         rows: For each output the check, the person's grade and the judge's.
-        min_agreement: The least the suite asks for; None: any.
+        min_agreement: The least share of equal verdicts the suite asks for; None: any.
+        min_spearman: The least rank correlation it asks for; None: any, or no scale.
     """
     both = [
         (check, person, judged)
@@ -256,7 +282,7 @@ def agreement(
     values = [
         (person.value, judged.value)
         for check, person, judged in both
-        if check.settings["form"] in ("scale", "criteria")
+        if check.settings["form"] in RANKED
         and person.value is not None
         and judged.value is not None
     ]
@@ -269,6 +295,8 @@ def agreement(
         kappa=cohen_kappa(verdicts),
         spearman=spearman([a for a, _ in values], [b for _, b in values]),
         min_agreement=min_agreement,
+        ranked=len(values),
+        min_spearman=min_spearman,
     )
 
 
@@ -278,11 +306,30 @@ def _told(graded: Grade) -> str:
 
 
 def _why(sheet: _Sheet, measured: GoldAgreement) -> str:
-    whose = f"judge {sheet.judge!r}, scorer {sheet.scorer!r}"
-    if measured.agreement is None:
-        return f"{whose}: agreement with gold cannot be measured, nothing of it was graded"
-    few = "" if measured.enough else f" (under {ENOUGH}: too few to say much)"
-    return (
-        f"{whose}: agrees with {measured.agreement:.0%} of {measured.n} gold outputs{few}, "
-        f"min_agreement is {sheet.min_agreement:.0%}"
-    )
+    said = "; ".join(_too_low(measured))
+    return f"judge {sheet.judge!r}, scorer {sheet.scorer!r}: {said}"
+
+
+def _too_low(measured: GoldAgreement) -> Iterator[str]:
+    if not measured.n:
+        yield "agreement with gold cannot be measured, nothing of it was graded"
+        return
+    if measured.verdicts_too_low:
+        yield (
+            f"agrees with {measured.agreement:.0%} of {measured.n} gold outputs"
+            f"{_few(measured.n)}, min_agreement is {measured.min_agreement:.0%}"
+        )
+    if measured.ranks_too_low and measured.spearman is None:
+        yield (
+            "rank correlation with gold cannot be measured, which takes two outputs or more that "
+            f"both gave different grades of the scale; min_spearman is {measured.min_spearman:.2f}"
+        )
+    elif measured.ranks_too_low:
+        yield (
+            f"rank correlation with {measured.ranked} gold outputs is {measured.spearman:.2f}"
+            f"{_few(measured.ranked or 0)}, min_spearman is {measured.min_spearman:.2f}"
+        )
+
+
+def _few(n: int) -> str:
+    return "" if n >= ENOUGH else f" (under {ENOUGH}: too few to say much)"

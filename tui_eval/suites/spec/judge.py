@@ -67,6 +67,9 @@ class Judge(Spec):
     `input`, `output`, `grade`. They are graded first, and the judge's agreement is shown."""
     min_agreement: Share | None = None
     """The least agreement with `gold`; under it the run pauses before it spends. Default: none."""
+    min_spearman: Share | None = None
+    """The least rank correlation (Spearman) with the grades of `gold`, for scorers with a scale;
+    under it the run pauses before it spends. Default: none."""
 
     def timeout_of(self, outputs: int) -> float:
         """Give the seconds that one attempt at so many outputs may take."""
@@ -74,8 +77,9 @@ class Judge(Spec):
 
     @model_validator(mode="after")
     def _agrees_with_something(self) -> "Judge":
-        if self.min_agreement is not None and self.gold is None:
-            raise ValueError("min_agreement needs gold: outputs that a person has graded")
+        for name in ("min_agreement", "min_spearman"):
+            if getattr(self, name) is not None and self.gold is None:
+                raise ValueError(f"{name} needs gold: outputs that a person has graded")
         return self
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.model.states import RunState
+from tui_eval.model.trust import GoldAgreement
 from tui_eval.reports.judges import trust
 from tui_eval.store.judge_figures import Asked, JudgeFigures
 from tui_eval.ui.glyphs import Glyphs
@@ -122,7 +123,8 @@ def _briefly(of: JudgeFigures, named: bool, glyphs: Glyphs) -> Iterator[tuple[To
     if (gold := of.gold) is not None:
         least = "" if gold.min_agreement is None else f", {gold.min_agreement:.0%} asked"
         few = "" if gold.enough else ", too few to say"
-        words = f"{who}gold {percent(gold.agreement)} of {gold.n}{least}{few}"
+        ranks = "" if gold.min_spearman is None else f", {_ranks(gold)}"
+        words = f"{who}gold {percent(gold.agreement)} of {gold.n}{least}{ranks}{few}"
         yield (None, f"{glyphs.failed} {words}") if gold.too_low else ("plain", words)
     if (audit := of.audit) is not None:
         if audit.batching_off:
@@ -133,6 +135,12 @@ def _briefly(of: JudgeFigures, named: bool, glyphs: Glyphs) -> Iterator[tuple[To
             yield "plain", f"{who}batching flips {audit.excess:+.1%} {bounds}"
         else:
             yield "dim", f"{who}audit of {audit.n}, too few to say"
+
+
+def _ranks(gold: GoldAgreement) -> str:
+    """Say how the order of the grades agrees, against what is asked."""
+    rho = "unknown" if gold.spearman is None else f"{gold.spearman:.2f}"
+    return f"rank correlation {rho}, {gold.min_spearman:.2f} asked"
 
 
 def trust_paras(judges: Sequence[JudgeFigures]) -> Iterator[Para]:
