@@ -65,3 +65,37 @@ async def test_an_answer_of_which_nothing_is_required_passes(bench: Bench) -> No
         run = await bench.run(suite(server.base_url, 1, scorers=[]))
     (trial,) = bench.trials(run)
     assert (trial.verdict, trial.score) == (Verdict.PASS, None)
+
+
+FINISH = {"kind": "finish", "expected": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "verdict"),
+    [
+        ("length", "length", Verdict.PASS),
+        ("length", "stop", Verdict.FAIL),
+        ("content_filter", ["length", "content_filter"], Verdict.PASS),
+        ("content_filter", "stop", Verdict.FAIL),
+    ],
+)
+async def test_a_finish_scorer_grades_how_an_output_ended_that_is_no_answer(
+    bench: Bench, kind: str, expected: str | list[str], verdict: Verdict
+) -> None:
+    scorer = {**FINISH, "expected": expected}
+    async with FakeModel(script=lambda call: Reply(kind)) as server:
+        run = await bench.run(suite(server.base_url, 1, scorers=[scorer]))
+    (trial,) = bench.trials(run)
+    assert trial.verdict is verdict
+
+
+async def test_another_required_scorer_leaves_a_cut_output_ungraded_beside_finish(
+    bench: Bench,
+) -> None:
+    both = [FINISH, {"kind": "exact", "expected": "{{ q }}"}]
+    async with FakeModel(script=lambda call: Reply("length")) as server:
+        run = await bench.run(suite(server.base_url, 1, scorers=both))
+    (trial,) = bench.trials(run)
+    assert trial.verdict is Verdict.UNGRADED
+    said = bench.sql("SELECT scorer, verdict FROM scores WHERE trial = ? AND current", trial.id)
+    assert sorted(said) == [("exact", "ungraded"), ("finish", "fail")]

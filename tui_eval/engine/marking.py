@@ -13,7 +13,7 @@ from tui_eval.scoring import deciding
 from tui_eval.scoring.check import Check, Subject
 from tui_eval.scoring.judge.item import Item
 from tui_eval.scoring.scorers import Scorers
-from tui_eval.scoring.standing import OF_OUTPUT, override
+from tui_eval.scoring.standing import ABOUT_ENDINGS, OF_OUTPUT, override
 from tui_eval.suites.gold import Gold, gold
 from tui_eval.suites.prompts import Renderer
 from tui_eval.suites.spec import Suite
@@ -125,7 +125,8 @@ class Marking:
         for check in checks:
             if check.name in have:
                 continue
-            found = no_answer or deciding.decided(check, output, self._calls)
+            overridden = None if check.kind in ABOUT_ENDINGS else no_answer
+            found = overridden or deciding.decided(check, output, self._calls)
             if not isinstance(found, Item):
                 scores.append(Score(check.name, found, check.weight, check.required))
             elif self._no_judge:

@@ -8,12 +8,14 @@ from tui_eval.texts.wording import quoted
 
 OF_OUTPUT = "finish reason"
 """The name of the score that an output gets that is no answer where no scorer is required."""
+ABOUT_ENDINGS: frozenset[str] = frozenset({"finish"})
+"""Kinds of scorers that grade how an output ended: they grade one that is no answer too."""
 Truncated = Literal["ungraded", "grade"]
 Filtered = Literal["ungraded", "fail"]
 
 
 def override(output: Output, truncated: Truncated, filtered: Filtered) -> Grade | None:
-    """Give the grade that every scorer of a trial gives this output, whatever it looks at.
+    """Give the grade that every scorer of a trial gives this output, but those about endings.
 
     An output whose reasoning was cut carries the finish reason `length` too.
 
