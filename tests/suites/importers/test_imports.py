@@ -98,6 +98,67 @@ def test_a_table_without_a_question_says_which_columns_there_are(tmp_path: Path)
         read("csv", table)
 
 
+def test_a_table_whose_options_lie_in_a_table_runs_with_them(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"m-{n}", "input": f"{n}?", "target": "AB"[n % 2], "metadata": {"choices": [n, 1]}}
+        for n in range(2, 5)
+    ]
+    table = tmp_path / "t.jsonl"
+    table.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    suite, cases, written = brought_in("jsonl", table, tmp_path)
+    assert [case["options"] for case in cases] == [{"A": n, "B": 1} for n in (2, 3, 4)]
+    assert suite["scorers"] == [
+        {"kind": "choice", "expected": "{{ target }}", "choices": "{{ options }}"}
+    ]
+    assert 'the options are in "metadata.choices", and asked with their letters' in told(written)
+    assert not written.troubles
+
+
+def test_columns_are_named_by_dotted_paths(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"doc": {"q": "1 + 1?", "odd name": [{"a": "2"}]}, "id": "x"}\n')
+    wanted = Wanted(input="doc.q", expected="doc.odd name.0.a")
+    suite, cases, _ = brought_in("jsonl", table, tmp_path, wanted)
+    assert suite["prompt"]["user"] == "{{ doc.q }}"
+    (scorer,) = suite["scorers"]
+    assert scorer["kind"] == "numeric"
+    names = {**cases[0], "case": cases[0]}
+    assert Template(scorer["expected"], "expected").value(names) == "2"
+    with pytest.raises(SuiteError, match=r'no column is called "doc\.z"'):
+        read("jsonl", table, Wanted(input="doc.z"))
+
+
+def test_what_a_model_said_is_replayed_where_the_right_answer_is_another_column(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"input": "1 + 1?", "output": "so 3", "target": "2"}\n')
+    suite, _, written = brought_in("jsonl", table, tmp_path)
+    assert suite["targets"] == [
+        {"name": "recorded", "kind": "replay", "output": "output", "path": "suite.cases.jsonl"}
+    ]
+    assert 'the column "output" holds what a model said, and is replayed' in told(written)
+    table.write_text('{"instruction": "1 + 1?", "output": "2"}\n')
+    other = tmp_path / "other"
+    suite, _, _ = brought_in("jsonl", table, other)
+    assert suite["targets"][0]["kind"] == "simulated"
+    assert suite["scorers"][0]["expected"] == '{{ case["output"] }}'
+
+
+def test_checks_that_only_a_program_makes_are_told(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"prompt": "def f():", "target": "x", "metadata": {"entry_point": "f"}}\n')
+    _, _, written = brought_in("jsonl", table, tmp_path)
+    assert 'checked by a program there (see "metadata.entry_point")' in told(written)
+
+
+def test_a_table_of_messages_names_the_format_that_reads_it(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"messages": [{"role": "user", "content": "Hi"}]}\n')
+    with pytest.raises(SuiteError, match="--input COLUMN, or import it as openai-evals"):
+        read("jsonl", table)
+
+
 def test_ids_that_stand_twice_are_told_apart(tmp_path: Path) -> None:
     table = tmp_path / "t.jsonl"
     table.write_text('{"id": 1, "input": "a"}\n{"id": "1", "input": "b"}\n')
@@ -555,6 +616,12 @@ def test_options_that_differ_in_what_stands_before_them_are_not_made_up(tmp_path
                      '"answerKey": "2"}'), {"1": "p", "2": "q"}, "2"),
         ("f.jsonl", '{"question": "q?", "options": {"A": "p", "B": "q"}, "answer": "q"}',
          {"A": "p", "B": "q"}, "q"),
+        ("g.jsonl", '{"input": "q?", "target": "C", "metadata": {"choices": ["p", "q", "r"]}}',
+         {"A": "p", "B": "q", "C": "r"}, "C"),
+        ("h.jsonl", '{"input": "q?", "metadata": {"of": {"options": ["p", "q"], "answer": 1}}}',
+         {"A": "p", "B": "q"}, "B"),
+        ("i.jsonl", '{"input": "q?", "target": "B", "odd name": {"A": "p", "B": "q", "C": "r"}}',
+         {"A": "p", "B": "q", "C": "r"}, "B"),
     ],
 )  # fmt: skip
 def test_a_table_asks_with_its_options(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.importers.nested import tables, value_at
 
 CHOICES: Final = ("choices", "options", "endings")
 """Usual names of a column with all options of a question."""
@@ -24,21 +25,33 @@ class Source:
     """Where a table's options stand."""
 
     columns: tuple[str, ...]
+    """Their dotted paths."""
     several: bool
     """Whether each column holds one option; else the only one holds all."""
 
     def of(self, row: JsonObject) -> dict[str, Json] | None:
         """Return a row's options by their labels; None: it has none."""
         if not self.several:
-            return labelled(row.get(self.columns[0]))
-        given = [row.get(column) for column in self.columns]
+            return labelled(value_at(row, self.columns[0]))
+        given = [value_at(row, column) for column in self.columns]
         while given and given[-1] in (None, ""):
             given.pop()
         return labelled([("" if one is None else one) for one in given])
 
 
 def source(columns: Sequence[str], row: JsonObject) -> Source | None:
-    """Find the options by the names of columns and the first row; None: there are none."""
+    """Find the options by the names of columns and the first row; None: there are none.
+
+    Columns of the row itself come before those of tables in it.
+    """
+    for prefix, table in tables(row, columns):
+        found = _among([*table], table)
+        if found is not None:
+            return Source(tuple(f"{prefix}{column}" for column in found.columns), found.several)
+    return None
+
+
+def _among(columns: Sequence[str], row: JsonObject) -> Source | None:
     by_name = {column.lower(): column for column in columns}
     for name in CHOICES:
         if name in by_name and labelled(row.get(by_name[name])) is not None:

@@ -11,6 +11,7 @@ from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.importers import offered
 from tui_eval.suites.importers.answers import Answers, Right
 from tui_eval.suites.importers.chat import Conversations, as_messages
+from tui_eval.suites.importers.nested import expression, tables, value_at
 from tui_eval.suites.importers.reading import refuse
 from tui_eval.suites.importers.shape import (
     NO_TARGET,
@@ -31,6 +32,10 @@ EXPECTED: Final = ("expected", "expected_output", "expected_answer", "ideal", "t
                    "reference_answer", "correct_answer", "correct", "label", "solution", "output",
                    "completion", "response", "cop")  # fmt: skip
 """Usual names of the column with the right answer, the surest first."""
+RECORDED: Final = ("output", "model_output", "prediction", "response", "completion", "generation")
+"""Usual names of a column with what a model said, where the right answer is another one."""
+_PROGRAMS: Final = frozenset(("entry_point", "test_list", "instruction_id_list"))
+"""Columns of well-known datasets whose answers are checked by programs."""
 CONTEXTS: Final = ("context", "passage")
 """Usual names of a column that is read before the question."""
 
@@ -71,16 +76,21 @@ class _Table:
         self._wanted = wanted
         self._losses = losses
         by_name = {column.lower(): column for column in reversed(columns)}
-        self._input = self._chosen("input", wanted.input, columns) or _among(by_name, INPUTS)
+        self._row = row
+        """The first row, by which everything is found."""
+        self._input = self._chosen("input", wanted.input) or _among(by_name, INPUTS)
         if self._input is None:
+            chat = isinstance(row.get("messages"), list)
+            hint = "name it with --input COLUMN"
             refuse(str(path), f"no column is known to be the question; there are "
-                   f"{', '.join(columns[:20])}", hint="name it with --input COLUMN")  # fmt: skip
+                   f"{', '.join(columns[:20])}",
+                   hint=f"{hint}, or import it as openai-evals" if chat else hint)  # fmt: skip
         rest = {name: column for name, column in by_name.items() if column != self._input}
-        self._expected = self._chosen("expected", wanted.expected, columns) or _among(
-            rest, EXPECTED
-        )
+        self._expected = self._chosen("expected", wanted.expected) or _among(rest, EXPECTED)
         free = [column for column in columns if column not in (self._input, self._expected)]
         self._source = offered.source(free, row)
+        self._expected = self._expected or self._beside_options()
+        self._said = self._recorded(free)
         self._offered = unique("options", columns, "options")
         """The column with the options by their labels."""
         self._options = "" if self._source is None else named(self._offered)
@@ -88,18 +98,32 @@ class _Table:
         self._system = rest.get("system")
         self._answers = Answers()
         self._meant = offered.Meant()
-        self._right = self._listed(row, self._expected)
 
-    @staticmethod
-    def _listed(row: JsonObject, column: str | None) -> str:
-        """Give the expression for a column, or for the list in its table `{ text = […] }`."""
-        if column is None:
-            return ""
-        return f"{named(column)}.text" if isinstance(row.get(column), dict) else named(column)
+    def _right(self) -> str:
+        """Give the expression for the right answer, or for the list in its table `{ text }`."""
+        assert self._expected is not None
+        reached = expression(self._expected, self._row)
+        table = isinstance(value_at(self._row, self._expected), dict)
+        return f"{reached}.text" if table else reached
 
-    def _chosen(self, option: str, column: str | None, columns: Sequence[str]) -> str | None:
-        if column is not None and column not in columns:
-            hint = did_you_mean(column, columns)
+    def _beside_options(self) -> str | None:
+        """Give the right answer that stands in the table which holds the options; None: none."""
+        within = "" if self._source is None else self._source.columns[0].rpartition(".")[0]
+        table = value_at(self._row, within) if within else None
+        if not isinstance(table, dict):
+            return None
+        found = _among({column.lower(): column for column in table}, EXPECTED)
+        return None if found is None else f"{within}.{found}"
+
+    def _recorded(self, free: Sequence[str]) -> str | None:
+        """Give the column with what a model said; None: there is none."""
+        found = _among({column.lower(): column for column in free}, RECORDED)
+        text = None if found is None else self._row.get(found)
+        return found if isinstance(text, str) and text.strip() else None
+
+    def _chosen(self, option: str, column: str | None) -> str | None:
+        if column is not None and column not in self._row and value_at(self._row, column) is None:
+            hint = did_you_mean(column, [*self._row])
             mistake = Mistake(f"--{option}", None, "", f'no column is called "{column}"', hint)
             raise SuiteError([mistake])
         return column
@@ -111,10 +135,10 @@ class _Table:
         fitting = Fitting(self._losses)
         for line, row in rows:
             where = f"line {line}"
-            if row.get(self._input or "") in (None, ""):
+            if value_at(row, self._input or "") in (None, ""):
                 self._losses.note("has no question: it was left out", where)
                 continue
-            answer = None if self._expected is None else _answer(row.get(self._expected))
+            answer = None if self._expected is None else _answer(value_at(row, self._expected))
             if self._source is not None:
                 options = self._source.of(row)
                 if options is None:
@@ -134,14 +158,32 @@ class _Table:
         if self._expected is None or not self._answers.given:
             self._losses.note("no column is known to be the right answer: the suite has no scorer, "
                               "so every output passes; name it with --expected COLUMN")  # fmt: skip
-            suite["targets"] = [made_up("made up")]
+            answer = "made up"
         else:
             self._losses.guess(_said("the right answer", self._expected, self._wanted.expected))
-            right = Right(named(self._expected), self._expression(), self._options)
-            suite["targets"] = [made_up(self._answers.made_up(right))]
+            right = Right(expression(self._expected, self._row), self._expression(), self._options)
+            answer = self._answers.made_up(right)
             suite["scorers"] = [self._answers.scorer(right, self._wanted.scorer, self._losses)]
-        self._losses.note(NO_TARGET)
+        suite["targets"] = [self._target(answer)]
+        self._tell_programs()
         return suite
+
+    def _target(self, answer: str) -> JsonObject:
+        """Give the target: what was recorded, else a made-up one that gives such an answer."""
+        if self._said is None:
+            self._losses.note(NO_TARGET)
+            return made_up(answer)
+        self._losses.guess(f'the column "{self._said}" holds what a model said, and is replayed; '
+                           "put a model in the target's place to ask it")  # fmt: skip
+        return {"name": "recorded", "kind": "replay", "output": self._said}
+
+    def _tell_programs(self) -> None:
+        """Tell of checks that a dataset is known for and that only a program can make."""
+        for prefix, table in tables(self._row, [*self._row]):
+            for column in table:
+                if column in _PROGRAMS:
+                    self._losses.note(f'answers are checked by a program there (see "{prefix}'
+                                      f'{column}"); that is not carried over')  # fmt: skip
 
     def _prompt(self) -> JsonObject:
         parts = [self._reference(column) for column in (self._context, self._input) if column]
@@ -159,7 +201,7 @@ class _Table:
 
     def _reference(self, column: str) -> str:
         if column == self._input:
-            return f"{{{{ {named(column)} }}}}"
+            return f"{{{{ {expression(column, self._row)} }}}}"
         return f"{{{{ {named(column)} | default('') }}}}"
 
     def _where(self) -> str:
@@ -170,7 +212,7 @@ class _Table:
     def _expression(self) -> str:
         """Give the expression for the right answer: the column, or the option it counts."""
         if self._source is None:
-            return self._right
+            return self._right()
         self._losses.guess(f"the options are in {self._where()}, and asked with their letters "
                            f'(column "{self._offered}")')  # fmt: skip
         base = self._meant.base
@@ -178,9 +220,9 @@ class _Table:
             if self._meant.counted and not self._meant.labels:
                 self._losses.guess("the right answers were taken for texts of the options, not as "
                                    "counted")  # fmt: skip
-            return self._right
+            return self._right()
         self._losses.guess(f"the right options were taken as counted from {base}")
-        return f"({self._options} | list)[{self._right} | int{' - 1' if base else ''}]"
+        return f"({self._options} | list)[{self._right()} | int{' - 1' if base else ''}]"
 
 
 def _among(columns: dict[str, str], names: Sequence[str]) -> str | None:
