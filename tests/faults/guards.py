@@ -335,6 +335,16 @@ def _after_commit(patch: Patch, count: _Countdown) -> None:
     patch(writer, "commit", commit)
 
 
+def _before_staged(patch: Patch, count: _Countdown) -> None:
+    kept = runs.staged
+
+    def staged(tx: Any, run: int) -> None:
+        count.tick()
+        kept(tx, run)
+
+    patch(runs, "staged", staged)
+
+
 def _in_export(patch: Patch, count: _Countdown) -> None:
     kept = export.FORMATS["jsonl"]
 
@@ -370,6 +380,7 @@ MOMENTS: dict[str, Callable[[Patch, _Countdown], None]] = {
     "after reply": _after_reply,
     "before commit": _before_commit,
     "after commit": _after_commit,
+    "before staged": _before_staged,
     "in an export": _in_export,
     "in the first schema": _in_first_schema,
     "in a migration": _in_second_schema,

@@ -263,6 +263,30 @@ async def test_totals_after_a_resume_are_sums_over_attempts(
             assert counts.input_tokens > spent.input_tokens
 
 
+async def test_a_run_killed_before_it_was_staged_takes_no_edited_data(
+    bench: Bench, tmp_path: Path
+) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text('{"id": "c0", "q": "q0"}\n')
+    async with FakeModel() as server:
+        dataset = {"path": str(data)}
+        given = suite(server.base_url, 0, cases=[], dataset=dataset, file=str(tmp_path / "s.toml"))
+        run = bench.create(given)
+        command = await resume(bench, run, "--events", kill="before staged:1")
+        assert await command.ended() == -9, "it was not killed: this test tests nothing"
+        kept = data.read_text()
+        data.write_text('{"id": "c0", "q": "another"}\n')
+        edited = await resume(bench, run)
+        assert await edited.ended() == 130
+        assert "data.jsonl was changed after this run was launched" in edited.err
+        assert server.requests == 0
+        data.write_text(kept)
+        again = await resume(bench, run, "--json")
+        assert await again.ended() == 0
+        assert server.requests == 1
+    assert_whole(bench, run)
+
+
 @pytest.mark.whole
 async def test_a_run_killed_while_it_is_staged_is_staged_anew(bench: Bench, seed: int) -> None:
     async with FakeModel() as server:

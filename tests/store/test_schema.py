@@ -21,6 +21,7 @@ _SCHEMAS = [
     "8fef2690f68d",
     "4eeb70d2e0dd",
     "afdc0c9fd65c",
+    "c433b9880a10",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

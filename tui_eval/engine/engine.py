@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shlex
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, closing
@@ -20,7 +21,7 @@ from tui_eval.engine.purse import Purse
 from tui_eval.engine.readiness import unready
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.engine.staging import StagingStoppedError, stage
+from tui_eval.engine.staging import StagingStoppedError, as_launched, stage
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState
 from tui_eval.providers.errors import UnavailableError
@@ -34,6 +35,7 @@ from tui_eval.store.spending import spending
 from tui_eval.store.tx import Tx
 from tui_eval.store.work import open_count
 from tui_eval.store.writer import Writer, transact_patiently
+from tui_eval.suites.data_files import DataChangedError, DataFile
 from tui_eval.suites.errors import Mistake, SuiteError
 from tui_eval.suites.spec import Suite
 
@@ -47,6 +49,10 @@ _ORDERS = frozenset({Verb.STOP, Verb.PAUSE, Verb.CONTINUE, Verb.SET_LIMIT})
 """What is asked of an engine, not of its run."""
 _STALL_LOOK_S = 0.5
 _NOTHING_LEFT = "no case is left to run"
+_CHANGED = (
+    "{what} after this run was launched, before its cases were copied: "
+    "start it again with tui-eval run {suite}"
+)
 _WIDER = "choose fewer filters, or look at the data"
 
 log = logging.getLogger(__name__)
@@ -228,6 +234,10 @@ class Engine:
                 writing, self._let_go, RunState.INTERRUPTED, "stopped", "person"
             )
             return False
+        except DataChangedError as error:
+            why = _CHANGED.format(what=error, suite=shlex.quote(row.path or "SUITE"))
+            await self._when_there_is_room(writing, self._refuse, why, "data")
+            return False
         except (SuiteError, UnavailableError) as error:
             await self._when_there_is_room(
                 writing, self._let_go, RunState.INTERRUPTED, str(error), "suite"
@@ -258,11 +268,17 @@ class Engine:
 
         transact_patiently(db, add_columns, row.id, number, told=told, stopped=stopped)
         with closing(session.wanted(only)) as portions:
+            files = reader.data_files(db, row.id)
+            launched = (
+                portions
+                if files is None
+                else as_launched(portions, session.suite, [DataFile.of(one) for one in files])
+            )
             trials = stage(
                 db,
                 row.id,
                 number,
-                session.judges_ready(portions),
+                session.judges_ready(launched),
                 session,
                 reuse=session.suite.run.cache and not settings.fresh,
                 stopped=stopped,

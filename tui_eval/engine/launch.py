@@ -24,6 +24,7 @@ from tui_eval.store.tx import Tx
 from tui_eval.store.writer import once
 from tui_eval.suites import configuration
 from tui_eval.suites.consent import engine_environment
+from tui_eval.suites.data_files import data_files
 from tui_eval.suites.spec import Suite
 
 __all__ = ["create", "log_file", "problems", "spawn"]
@@ -41,6 +42,8 @@ def create(
 ) -> int:
     """Write a run down, in state `pending`, with its frozen suite; quick whatever its size.
 
+    What its data files are like is written down too, for its cases are copied later.
+
     Args:
         store: The store's file.
         suite: The suite as loaded.
@@ -56,6 +59,7 @@ def create(
     """
     settings = permitted(suite, settings)  # who loaded the suite was allowed to
     settings = replace(settings, usual_concurrency=configuration.read().concurrency)
+    files = [one.as_json() for one in data_files(suite)]
     return once(
         store,
         lambda tx: runs.create(
@@ -66,6 +70,7 @@ def create(
             spec=suite.model_dump_json(),
             settings=settings.as_json(),
             partial=settings.partial,
+            data_files=files,
         ),
     )
 

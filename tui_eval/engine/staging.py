@@ -17,6 +17,8 @@ from tui_eval.store.connection import unhurried
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact_patiently
+from tui_eval.suites.data_files import DataFile, check_unchanged
+from tui_eval.suites.spec import Suite
 
 _SCORING_S = 1.0
 """Seconds that scoring the outputs of a portion may take; what is left is scored by the crew."""
@@ -24,6 +26,21 @@ _SCORING_S = 1.0
 
 class StagingStoppedError(Exception):
     """Somebody stopped the run before all its trials were there."""
+
+
+def as_launched(
+    portions: Iterable[list[Wanted]], suite: Suite, files: Sequence[DataFile]
+) -> Iterator[list[Wanted]]:
+    """Give portions on as they come, if their data files are what they were at launch.
+
+    Looked at before the first and after the last, so that all cases are of that moment.
+
+    Raises:
+        DataChangedError: one of them is not.
+    """
+    check_unchanged(suite, files)
+    yield from portions
+    check_unchanged(suite, files)
 
 
 def stage(
@@ -56,6 +73,7 @@ def stage(
         StagingStoppedError: `stopped` said so; the run stays unstaged.
         sqlite3.Error: the store can be written no more.
         suites.errors.SuiteError: out of `portions`, for mistakes in the data.
+        DataChangedError: likewise, see `as_launched`.
     """
 
     def write(unit: Callable[[Tx], None]) -> None:

@@ -111,6 +111,15 @@ def spec_change(db: sqlite3.Connection, run_id: int) -> int:
     return 0 if row is None else int(row[0])
 
 
+def data_files(db: sqlite3.Connection, run_id: int) -> list[JsonObject] | None:
+    """Return what a run's data files were like at launch; None: nobody wrote it down."""
+    row = db.execute("SELECT data_files FROM runs WHERE id = ?", (run_id,)).fetchone()
+    if row is None or row[0] is None:
+        return None
+    kept: list[JsonObject] = json.loads(row[0])
+    return kept
+
+
 def rules(db: sqlite3.Connection, run_id: int) -> JsonObject:
     """Give the `[run]` table of a run's frozen suite, and read no more of it.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tui_eval.model.case import Case
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RUN_MOVES, RunState
@@ -45,6 +46,7 @@ def create(
     spec: str,
     settings: dict[str, object],
     partial: bool,
+    data_files: Sequence[JsonObject] | None = None,
 ) -> int:
     """Make a run in state `pending`, named after its suite and four letters; give its id."""
     while True:
@@ -52,10 +54,10 @@ def create(
         if tx.db.execute("SELECT 1 FROM runs WHERE name = ?", (name,)).fetchone() is None:
             break
     cursor = tx.db.execute(
-        "INSERT INTO runs (id, name, suite, path, label, spec, settings, partial, state, "
-        "created_at, change) VALUES ((SELECT ifnull(max(id), 0) + 1 FROM (SELECT id FROM runs "
-        "UNION ALL SELECT value FROM meta WHERE name = 'last run')), ?, ?, ?, ?, ?, ?, ?, "
-        "'pending', ?, ?)",
+        "INSERT INTO runs (id, name, suite, path, label, spec, settings, partial, data_files, "
+        "state, created_at, change) VALUES ((SELECT ifnull(max(id), 0) + 1 FROM "
+        "(SELECT id FROM runs UNION ALL SELECT value FROM meta WHERE name = 'last run')), "
+        "?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
         (
             name,
             suite,
@@ -64,6 +66,7 @@ def create(
             spec,
             json.dumps(settings),
             partial,
+            None if data_files is None else dump([*data_files]),
             tx.now,
             tx.change,
         ),

@@ -418,6 +418,11 @@ def calls_estimated(db: sqlite3.Connection) -> None:
         db.execute(f"ALTER TABLE {table} ADD COLUMN about_usd REAL")
 
 
+def runs_data_files(db: sqlite3.Connection) -> None:
+    """Make room for what a run's data files were like at launch; NULL: nobody wrote it down."""
+    db.execute("ALTER TABLE runs ADD COLUMN data_files TEXT")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -430,6 +435,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     trials_rescored_from,
     findings_answer_by_key,
     calls_estimated,
+    runs_data_files,
 )
 """Every change the schema ever went through, in order. Append only."""
 
