@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import output, writing
+from tests.support import output, reading, writing
 from tests.ui.playing import app_on, by_hand, plain_run, run_screen, shown_on, text, until_shown
 from tui_eval.model.case import Case
+from tui_eval.store.timeline import Timeline
+from tui_eval.ui.run import charts
 from tui_eval.ui.run.charts import CHARTS, Drawing
 from tui_eval.ui.run.plotting import FILL, Curve, Plot, drawn
 from tui_eval.ui.screens.charts import ChartsScreen
@@ -124,3 +126,47 @@ def test_scales_have_round_numbers(name: str, tmp_path: Path) -> None:
     assert steps[0] == 0
     assert steps[-1] == plot.y_most
     assert float(f"{steps[1]:.1g}") == pytest.approx(steps[1])
+
+
+def test_a_burst_of_refusals_does_not_set_the_scale_of_the_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "s.sqlite3"
+    run = plain_run(store).run
+    failed = [0] * 50
+    failed[3] = 40_000  # all at once
+    found = Timeline(0.0, 0.5, [10] * 50, failed, [], [], 0)
+    monkeypatch.setattr(charts, "timeline", lambda *_: found)
+    with reading(store) as db:
+        drawing = CHARTS["throughput"](db, run, 50)
+    assert isinstance(drawing, Drawing)
+    (panel,) = drawing.panels
+    assert panel.plot.y_most < 50
+    answered, refused = panel.plot.curves
+    assert max(y or 0 for y in answered.ys) == max(y or 0 for y in refused.ys) == 20
+
+
+def test_a_short_run_has_no_rate_that_nobody_could_keep_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "s.sqlite3"
+    run = plain_run(store).run
+    found = Timeline(0.0, 0.001, [80] + [0] * 49, [0] * 50, [], [], 0)
+    monkeypatch.setattr(charts, "timeline", lambda *_: found)
+    with reading(store) as db:
+        drawing = CHARTS["throughput"](db, run, 50)
+    assert isinstance(drawing, Drawing)
+    assert max(y or 0 for y in drawing.panels[0].plot.curves[0].ys) == 160
+
+
+async def test_the_chart_and_the_head_of_a_run_say_one_throughput(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    plain_run(store, 30)
+    with writing(store) as db:
+        db.execute("UPDATE runs SET wall_s = 7.5")
+    app = app_on(store, run="last")
+    async with shown_on(app, (80, 24)) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "4.0/s")
+        await pilot.press("v")
+        await until_shown(pilot, "30 answered", "4.0/s")

@@ -60,8 +60,8 @@ def some_trial(store: Path) -> TrialRow:
 def test_pace_says_nothing_too_early() -> None:
     pace = Pace()
     assert pace.per_second() is None
-    pace.see(10.0, 0)
-    pace.see(10.1, 5)
+    pace.see(10.0, 0, 0)
+    pace.see(10.1, 5, 5)
     assert pace.per_second() is None
     assert pace.left(10) is None
 
@@ -69,7 +69,11 @@ def test_pace_says_nothing_too_early() -> None:
 def test_pace_is_of_the_last_seconds() -> None:
     pace = Pace()
     for second in range(60):
-        pace.see(100.0 + second, second * 2 if second < 30 else 60 + (second - 30) * 10)
+        pace.see(
+            100.0 + second,
+            second * 2 if second < 30 else 60 + (second - 30) * 10,
+            second * 2 if second < 30 else 60 + (second - 30) * 10,
+        )
     rate = pace.per_second()
     assert rate == pytest.approx(10.0)
     assert pace.left(50) == pytest.approx(5.0)
@@ -79,9 +83,9 @@ def test_pace_is_of_the_last_seconds() -> None:
 def test_a_retry_does_not_turn_the_pace_round() -> None:
     pace = Pace()
     for second in range(5):
-        pace.see(float(second), 10 * second)
-    pace.see(5.0, 12)
-    pace.see(6.0, 14)
+        pace.see(float(second), 10 * second, 10 * second)
+    pace.see(5.0, 12, 12)
+    pace.see(6.0, 14, 14)
     assert pace.per_second() == pytest.approx(2.0)  # what came before counts no more
     assert pace.history(7.0, 7) == [10, 10, 10, 10, 0, 2]
 

@@ -24,10 +24,12 @@ from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Caps
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
+from tui_eval.format import money
 from tui_eval.model.case import Case
 from tui_eval.model.output import Exhausted, Failure
 from tui_eval.model.states import RunState
 from tui_eval.reports.gate import Missed
+from tui_eval.reports.progress import line
 from tui_eval.reports.so_far import GateSoFar, so_far_of
 from tui_eval.store import browse, lease, reader, runs
 from tui_eval.store.board import Counts
@@ -308,11 +310,16 @@ def test_the_expected_sum_is_made_target_by_target(store: Path) -> None:
     found = first_look(store, plain_run(store, 2).run)
     dear = Counts(total=10, done=2, queued=8, cost_usd=1.0, attempts=2)
     cheap = Counts(total=10, done=6, cached=1, queued=4, cost_usd=0.05, attempts=5)
-    found = replace(found, by_column={0: dear, 1: cheap}, total=Counts(total=20, cost_usd=1.05))
-    assert expected_usd(found) == pytest.approx(1.0 + 8 * 0.5 + 0.05 + 4 * 0.01)
+    stopped = Counts(total=10, done=4, queued=4, cancelled=2, cost_usd=4.0, attempts=4)
+    columns = {0: dear, 1: cheap, 2: stopped}
+    found = replace(found, by_column=columns, total=Counts(total=30, cost_usd=5.05))
+    assert expected_usd(found) == pytest.approx(1.0 + 8 * 0.5 + 0.05 + 4 * 0.01 + 8.0)
+    said = line(found.total, [*columns.values()], [], None, 0, bar=False)
+    assert f"of ~{money(expected_usd(found))}" in said, "the line of progress says the same"
     unasked = Counts(total=10, queued=10)
     assert expected_usd(replace(found, by_column={0: dear, 1: unasked})) is None
-    assert expected_usd(replace(found, total=Counts(cost_usd=None))) is None
+    unpriced = {0: replace(dear, cost_usd=None)}
+    assert expected_usd(replace(found, by_column=unpriced)) is None
 
 
 def test_a_finished_run_burns_nothing(store: Path) -> None:
@@ -329,18 +336,18 @@ def test_a_finished_run_burns_nothing(store: Path) -> None:
 def test_the_pace_of_the_last_minute_is_known_at_once() -> None:
     pace = Pace()
     by_age = dict.fromkeys(range(30), (5, 0.1))
-    pace.recall(1000.0, Lately(60, by_age, 400, 9.0))
+    pace.recall(1000.0, Lately(60, by_age, 400, 9.0, 400))
     assert pace.per_second() == pytest.approx(5.0)
     assert pace.left(50) == pytest.approx(10.0)
     assert pace.usd_per_minute() == pytest.approx(3.0)
     assert pace.history(1000.0, 40) == [0] * 10 + [5] * 30
-    pace.see(1001.0, 405, 9.1)
+    pace.see(1001.0, 405, 405, 9.1)
     assert pace.per_second() == pytest.approx(5.0)
 
 
 def test_the_pace_of_a_run_that_has_just_begun_is_of_that_time_alone() -> None:
     pace = Pace()
-    pace.recall(1000.0, Lately(2, {0: (8, 0.0), 1: (8, 0.0)}, 16, None))
+    pace.recall(1000.0, Lately(2, {0: (8, 0.0), 1: (8, 0.0)}, 16, None, 16))
     assert pace.per_second() == pytest.approx(8.0)
     pace.recall(1000.0, Lately(0, {}, 0, 0.0))
     assert pace.per_second() is None

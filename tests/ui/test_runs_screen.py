@@ -24,6 +24,7 @@ from tests.ui.playing import (
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create, log_file
 from tui_eval.engine.settings import Settings
+from tui_eval.format import age, compact
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
 from tui_eval.reports.rates import rates
@@ -36,7 +37,6 @@ from tui_eval.ui.runs.table import cost
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.name import Name
 from tui_eval.ui.screens.runs import RunsScreen
-from tui_eval.ui.words import age, compact
 
 SLOW = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "latency_s": 0.1}
 LONG = "a-suite-with-a-very-long-name-indeed"

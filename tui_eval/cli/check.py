@@ -183,7 +183,7 @@ class _Found:
 
     def _lines(self) -> "Iterator[str]":
         from tui_eval.cli import judging
-        from tui_eval.reports.wording import many
+        from tui_eval.format import many
 
         survey = self.survey
         yield f"{self.path}: {self.suite.name} is valid"
@@ -210,7 +210,7 @@ class _Found:
     def _calls(self) -> "Iterator[str]":
         """Say what the store has, and what has to be asked."""
         from tui_eval.engine.changes import NOTHING
-        from tui_eval.reports.wording import many
+        from tui_eval.format import many
 
         account = self.account
         if account is None:
@@ -233,7 +233,7 @@ class _Found:
 
 
 def _expected(one: "ColumnForecast") -> str:
-    from tui_eval.reports.wording import money
+    from tui_eval.format import money
 
     if one.asks_nobody:
         return "nobody is asked, it costs nothing"

@@ -80,9 +80,9 @@ def import_file(
 def _tell(written: "Written", as_json: bool) -> None:
     import shlex
 
+    from tui_eval.format import many
     from tui_eval.model.visible import visible_line
     from tui_eval.reports import jsontext
-    from tui_eval.reports.wording import many
 
     if as_json:
         document = {

@@ -50,7 +50,7 @@ def lines(suite: "Suite", forecasts: Iterable["JudgeForecast"]) -> Iterator[str]
 
 
 def _expected(one: "JudgeForecast") -> str:
-    from tui_eval.reports.wording import many, money
+    from tui_eval.format import many, money
 
     parts = [f"{many(one.trials, 'trial')} to grade"]
     if one.by_rule:

@@ -135,7 +135,7 @@ def _print(db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", fail
 
 def _none_failed(db: "sqlite3.Connection", run: "RunRow") -> str:
     """Say that nothing failed, and what did not pass all the same."""
-    from tui_eval.reports.wording import many
+    from tui_eval.format import many
     from tui_eval.store.board import board
 
     total = board(db, run.id)[0]

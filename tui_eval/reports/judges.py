@@ -6,11 +6,11 @@ from functools import reduce
 from itertools import groupby
 from typing import Final
 
+from tui_eval.format import many, money, percent
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.trust import ENOUGH, Audit, GoldAgreement
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.jsontext import dollars, rounded
-from tui_eval.reports.wording import many, money, percent
 from tui_eval.store.judge_figures import Asked, JudgeFigures
 
 _DIFFERENCES: Final = 20

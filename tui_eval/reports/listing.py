@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
+from tui_eval.format import clock, money, rate
 from tui_eval.model.states import RunState
 from tui_eval.reports.passing import passing, rests_on_judges
 from tui_eval.reports.results import standing
 from tui_eval.reports.tables import Column, Ink, table
-from tui_eval.reports.wording import clock, money, rate
 from tui_eval.store import reader
 from tui_eval.store.board import board
 from tui_eval.store.rows import RunRow

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tui_eval.format import decimal, percent
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.reports.wording import decimal, percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,14 @@
 """How far a run is: a bar drawn anew where there is a terminal, else a line now and then."""
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from tui_eval.reports.wording import clock, many, money, percent
+from tui_eval.format import clock, many, money, per_second, percent
+from tui_eval.reports.throughput import Meter, expected_usd
 from tui_eval.store.board import Counts
 
-_WINDOW_S = 10.0
-_FEW = 10
-"""Settled trials a pace is made of, where there are so many: of fewer it would jump."""
 _DRAW_S = 0.1
 _LINE_S = 10.0
 _BARS = (20, 10)
@@ -27,36 +24,20 @@ _SHORTENED = (
 shorter form is left out. The time left stays."""
 
 
-@dataclass(slots=True)
-class Pace:
-    """Trials settled a second, lately: over some seconds, and as many as it takes to see a few."""
+class Pace(NamedTuple):
+    """How fast a run goes, lately; None: too early to say."""
 
-    _seen: deque[tuple[float, int]] = field(default_factory=deque)
-    """Each count with the moment it was seen first."""
-
-    def update(self, now: float, settled: int) -> float | None:
-        """Take a look at the clock and the count; give trials a second, None: too early to say."""
-        if self._seen and settled < self._seen[-1][1]:
-            self._seen.clear()  # a retry took some back
-        if not self._seen or settled != self._seen[-1][1]:
-            self._seen.append((now, settled))
-        while (
-            len(self._seen) > 2
-            and now - self._seen[1][0] > _WINDOW_S
-            and settled - self._seen[1][1] >= _FEW
-        ):
-            self._seen.popleft()
-        then, before = self._seen[0]
-        if now - then < 0.5 or settled <= before:
-            return None
-        return (settled - before) / (now - then)
+    answers: float | None
+    """Answers a second."""
+    settling: float | None
+    """Trials settled a second: the time left is reckoned by it."""
 
 
 def line(
     counts: Counts,
     columns: Sequence[Counts],
     rates: Sequence[float | None],
-    pace: float | None,
+    pace: Pace | None,
     wall_s: float,
     *,
     bar: bool,
@@ -68,7 +49,7 @@ def line(
         counts: Of the whole run.
         columns: Of each column, in order.
         rates: Pass rates, of each column too: they are never pooled.
-        pace: Trials settled a second; None: unknown.
+        pace: How fast it goes; None: unknown.
         wall_s: Seconds since it began.
         bar: Whether a bar is drawn.
         width: Cells the line may take: what matters least goes first; None: as many as it needs.
@@ -79,13 +60,13 @@ def line(
         "count": [f"{counts.settled:,}/{counts.total:,}"],
         "share": [f"{100 * share:.0f}%"],
         "clock": [clock(wall_s)],
-        "pace": [] if pace is None else [_speed(pace)],
+        "pace": [] if pace is None or not pace.answers else [per_second(pace.answers)],
         "flight": [f"{counts.running:,} in flight"],
         "rates": _rates(rates) if counts.graded else [],
         "errors": [many(counts.error, "error")] if counts.error else [],
         "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
         "cost": _costs(counts, columns),
-        "left": _left(counts, pace),
+        "left": _left(counts, None if pace is None else pace.settling),
     }
     for name in _SHORTENED:
         if width is None or cell_len(_joined(parts)) <= width:
@@ -96,12 +77,6 @@ def line(
 
 def _joined(parts: Mapping[str, Sequence[str]]) -> str:
     return _APART.join(forms[0] for forms in parts.values() if forms)
-
-
-def _speed(pace: float) -> str:
-    if pace < 0.5:
-        return f"{60 * pace:.1f}/min" if pace < 1 / 6 else f"{60 * pace:.0f}/min"
-    return f"{pace:.1f}/s" if pace < 10 else f"{pace:.0f}/s"
 
 
 def _bar(share: float, cells: int) -> str:
@@ -122,30 +97,15 @@ def _costs(counts: Counts, columns: Sequence[Counts]) -> list[str]:
         return []
     if counts.cost_usd is None:
         return ["cost unknown"]
-    spent, expected = money(counts.cost_usd), _expected_usd(columns)
+    spent, expected = money(counts.cost_usd), expected_usd(columns)
     if expected is None or counts.settled == counts.total:
         return [spent]
     return [f"{spent} of ~{money(expected)}", spent]
 
 
-def _expected_usd(columns: Sequence[Counts]) -> float | None:
-    """Give what all columns will have cost, by what their trials cost so far; None: unknown.
-
-    Trials whose output was there already cost nothing, and settle before the others.
-    """
-    whole = 0.0
-    for column in columns:
-        asked = column.total - column.cached - column.cancelled
-        settled = column.done + column.error - column.cached
-        if column.cost_usd is None or (asked > 0 and settled <= 0):
-            return None
-        whole += column.cost_usd * max(1.0, asked / settled) if asked > 0 else column.cost_usd
-    return whole
-
-
-def _left(counts: Counts, pace: float | None) -> list[str]:
+def _left(counts: Counts, settling: float | None) -> list[str]:
     left = counts.total - counts.settled
-    return [f"~{clock(left / pace)} left"] if pace and left else []
+    return [f"~{clock(left / settling)} left"] if settling and left else []
 
 
 class Progress:
@@ -160,7 +120,7 @@ class Progress:
         """
         self._write = write
         self._width = width
-        self._pace = Pace()
+        self._answers, self._settling = Meter(), Meter()
         self._drawn_at: float | None = None
         self._on_line = False
 
@@ -187,7 +147,9 @@ class Progress:
         if self._drawn_at is not None and now - self._drawn_at < every:
             return
         self._drawn_at = now
-        pace = self._pace.update(now, counts.settled)
+        self._answers.see(now, counts.answered)
+        self._settling.see(now, counts.settled)
+        pace = Pace(self._answers.rate(), self._settling.rate())
         if self._width is None:
             self._write(line(counts, columns, rates, pace, wall_s, bar=False) + "\n")
             return

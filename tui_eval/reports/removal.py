@@ -1,6 +1,6 @@
 """What deleting runs takes away, in words."""
 
-from tui_eval.reports.wording import many
+from tui_eval.format import many
 from tui_eval.store.deletion import Extent
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")

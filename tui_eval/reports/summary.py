@@ -4,13 +4,13 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 
+from tui_eval.format import UNKNOWN, clock, decimal, many, money, percent, rate, seconds
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import judges
 from tui_eval.reports.rates import SMALL_GROUP, Rates
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.tables import Column, Ink, folded, table
-from tui_eval.reports.wording import UNKNOWN, clock, decimal, many, money, percent, rate, seconds
 from tui_eval.store.figures import ErrorRow
 from tui_eval.suites.judging import kinships
 from tui_eval.suites.spec.run import RunSettings

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 
+from tui_eval.format import UNKNOWN, decimal, money, seconds
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
@@ -11,7 +12,6 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible, visible_line
 from tui_eval.reports.opinions import opinions
 from tui_eval.reports.tables import Ink
-from tui_eval.reports.wording import UNKNOWN, decimal, money, seconds
 from tui_eval.store import browse, figures, reader
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.rows import AttemptRow, ColumnRow, ScoreRow, TrialRow

@@ -40,6 +40,11 @@ class Counts:
         return self.done + self.error + self.cancelled
 
     @property
+    def answered(self) -> int:
+        """Trials that were answered in this run, whatever was made of it."""
+        return max(self.done + self.scoring - self.cached, 0)
+
+    @property
     def graded(self) -> int:
         """Trials that passed or failed."""
         return self.passed + self.failed

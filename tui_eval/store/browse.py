@@ -169,12 +169,14 @@ class Lately:
     seconds: int
     """How many of them are looked at; fewer where its engine began later."""
     by_age: dict[int, tuple[int, float]]
-    """Trials settled, and dollars they are known to have cost, by the whole seconds passed since;
-    seconds in which nothing was settled are not in it."""
+    """Asked trials settled, and dollars they are known to have cost, by the whole seconds passed
+    since; seconds in which nothing was settled are not in it."""
     settled: int
     """Trials settled by now."""
     cost_usd: float | None
     """What is spent by now; None: some of it is unknown."""
+    answered: int = 0
+    """Trials answered in this run by now."""
 
 
 def lately(db: sqlite3.Connection, run_id: int, now: float, seconds: int) -> Lately:
@@ -190,12 +192,12 @@ def lately(db: sqlite3.Connection, run_id: int, now: float, seconds: int) -> Lat
     most = seconds if began is None else min(seconds, int(now - began))
     rows = db.execute(
         "SELECT cast(? - since AS INTEGER), count(*), total(cost_usd) FROM trials WHERE run = ? "
-        "AND state IN ('done', 'error', 'cancelled') AND since > ? GROUP BY 1",
+        "AND state IN ('done', 'error', 'cancelled') AND cached = 0 AND since > ? GROUP BY 1",
         (now, run_id, now - most),
     ).fetchall()
     total = board(db, run_id)[0]
     by_age = {max(age, 0): (n, usd) for age, n, usd in rows}
-    return Lately(max(most, 0), by_age, total.settled, total.cost_usd)
+    return Lately(max(most, 0), by_age, total.settled, total.cost_usd, total.answered)
 
 
 def settled_over_time(db: sqlite3.Connection, run: int, parts: int) -> tuple[int, ...]:

@@ -5,12 +5,12 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
+from tui_eval.format import many
 from tui_eval.ui.differences import Differences, Pair
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Mark, Para, lay_out
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import many
 
 SIDE_BY_SIDE = 100
 """Cells from which on there is room for both."""

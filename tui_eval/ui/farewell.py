@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tui_eval.format import many
 from tui_eval.store.place import usual_store
 from tui_eval.store.rows import RunRow
-from tui_eval.ui.words import many
 
 
 def farewell(

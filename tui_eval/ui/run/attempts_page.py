@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tui_eval.format import clock, money, number, seconds
 from tui_eval.model.states import TrialState
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.rows import AttemptRow, TrialRow
@@ -11,7 +12,6 @@ from tui_eval.ui.prose import Para, marked
 from tui_eval.ui.run.moments import moment
 from tui_eval.ui.run.output_page import waiting_words
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import clock, money, number, seconds
 
 _WIDEST = 60
 _LEAST = 12

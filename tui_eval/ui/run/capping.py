@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tui_eval.format import dollars, many, money, number
 from tui_eval.model.json import JsonObject
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.run.money import expected_usd
 from tui_eval.ui.screens.cap import Question
 from tui_eval.ui.screens.menu import Choice
-from tui_eval.ui.words import dollars, many, money, number
 
 After: TypeAlias = Literal["again", "more", "leave"]
 """How a run goes on that has paused because of its errors; `leave`: it stays paused."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from tui_eval.format import clock, many
 from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para, marked
@@ -10,7 +11,6 @@ from tui_eval.ui.rendering.json_text import json_para
 from tui_eval.ui.run.beside import Beside
 from tui_eval.ui.run.verdicts import strip
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import clock, many
 
 
 def case_page(found: WholeTrial, beside: Beside | None, glyphs: Glyphs) -> Iterator[Para]:

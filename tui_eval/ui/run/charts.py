@@ -8,19 +8,20 @@ from itertools import accumulate
 from math import ceil, floor, log10
 from typing import Final, TypeAlias
 
+from tui_eval.format import clock, figure, fine_rate, many, money, number, per_second, seconds
 from tui_eval.reports.passing import a_case_is_a_trial
+from tui_eval.reports.throughput import LEAST_S, WINDOW_S, mean_rate
 from tui_eval.store import reader, series
+from tui_eval.store.board import board
 from tui_eval.store.series import Latencies, PerCase, Spread
 from tui_eval.store.timeline import Lane, Timeline, timeline
 from tui_eval.ui.run.plotting import FILL, Curve, Plot
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import clock, figure, fine_rate, many, money, number, seconds
 
 _MARKERS: Final = "*+ox"
 _TONES: Final[tuple[Tone, ...]] = ("accent", "pass", "ungraded", "plain")
 _MOST_CURVES: Final = 4
-_WINDOW_S: Final = 1.0
 _STEPS: Final = 4
 """Of the scale at the left, at most."""
 _MOST_TICKS: Final = 6
@@ -73,28 +74,30 @@ def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     if found is None:
         return NO_CALLS
     span = found.part_s * parts
-    window_s = min(_WINDOW_S, span / 10)
-    answered = _rates(found.answered, found.part_s, window_s)
-    failed = _rates(found.failed, found.part_s, window_s)
+    answered = _rates(found.answered, found.part_s)
+    failed = _rates(found.failed, found.part_s)
     curves = [Curve("answered", answered, FILL, "pass")]
     if any(failed):
-        curves.append(Curve("failed", [one or None for one in failed], "x", "fail"))
+        # refusals come in bursts: the answers set the scale, and what is above it stands at its top
+        top = max(answered) or max(failed)
+        curves.append(Curve("failed", [min(one, top) or None for one in failed], "x", "fail"))
+    mean = mean_rate(board(db, run)[0].answered, reader.run(db, run).wall(time.time()))
     words = (
         f"{number(sum(found.answered))} answered, {number(sum(found.failed))} failed calls in "
-        f"{clock(span)}: {figure(sum(found.answered) / span)} answers a second"
+        f"{clock(span)}: {per_second(mean)}"
     )
     return Drawing([_over_time(found, curves, words, fine_rate)])
 
 
-def _rates(counts: Sequence[int], part_s: float, window_s: float) -> list[float]:
-    """Give how many a second there were, over a window up to the end of each part.
+def _rates(counts: Sequence[int], part_s: float) -> list[float]:
+    """Give how many a second there were, over the window of all rates up to the end of each part.
 
     Calls end in bursts: what is written together is seen together.
     """
-    window = max(round(window_s / part_s), 1)
+    window = max(round(WINDOW_S / part_s), 1)
     sums = [0, *accumulate(counts)]
     return [
-        (sums[end] - sums[max(end - window, 0)]) / (min(window, end) * part_s)
+        (sums[end] - sums[max(end - window, 0)]) / max(min(window, end) * part_s, LEAST_S)
         for end in range(1, len(sums))
     ]
 

@@ -3,6 +3,7 @@
 import sqlite3
 from enum import StrEnum
 
+from tui_eval.format import many
 from tui_eval.model.visible import visible
 from tui_eval.store import figures
 from tui_eval.store.browse import WholeTrial
@@ -12,7 +13,6 @@ from tui_eval.ui.run.others import others, spoken, text_of
 from tui_eval.ui.run.requests import NothingToCopyError
 from tui_eval.ui.screens.menu import Choice
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many
 
 __all__ = ["Copy", "NothingToCopyError", "copied", "copied_words", "copy_choices"]
 

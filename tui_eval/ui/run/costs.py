@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.engine.batches import judge_calls
+from tui_eval.format import many, money
 from tui_eval.model.json import JsonObject
 from tui_eval.store import reader
 from tui_eval.store.requests import Verb
-from tui_eval.ui.words import many, money
 
 if TYPE_CHECKING:
     from tui_eval.engine.rescore_forecast import RescoreForecast

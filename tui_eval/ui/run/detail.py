@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from tui_eval.format import number
 from tui_eval.model.json import JsonObject
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.judge_figures import JudgeFigures
@@ -31,7 +32,6 @@ from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import number
 
 
 class Tab(StrEnum):

@@ -10,6 +10,7 @@ from textual import work
 from textual.message import Message
 
 from tui_eval.engine.flip import Flip
+from tui_eval.format import many
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow, RunRow
 from tui_eval.ui.bench import Bench
@@ -18,7 +19,6 @@ from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import many
 
 _APPLIES = (Piece(" S", "accent", "rescore_all"), Piece(" applies ", "plain", "rescore_all"))
 _SHOWS = (Piece(" d", "accent", "would_change"), Piece(" shows ", "plain", "would_change"))

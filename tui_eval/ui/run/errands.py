@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui_eval.format import many
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow, TrialRow
 from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many
 
 DOING = {
     Verb.CANCEL: "cancelling…",

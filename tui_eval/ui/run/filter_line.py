@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tui_eval.format import number
 from tui_eval.store.board import Counts
 from tui_eval.store.views import UNMET, Kind, Part, View, Which
 from tui_eval.ui.glyphs import Glyphs
@@ -10,7 +11,6 @@ from tui_eval.ui.run.filters import order_words, part_words
 from tui_eval.ui.run.head import as_fits
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import number
 
 _FILTER = "filter"
 _LONGEST = (32, 20, 12)

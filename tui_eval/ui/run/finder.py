@@ -6,6 +6,7 @@ from textual import on, work
 from textual.containers import Container
 from textual.widgets import Input
 
+from tui_eval.format import many
 from tui_eval.store import views
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.views import Kind, Part, Which
@@ -20,7 +21,6 @@ from tui_eval.ui.screens.groups import GroupsScreen
 from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.narrow import Narrow
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many
 
 
 class Finder(Acting, Container):

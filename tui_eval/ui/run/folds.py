@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tui_eval.format import many
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import Para, marked
-from tui_eval.ui.words import many
 
 LONG = 1_200
 """Characters from which on a text is folded."""

@@ -7,8 +7,11 @@ from itertools import islice
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from tui_eval.format import UNKNOWN, clock, interval, many, number, per_second, seconds
+from tui_eval.format import rate as rate_words
 from tui_eval.model.states import RunState
 from tui_eval.reports.so_far import SoFar
+from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.board import Counts
 from tui_eval.store.rows import ColumnRow
 from tui_eval.ui.glyphs import Glyphs
@@ -24,8 +27,6 @@ from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.fields import Field, lay_out
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
-from tui_eval.ui.words import UNKNOWN, clock, interval, many, number, per_second, seconds
-from tui_eval.ui.words import rate as rate_words
 
 _RATE_CELLS = 6
 _SPARK_CELLS = 16
@@ -221,9 +222,9 @@ def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: i
     if not total.total:
         return []
     groups = []
-    if row.wall_s > 0 and total.settled:
+    if total.answered and (rate := mean_rate(total.answered, row.wall_s)) is not None:
         spark = "" if figures is None else sparkline(figures.history, glyphs.levels)
-        groups.append([Piece(f"{per_second(total.settled / row.wall_s)} {spark}   ", "dim")])
+        groups.append([Piece(f"{per_second(rate)} {spark}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":
         resume = key("run.resume", "u")
         groups.append([Piece(f"{row.reason or 'stopped'}; {resume} resumes it   ", "ungraded")])

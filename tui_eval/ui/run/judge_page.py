@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from tui_eval.format import money, number, seconds
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.judge_calls import JudgeCall, Mate
@@ -12,7 +13,6 @@ from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.prose import LONGEST, Para
 from tui_eval.ui.run.trusting import amiss, trust_paras
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import money, number, seconds
 
 
 def judge_page(

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from tui_eval.format import number
 from tui_eval.store import reader, views
 from tui_eval.store.board import Counts
 from tui_eval.store.errors import UnknownRunError
@@ -29,7 +30,6 @@ from tui_eval.ui.shown_keys import key
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
-from tui_eval.ui.words import number
 
 _RELIST_S = 0.5
 _WIDE = 90

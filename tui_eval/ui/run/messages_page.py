@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tui_eval.format import many
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.glyphs import Glyphs
@@ -11,7 +12,6 @@ from tui_eval.ui.prose import Para, marked
 from tui_eval.ui.rendering.json_text import is_json, json_para
 from tui_eval.ui.run.folds import LONG, Folds, folded
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many
 
 _INDENT = 2
 _DEEPER = 4

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from tui_eval.format import compact, dollars, money
+from tui_eval.reports import throughput
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.run.pace import Pace
-from tui_eval.ui.words import compact, dollars, money
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,8 @@ def spending(run: Snapshot, pace: Pace) -> Spending:
 
 
 def expected_usd(run: Snapshot) -> float | None:
-    """Give what a run will have cost when all is done; None: who knows.
-
-    Each target's open trials are taken to cost what its asked ones did on average.
-    """
-    if not run.run.staged or run.total.cost_usd is None:
-        return None
-    expected = 0.0
-    for counts in run.by_column.values():
-        cost, waiting = counts.cost_usd or 0.0, counts.total - counts.settled
-        asked = counts.settled - counts.cached
-        if waiting and asked <= 0:
-            return None
-        expected += cost + (waiting * cost / asked if waiting else 0.0)
-    return expected
+    """Give what a run will have cost when all is done; None: who knows."""
+    return throughput.expected_usd(run.by_column.values()) if run.run.staged else None
 
 
 def so_far(spent: Spending) -> str:

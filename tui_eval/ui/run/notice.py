@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tui_eval.format import clock, dollars, many, money, number
 from tui_eval.model.home import from_home
 from tui_eval.model.states import RunState
 from tui_eval.store.lease import BEAT_S
@@ -10,7 +11,6 @@ from tui_eval.store.rows import REFUSES_ALL, RequestRow, RunRow
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import clock, dollars, many, money, number
 
 STARTING_S = 5.0
 """Seconds an engine may take to begin before something is said."""

@@ -6,12 +6,12 @@ from typing import Any
 
 from textual.app import App
 
+from tui_eval.format import many
 from tui_eval.store import notes
 from tui_eval.store.writer import once
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.desk import Desk
 from tui_eval.ui.screens.name import Name
-from tui_eval.ui.words import many
 
 
 async def ask_note(

@@ -5,12 +5,12 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tui_eval.format import many
 from tui_eval.model.output import Output
 from tui_eval.store import history, reader
 from tui_eval.store.browse import WholeTrial
 from tui_eval.ui.run.beside import beside
 from tui_eval.ui.run.moments import moment
-from tui_eval.ui.words import many
 
 _EXPECTED = 3
 """Expected texts that are offered."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tui_eval.format import clock, money, number, seconds
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.browse import WholeTrial
@@ -14,7 +15,6 @@ from tui_eval.ui.run.beside import Beside, Expected
 from tui_eval.ui.run.verdicts import VERDICT_TONES, strip
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import clock, money, number, seconds
 
 _SHORT = 40
 """Characters of an output, an expectation or a reason that have room in the first line."""

@@ -3,46 +3,23 @@
 from collections import deque
 from collections.abc import Mapping
 
+from tui_eval.reports.throughput import Meter
 from tui_eval.store.browse import Lately
 
-_WINDOW_S = 10.0
 _MONEY_S = 60.0
 """Calls of one model cost very different sums: their rate is taken over longer."""
-_LEAST_S = 0.5
-
-
-class Meter:
-    """A number that grows, looked at again and again; gives its rate over the last seconds."""
-
-    def __init__(self, window_s: float) -> None:
-        self._window_s = window_s
-        self._seen: deque[tuple[float, float]] = deque()
-        """Moments and what it was by then, oldest first."""
-
-    def see(self, now: float, value: float) -> None:
-        """Take a look; a value that has become less begins anew."""
-        if self._seen and value < self._seen[-1][1]:
-            self._seen.clear()
-        self._seen.append((now, value))
-        while len(self._seen) > 2 and now - self._seen[1][0] > self._window_s:
-            self._seen.popleft()
-
-    def rate(self) -> float | None:
-        """Give what came a second; None: too early to say."""
-        if len(self._seen) < 2:
-            return None
-        (began, before), (now, value) = self._seen[0], self._seen[-1]
-        return (value - before) / (now - began) if now - began >= _LEAST_S else None
 
 
 class Pace:
-    """Settled trials and dollars over time."""
+    """Settled trials, answers and dollars over time."""
 
     def __init__(self, seconds: int = 60) -> None:
-        self._trials = Meter(_WINDOW_S)
-        self._dollars = Meter(_MONEY_S)
+        self._begin()
         self._by_second: deque[tuple[int, int]] = deque(maxlen=seconds)
         self._settled: int | None = None
+
+    def _begin(self) -> None:
+        self._trials, self._answers, self._dollars = Meter(), Meter(), Meter(_MONEY_S, few=0)
 
     def recall(self, now: float, lately: Lately) -> None:
         """Begin with what the store knows of the last seconds, instead of with nothing.
@@ -51,27 +28,30 @@ class Pace:
             now: Monotonic seconds.
             lately: What has happened until now.
         """
-        self._trials, self._dollars = Meter(_WINDOW_S), Meter(_MONEY_S)
+        self._begin()
         self._by_second.clear()
         settled = lately.settled - sum(n for n, _ in lately.by_age.values())
+        answered = lately.answered - sum(n for n, _ in lately.by_age.values())
         dollars = (lately.cost_usd or 0.0) - sum(usd for _, usd in lately.by_age.values())
         for age in range(lately.seconds, -1, -1):
             # the youngest second is not over yet: its trials are there by now
             moment = now - age
             self._trials.see(moment, settled)
+            self._answers.see(moment, answered)
             self._dollars.see(moment, dollars)
             n, usd = lately.by_age.get(age - 1, (0, 0.0))
-            settled, dollars = settled + n, dollars + usd
+            settled, answered, dollars = settled + n, answered + n, dollars + usd
             if age:
                 self._by_second.append((int(moment), n))
         self._settled = lately.settled
 
-    def see(self, now: float, settled: int, cost_usd: float | None = None) -> None:
+    def see(self, now: float, settled: int, answered: int, cost_usd: float | None = None) -> None:
         """Take a look.
 
         Args:
             now: Monotonic seconds.
             settled: Trials settled by now; fewer than before after a retry.
+            answered: Those that were answered in this run.
             cost_usd: What is spent by now; None: nobody knows.
         """
         if self._settled is not None:
@@ -83,12 +63,13 @@ class Pace:
                 self._by_second.append((second, gained))
         self._settled = settled
         self._trials.see(now, settled)
+        self._answers.see(now, answered)
         if cost_usd is not None:
             self._dollars.see(now, cost_usd)
 
     def per_second(self) -> float | None:
-        """Give trials a second over the last seconds; None: too early to say."""
-        return self._trials.rate()
+        """Give answers a second over the last seconds; None: too early to say."""
+        return self._answers.rate()
 
     def usd_per_minute(self) -> float | None:
         """Give what is spent in a minute, by the last one; None: too early to say."""
@@ -97,7 +78,7 @@ class Pace:
 
     def left(self, open_trials: int) -> float | None:
         """Give the seconds until all is settled, if it goes on like this; None: who knows."""
-        rate = self.per_second()
+        rate = self._trials.rate()
         return open_trials / rate if rate else None
 
     def history(self, now: float, seconds: int) -> list[int]:

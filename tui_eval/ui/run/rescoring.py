@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_eval.format import many
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store import reader
 from tui_eval.store.board import Counts
@@ -13,7 +14,6 @@ from tui_eval.ui.run.costs import Costs
 from tui_eval.ui.run.errands import Errand
 from tui_eval.ui.screens.menu import Choice
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many
 
 # The suite's format is imported where it is used: it is slow to load.
 

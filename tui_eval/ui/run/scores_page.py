@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from tui_eval.format import decimal
 from tui_eval.reports.opinions import opinions
 from tui_eval.store.browse import WholeTrial
 from tui_eval.store.rows import ScoreRow
@@ -12,7 +13,6 @@ from tui_eval.ui.run.beside import Beside, Expected
 from tui_eval.ui.run.moments import moment
 from tui_eval.ui.run.verdicts import VERDICT_TONES
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import score
 
 _WHO = {"code": "by code", "judge": "by a judge", "human": "by hand"}
 _MOST = 400
@@ -39,7 +39,7 @@ def scores_page(found: WholeTrial, beside: Beside | None, glyphs: Glyphs) -> Ite
             yield from _score(entry, glyphs)
         yield Para("")
     if found.trial.score is not None:
-        yield Para(f"The trial's score: {score(found.trial.score)}", "dim")
+        yield Para(f"The trial's score: {decimal(found.trial.score)}", "dim")
 
 
 def _path(history: Sequence[ScoreRow]) -> str:
@@ -48,7 +48,7 @@ def _path(history: Sequence[ScoreRow]) -> str:
         return ""
     path: list[str] = []
     for entry in history:
-        step = f"{entry.verdict} {score(entry.value)}"
+        step = f"{entry.verdict} {decimal(entry.value)}"
         if not path or path[-1] != step:
             path.append(step)
     if len(path) == 1:
@@ -71,7 +71,7 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
     withdrawn = entry.withdrawn_at is not None
     tone: Tone = VERDICT_TONES[entry.verdict] if counts else "struck" if withdrawn else "dim"
     yield Para(
-        f"{entry.verdict} {score(entry.value)}  {entry.reason}",
+        f"{entry.verdict} {decimal(entry.value)}  {entry.reason}",
         tone,
         indent=1,
         label=glyphs.cancelled if withdrawn else glyphs.verdict(entry.verdict),

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tui_eval.format import UNKNOWN, age, clock, decimal, money, number, seconds
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.views import HIGHEST_FIRST, Order
@@ -16,7 +17,6 @@ from tui_eval.ui.run.standing import standing_words
 from tui_eval.ui.run.trials import Trials
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
-from tui_eval.ui.words import UNKNOWN, age, clock, money, number, score, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ _COLUMNS = (
     _Column(Field("verdict", 11), lambda table, trial: table.verdict(trial), Order.VERDICT),
     _Column(
         Field("score", 5, right=True, drop=3),
-        lambda _, trial: _figure(score(trial.score), trial.score),
+        lambda _, trial: _figure(decimal(trial.score), trial.score),
         Order.SCORE,
     ),
     _Column(

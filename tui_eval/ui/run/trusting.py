@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from tui_eval.format import many, number, percent
 from tui_eval.model.states import RunState
 from tui_eval.model.trust import GoldAgreement
 from tui_eval.reports.judges import trust
@@ -11,7 +12,6 @@ from tui_eval.ui.prose import Para
 from tui_eval.ui.run.feed import Figures, Snapshot
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.toned import Piece, width_of
-from tui_eval.ui.words import many, number, percent
 
 _WORDS = {"audit": "auditing", "gold": "checking gold"}
 

@@ -8,6 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tui_eval.format import many, number
 from tui_eval.model.states import RunState
 from tui_eval.reports.so_far import SoFar
 from tui_eval.store import browse
@@ -22,7 +23,6 @@ from tui_eval.ui.run.listing import Listing
 from tui_eval.ui.run.requests import messages
 from tui_eval.ui.run.viewing import Viewing
 from tui_eval.ui.widgets.rows import Rows
-from tui_eval.ui.words import many, number
 
 _ABOUT_TRIALS = frozenset(("retry", "rescore", "cancel", "note"))
 

@@ -4,12 +4,12 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 
+from tui_eval.format import many, number
 from tui_eval.store import deletion
 from tui_eval.store.errors import StoreError
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
-from tui_eval.ui.words import many, number
 
 
 class _AppClosedError(Exception):

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from tui_eval.format import many
 from tui_eval.model.home import from_home
 from tui_eval.reports.removal import size
 from tui_eval.store.connection import open_readable
@@ -13,7 +14,6 @@ from tui_eval.store.rows import RunRow
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.screens.name import Name
-from tui_eval.ui.words import many
 
 _EACH = "{run}"
 """Stands for the run's name in the name of a file."""

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from tui_eval.format import many
 from tui_eval.model.states import RunState
 from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
@@ -11,7 +12,6 @@ from tui_eval.ui.runs.listing import Listed
 from tui_eval.ui.screens.ask import Ask
 from tui_eval.ui.screens.base import BaseScreen
 from tui_eval.ui.shown_keys import key
-from tui_eval.ui.words import many
 
 
 def why_not_steered(chosen: Sequence[Listed]) -> str | None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence, Set
 
+from tui_eval.format import age, clock, compact, money, number, rates
 from tui_eval.model.states import RunState
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.glyphs import Glyphs
@@ -11,7 +12,6 @@ from tui_eval.ui.runs.listing import Listed
 from tui_eval.ui.tones import Tone
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
-from tui_eval.ui.words import age, clock, compact, money, number, rates
 
 _TAIL = 5
 """Cells of a name's end that tell it from others of its suite: `-7f3k`."""

@@ -10,6 +10,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tui_eval.format import decimal, number
 from tui_eval.resources import styles_dir
 from tui_eval.store import reader
 from tui_eval.store.series import SCORE_PARTS, Spread
@@ -24,7 +25,6 @@ from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import number, score
 
 _READ_S = 1.0
 _READ_SHARE = 10
@@ -236,7 +236,7 @@ class _SpreadTable(Rows):
             (
                 Cell(one.name),
                 Cell(number(one.n), "dim"),
-                Cell(score(one.mean)),
+                Cell(decimal(one.mean)),
                 Cell(_bars(one.counts, self._glyphs.levels, self._bar), "accent"),
             )
         )

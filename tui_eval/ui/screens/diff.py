@@ -8,6 +8,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tui_eval.format import many, number
 from tui_eval.resources import styles_dir
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.diff_page import diff_paras
@@ -19,7 +20,6 @@ from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import many, number
 
 
 @dataclass(frozen=True, slots=True)

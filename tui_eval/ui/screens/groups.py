@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from tui_eval.format import number, percent
 from tui_eval.resources import styles_dir
 from tui_eval.store.groups import Grouping, Groups
 from tui_eval.store.views import Kind, Part
@@ -19,7 +20,6 @@ from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import number, percent
 
 if TYPE_CHECKING:
     from tui_eval.ui.run.listing import Listing

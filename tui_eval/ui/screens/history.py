@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from tui_eval.format import age, decimal, many
 from tui_eval.resources import styles_dir
 from tui_eval.store.history import Past
 from tui_eval.ui.glyphs import Glyphs
@@ -18,7 +19,6 @@ from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import age, many, score
 
 
 class History(ModalScreen[Past | None]):
@@ -116,7 +116,7 @@ class _Pasts(Rows):
         return Row(
             (
                 Cell(f"{shape} {word}", tone_of(past.state, past.verdict)),
-                Cell(score(past.score), "dim"),
+                Cell(decimal(past.score), "dim"),
                 Cell(past.run_name, note=", ".join(notes)),
                 Cell(age(past.created_at, self._now), "dim"),
                 Cell(first, "plain" if past.opening is not None else "error"),

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from tui_eval.format import many
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.screens.menu import Choice, Menu
-from tui_eval.ui.words import many
 
 
 class Leaving(Menu[str]):

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from tui_eval.format import number
 from tui_eval.resources import styles_dir
 from tui_eval.store.views import Part
 from tui_eval.ui.glyphs import Glyphs
@@ -17,7 +18,6 @@ from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
-from tui_eval.ui.words import number
 
 _BOX = 4
 """Cells of a box to tick."""

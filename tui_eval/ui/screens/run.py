@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from tui_eval.format import many
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.reports.so_far import SoFar
@@ -42,7 +43,6 @@ from tui_eval.ui.screens.menu import Menu
 from tui_eval.ui.screens.would_change import WouldChange
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.words import many
 
 T = TypeVar("T")
 
@@ -170,7 +170,8 @@ class RunScreen(BaseScreen):
         if not self.snapshot.run.live:
             self._pace, self._pace_seen_at = Pace(), None  # what comes next begins anew
             return
-        self._pace.see(now, self.snapshot.total.settled, self.snapshot.total.cost_usd)
+        total = self.snapshot.total
+        self._pace.see(now, total.settled, total.answered, total.cost_usd)
         self._pace_seen_at = now
         if before is None or now - before > _UNSEEN_S:
             self._recall_pace()

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from tui_eval.format import many, number
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
@@ -29,7 +30,6 @@ from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import many, number
 
 _READ_S = 0.5
 _READ_SHARE = 10

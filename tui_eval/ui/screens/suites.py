@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.widgets import Input
 
+from tui_eval.format import number
 from tui_eval.resources import styles_dir
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.editing import NoEditorError, edit
@@ -26,7 +27,6 @@ from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import number
 
 _LOOK_S = 2.0
 _ROOMY = 80

@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui_eval.engine.flip import Flip
+from tui_eval.format import number
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.screens.base import BaseScreen
@@ -16,7 +17,6 @@ from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import number
 
 _CASE = Field("case", 10, share=2, keep=4)
 _COLUMN = Field("target · prompt", 12, share=2, drop=2, keep=6)

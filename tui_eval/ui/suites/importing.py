@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.format import many
 from tui_eval.model.home import from_home
 from tui_eval.ui.prose import Para
-from tui_eval.ui.words import many
 
 if TYPE_CHECKING:
     from tui_eval.suites.importers.writing import Written

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui_eval.engine.settings import Settings
+from tui_eval.format import many, money, number
 from tui_eval.model.bounds import MOST_CALLS, MOST_EPOCHS
 from tui_eval.store import reader
 from tui_eval.ui.prose import Para
 from tui_eval.ui.suites.book import Book
 from tui_eval.ui.suites.preview import tokens_and_cost
 from tui_eval.ui.suites.shelf import Entry
-from tui_eval.ui.words import many, money, number
 
 if TYPE_CHECKING:
     from tui_eval.engine.account import Account

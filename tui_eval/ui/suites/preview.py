@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui_eval.format import ago, many, money, number, rate
 from tui_eval.ui.prose import Para
 from tui_eval.ui.shown_keys import key
 from tui_eval.ui.suites.book import Expected, Leaf
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.suites.trend import Trend
 from tui_eval.ui.tones import Tone
-from tui_eval.ui.words import ago, many, money, number, rate
 
 if TYPE_CHECKING:
     from tui_eval.model.json import JsonObject

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from tui_eval.format import number
 from tui_eval.ui.bench import Bench
 from tui_eval.ui.suites.book import Book, Expected
 from tui_eval.ui.suites.preview import Known, preview
@@ -18,7 +19,6 @@ from tui_eval.ui.suites.trend import Trend
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.toned import Piece
-from tui_eval.ui.words import number
 
 _REST_S = 0.15
 """The cursor rests so long on a suite before its cases are read."""

@@ -1,11 +1,11 @@
 """The list of suites."""
 
+from tui_eval.format import many, number, rates
 from tui_eval.ui.glyphs import Glyphs
 from tui_eval.ui.suites.shelf import Entry
 from tui_eval.ui.suites.trend import MOST, Trend
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, Row, Rows
-from tui_eval.ui.words import many, number, rates
 
 
 class SuiteTable(Rows):

@@ -1,6 +1,8 @@
+"""Figures read the same wherever they are shown."""
+
 import pytest
 
-from tui_eval.ui import words
+from tui_eval import format as words
 
 
 @pytest.mark.parametrize(
@@ -13,14 +15,14 @@ def test_clocks(seconds: float | None, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(None, "–"), (0.0004, "0.4ms"), (0.8, "0.80s"), (12.34, "12.3s"), (140.2, "140s")],
+    [(None, "–"), (0.0004, "0.4ms"), (0.8, "0.80s"), (12.34, "12.3s"), (140.2, "2:20")],
 )
 def test_call_times(seconds: float | None, shown: str) -> None:
     assert words.seconds(seconds) == shown
 
 
 def test_unknown_is_never_nought() -> None:
-    assert words.percent(None) == words.score(None) == words.number(None) == "–"
+    assert words.percent(None) == words.decimal(None) == words.number(None) == "–"
     assert words.interval(None) == "–"
     assert words.per_second(None) == "–/s"
     assert words.money(None) == "$?"
@@ -32,6 +34,9 @@ def test_unknown_is_never_nought() -> None:
         (0.0, "$0.00"),
         (0.83, "$0.83"),
         (0.0012, "$0.0012"),
+        (0.0123, "$0.0123"),
+        (0.00004, "<$0.0001"),
+        (0.00005, "$0.0001"),
         (0.000009, "<$0.0001"),
         (1234.5, "$1,234.50"),
     ],
@@ -61,7 +66,12 @@ def test_counts_have_their_nouns() -> None:
     assert words.many(1, "retry", "retries") == "1 retry"
     assert words.many(2000, "retry", "retries") == "2,000 retries"
     assert words.interval((0.661, 0.774)) == "66.1–77.4"
+    assert words.many(1200, "case") == "1,200 cases"
     assert words.per_second(3.21) == "3.2/s"
+    assert words.per_second(0.0) == "0.0/s"
+    assert words.per_second(0.1) == "6.0/min"
+    assert words.per_second(0.4) == "24/min"
+    assert words.per_second(1739.2) == "1,739/s"
     assert words.per_second(48.4) == "48/s"
 
 

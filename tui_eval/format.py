@@ -1,4 +1,7 @@
-"""Figures as people read them. Everything unknown is an en dash, never a nought."""
+"""Figures as people read them, in the app, the command line and reports: one function for each.
+
+Everything unknown is an en dash, or `$?` for money; never a nought.
+"""
 
 from collections.abc import Sequence
 
@@ -22,21 +25,24 @@ def clock(seconds: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Give a call's time as `0.80s`, `12.3s`, `140s`; milliseconds below ten of them."""
+    """Give a call's time as `0.80s`, `12.3s`, `2:05`; milliseconds below ten of them."""
     if value is None:
         return UNKNOWN
-    if value < 0.01:
+    if value < 0.00995:
         return f"{value * 1000:.1f}ms"
-    if value < 10:
+    if value < 9.995:
         return f"{value:.2f}s"
-    return f"{value:.1f}s" if value < 100 else f"{value:.0f}s"
+    return f"{value:.1f}s" if value < 99.95 else clock(round(value))
 
 
 def per_second(rate: float | None) -> str:
-    """Give a rate as `48/s`, `3.2/s`."""
+    """Give a rate as `1,300/s`, `48/s`, `3.2/s`, or by the minute where it is slow: `12/min`."""
     if rate is None:
         return f"{UNKNOWN}/s"
-    return f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    if 0 < rate < 0.5:
+        by_minute = 60 * rate
+        return f"{by_minute:.0f}/min" if by_minute >= 10 else f"{by_minute:.1f}/min"
+    return f"{rate:,.0f}/s" if rate >= 9.95 else f"{rate:.1f}/s"
 
 
 def fine_rate(rate: float) -> str:
@@ -105,16 +111,16 @@ def interval(bounds: tuple[float, float] | None) -> str:
     return UNKNOWN if bounds is None else f"{bounds[0] * 100:.1f}–{bounds[1] * 100:.1f}"
 
 
-def score(value: float | None) -> str:
+def decimal(value: float | None) -> str:
     """Give a score in 0..1 with two digits."""
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
 def money(usd: float | None) -> str:
-    """Give dollars: cents from one cent on, more digits below; nothing that is paid reads as 0."""
+    """Give dollars, small sums with more places; nothing that is paid reads as 0."""
     if usd is None:
         return "$?"
-    if usd == 0 or usd >= 0.01:
+    if usd == 0 or usd >= 0.09995:
         return f"${usd:,.2f}"
     return f"${usd:.4f}" if usd >= 0.00005 else "<$0.0001"
 
