@@ -15,7 +15,14 @@ def test_clocks(seconds: float | None, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(None, "–"), (0.0004, "0.4ms"), (0.8, "0.80s"), (12.34, "12.3s"), (140.2, "2:20")],
+    [
+        (None, "–"),
+        (0.0, "0.00s"),
+        (0.0004, "0.4ms"),
+        (0.8, "0.80s"),
+        (12.34, "12.3s"),
+        (140.2, "2:20"),
+    ],
 )
 def test_call_times(seconds: float | None, shown: str) -> None:
     assert words.seconds(seconds) == shown

@@ -28,7 +28,7 @@ def seconds(value: float | None) -> str:
     """Give a call's time as `0.80s`, `12.3s`, `2:05`; milliseconds below ten of them."""
     if value is None:
         return UNKNOWN
-    if value < 0.00995:
+    if 0 < value < 0.00995:
         return f"{value * 1000:.1f}ms"
     if value < 9.995:
         return f"{value:.2f}s"
