@@ -96,20 +96,20 @@ async def called(target: Silent | None = None) -> tuple[Hand, "asyncio.Task[Step
     return hand, worker
 
 
-@pytest.mark.parametrize("ends", [[Hand.withdraw], [Hand.end_call], [Hand.withdraw, Hand.end_call]])
+@pytest.mark.parametrize("ends", [[Hand.withdraw], [Hand.end], [Hand.withdraw, Hand.end]])
 async def test_a_worker_outlives_a_call_that_is_ended(ends: list[Callable[[Hand], None]]) -> None:
     hand, worker = await called()
     for end in ends:
         end(hand)
     step = await worker
     assert (step.again_in, step.hearing, worker.cancelling()) == (None, None, 0)
-    hand.end_call()  # nothing is in flight any more: nobody is struck
+    hand.end()  # nothing is in flight any more: nobody is struck
     assert worker.cancelling() == 0
 
 
 async def test_a_worker_that_is_ended_itself_does_not_go_on_for_an_ended_call() -> None:
     hand, worker = await called()
-    hand.end_call()
+    hand.end()
     worker.cancel()
     with pytest.raises(asyncio.CancelledError):
         await worker
@@ -117,6 +117,6 @@ async def test_a_worker_that_is_ended_itself_does_not_go_on_for_an_ended_call() 
 
 async def test_a_call_that_breaks_as_it_is_ended_leaves_nothing_to_its_worker() -> None:
     hand, worker = await called(Clumsy())
-    hand.end_call()
+    hand.end()
     assert (await worker).hearing is None
     assert worker.cancelling() == 0

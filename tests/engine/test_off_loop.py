@@ -2,19 +2,28 @@
 
 import asyncio
 import json
+import sys
+import threading
 
 import psutil
 import pytest
 
 from tests.engine.harness import Bench, suite, until
 from tests.servers.fake_model import FakeModel
+from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.hand import Hand
+from tui_eval.engine.journey import Journey, Step
 from tui_eval.engine.off_loop import OffLoop
+from tui_eval.engine.pool import MAX_SCORED
 from tui_eval.isolated.calls import IsolatedCalls
+from tui_eval.model.output import Output
+from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.scoring.judge.item import Form
 from tui_eval.store import reader
 from tui_eval.store.connection import open_readable
+from tui_eval.store.requests import Verb
 
 HANGS = r"^(\w|\w\w)*$"
 LONG = "a" * 60 + "!"
@@ -73,8 +82,83 @@ async def test_a_run_that_is_stopped_while_an_output_is_scored_keeps_the_output(
     await until(lambda: not isolated())
 
 
-def isolated() -> list[psutil.Process]:
-    found = psutil.Process().children()
+async def test_kill_9_while_an_output_is_scored_costs_no_answer(bench: Bench) -> None:
+    async with FakeModel(answers={"q0": LONG}) as server:
+        run = bench.create(suite(server.base_url, 1, scorers=[SLOW]))
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.engine.worker", str(bench.path), str(run)
+        )
+        try:
+            await until(lambda: isolated(process.pid))
+        finally:
+            process.kill()
+            await process.wait()
+        assert bench.trial(run, "c0").state is TrialState.SCORING
+        assert bench.sql("SELECT state FROM attempts") == [("answered",)]
+        await Engine(bench.path, run).run()
+        assert server.requests == 1, "an answer was paid for twice"
+    assert bench.trial(run, "c0").verdict is Verdict.UNGRADED
+
+
+async def test_calls_go_on_while_more_outputs_are_scored_than_there_are_workers(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored, in_memory, n = threading.Event(), 0, 50
+    begun = Journey.scored
+
+    def call(*_: object) -> Grade:
+        assert scored.wait(60)
+        return Grade(Verdict.PASS, 1.0, "held")
+
+    async def counted(journey: Journey, hand: Hand, output: Output) -> Step:
+        nonlocal in_memory
+        in_memory += not scored.is_set()
+        return await begun(journey, hand, output)
+
+    monkeypatch.setattr(IsolatedCalls, "call", call)
+    monkeypatch.setattr(Journey, "scored", counted)
+    async with FakeModel(answers=lambda _: LONG) as server:
+        made = suite(server.base_url, n, scorers=[SLOW], run={"concurrency": 2})
+        async with bench.working(made) as (run, _):
+            try:
+                await until(lambda: bench.counts(run).scoring == n)
+                assert in_memory == MAX_SCORED < n, "as many wait in memory as there are"
+            finally:
+                scored.set()
+        assert server.requests == n
+    assert bench.counts(run).passed == n
+
+
+async def test_a_trial_can_be_cancelled_and_scored_again_while_its_output_is_scored(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored, asked = threading.Event(), 0
+
+    def call(*_: object) -> Grade:
+        nonlocal asked
+        asked += 1
+        assert scored.wait(60)
+        return Grade(Verdict.PASS, 1.0, "held")
+
+    monkeypatch.setattr(IsolatedCalls, "call", call)
+    async with FakeModel(answers={"q0": LONG}) as server:
+        async with bench.working(suite(server.base_url, 1, scorers=[SLOW])) as (run, _):
+            try:
+                await until(lambda: asked == 1)
+                trials = [bench.trial(run, "c0").id]
+                cancelled = ask(bench.path, run, Verb.CANCEL, {"trials": [*trials]})
+                rescored = await bench.asked(run, Verb.RESCORE, trials=trials)
+                assert bench.request(cancelled).outcome == rescored.outcome == "accepted"
+                await until(lambda: asked == 2)  # nobody waits for the first any more
+            finally:
+                scored.set()
+        assert server.requests == 1
+    assert bench.counts(run).passed == 1
+    assert bench.sql("SELECT count(*) FROM scores") == [(1,)]
+
+
+def isolated(of: int | None = None) -> list[psutil.Process]:
+    found = psutil.Process(of).children()
     return [one for one in found if "tui_eval.isolated" in one.cmdline()]
 
 

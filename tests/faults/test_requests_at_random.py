@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,14 +16,21 @@ from tests.engine.harness import Bench, suite
 from tests.faults.processes import Command, resume, staged, until
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
-from tui_eval.engine import steering
+from tui_eval.engine import pool, steering
 from tui_eval.engine.asking import ask
 from tui_eval.engine.engine import Engine
-from tui_eval.model.score import tally
+from tui_eval.isolated.calls import IsolatedCalls
+from tui_eval.model.output import Output
+from tui_eval.model.score import Grade, tally
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.reports import export
+from tui_eval.scoring import deciding
+from tui_eval.scoring.check import Check
+from tui_eval.scoring.judge.item import Item
 from tui_eval.store import reader
 from tui_eval.store.requests import Verb
+from tui_eval.suites import at_once
+from tui_eval.suites.at_once import NotAtOnceError
 from tui_eval.suites.spec import Suite
 
 N = 24
@@ -279,6 +287,22 @@ async def told(bench: Bench, seed: int, steps: int, *, processes: bool = False) 
 async def test_whatever_is_asked_in_whatever_order_a_run_follows_its_rules(
     bench: Bench, seed: int
 ) -> None:
+    await told(bench, seed, 20)
+
+
+async def test_the_rules_are_followed_where_nothing_can_be_scored_at_once(
+    bench: Bench, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(seed)
+
+    def slowly(check: Check, output: Output, _: IsolatedCalls) -> Grade | Item:
+        if at_once.asked():
+            raise NotAtOnceError
+        time.sleep(draw.random() * 0.02)  # in a thread
+        return deciding.decide(check, output)
+
+    monkeypatch.setattr(deciding, "decided", slowly)
+    monkeypatch.setattr(pool, "MAX_SCORED", 5)
     await told(bench, seed, 20)
 
 

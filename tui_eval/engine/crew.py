@@ -121,7 +121,7 @@ class Crew:
         Their trials go back to the queue, or to the judges' line, or stay to be scored.
         """
         for hand in self._hands.values():
-            hand.end_call()
+            hand.end()
         self.judging.drop_calls()
         self._off_loop.end()
 

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Any
 
 from tui_eval.engine.slot import Tries
 from tui_eval.store import record
@@ -22,6 +23,8 @@ class Phase(Enum):
     """It backs off, without a worker."""
     CLOSING = auto()
     """What came of it is being written down."""
+    SCORING = auto()
+    """Its output is scored off the loop, without a worker."""
     JUDGING = auto()
     """It waits for judges, without a worker."""
 
@@ -36,10 +39,11 @@ class Hand:
     """What came of asking since it was taken."""
     waited_s: float | None = None
     """Seconds it was told to wait before the next attempt; None: it was not."""
-    caller: "asyncio.Task[None] | None" = None
-    """The worker that waits for the call in flight, or for its target to open before it."""
-    call_ended: bool = False
-    """Whether the call in flight was ended from outside."""
+    task: "asyncio.Task[Any] | None" = None
+    """What waits for the call in flight, for its target to open before it, or for scores made off
+    the loop."""
+    ended: bool = False
+    """Whether that was ended from outside."""
     sent_at: float | None = None
     """When the last call left (monotonic seconds); None: it has not."""
     withdrawn: bool = False
@@ -55,12 +59,12 @@ class Hand:
         return record.stands(tx, self.work.trial, self.work.opening)
 
     def withdraw(self) -> None:
-        """Take the trial out of the engine's hands; ends a call in flight."""
+        """Take the trial out of the engine's hands; ends what is under way for it."""
         self.withdrawn = True
-        self.end_call()
+        self.end()
 
-    def end_call(self) -> None:
-        """End a call in flight; its worker goes on."""
-        if self.caller is not None and not self.call_ended:
-            self.call_ended = True
-            self.caller.cancel()
+    def end(self) -> None:
+        """End a call in flight, or the wait for scores; whoever waited goes on."""
+        if self.task is not None and not self.ended:
+            self.ended = True
+            self.task.cancel()

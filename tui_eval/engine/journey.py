@@ -7,9 +7,10 @@ the next trial's start into one transaction. A failure is a value all the way.
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 from tui_eval.engine.bugs import bug
 from tui_eval.engine.hand import Hand, Phase
@@ -28,6 +29,8 @@ from tui_eval.store import record
 from tui_eval.store.tx import Tx
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
+
+T = TypeVar("T")
 
 
 class Asked(Protocol):
@@ -77,16 +80,20 @@ class Step:
     """Whether the endpoint has never answered anybody: others would meet the same."""
     hearing: Hearing | None = None
     """What judges must still say; None: nothing."""
+    unscored: Output | None = None
+    """The trial's output, where it could not be scored at once; None: it was."""
+
+
+_LEFT: Final = Step(lambda _: False)
+"""Nothing is written: the trial stays where it is in the store."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unscored:
-    """An output that could not be scored at once."""
+class _Arrival:
+    """How an output came that the store does not have."""
 
-    output: Output
-    attempt: int | None
-    """The attempt that brought it; None: the store has it already."""
-    call_s: float = 0.0
+    attempt: int
+    call_s: float
 
 
 class Journey:
@@ -138,7 +145,7 @@ class Journey:
             return None
         return record.start_attempt(tx, hand.work.trial, queue_s=queued, wait_s=hand.waited_s)
 
-    async def generate(self, hand: Hand, attempt: int, slot: Slot) -> Step | Unscored:
+    async def generate(self, hand: Hand, attempt: int, slot: Slot) -> Step:
         """Make one attempt and say what came of it, as far as that can be said at once."""
         reply = await self._reply(hand)
         call_s = 0.0 if hand.sent_at is None else time.monotonic() - hand.sent_at
@@ -152,7 +159,7 @@ class Journey:
         )
         if isinstance(reply, Failure):
             return self._failed(hand, attempt, reply, call_s, slot if everybodys else None)
-        return self._scored_at_once(hand, Unscored(reply, attempt, call_s))
+        return self._scored_at_once(hand, reply, _Arrival(attempt, call_s))
 
     def unsent(self, attempt: int) -> Step:
         """Say that an attempt was written down and withdrawn before it left."""
@@ -163,30 +170,31 @@ class Journey:
 
         return Step(write)
 
-    def score(self, hand: Hand, output: Output) -> Step | Unscored:
+    def score(self, hand: Hand, output: Output) -> Step:
         """Score an output that is in the store already, as far as that can be done at once."""
         hand.phase = Phase.CLOSING
-        return self._scored_at_once(hand, Unscored(output, None))
+        return self._scored_at_once(hand, output, None)
 
-    async def scored(self, hand: Hand, unscored: Unscored) -> Step:
-        """Score an output for as long as it takes; where the engine ends before, it stays open."""
-        try:
-            marks = await self._off_loop.unbounded(self._marks, hand, unscored.output)
-        except AbandonedError:
-            return _scored(hand, unscored, None)
-        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return _scored(hand, unscored, bug())
-        return _scored(hand, unscored, marks)
+    async def scored(self, hand: Hand, output: Output) -> Step:
+        """Score an output that is in the store, for as long as it takes.
 
-    def _scored_at_once(self, hand: Hand, unscored: Unscored) -> Step | Unscored:
+        Where that is ended from outside it stays to be scored.
+        """
+        if hand.withdrawn:  # before it was its turn
+            return _LEFT
+        hand.phase = Phase.SCORING
+        marks = await _until_ended(hand, self._off_loop.unbounded(self._marks, hand, output))
+        return _LEFT if marks is None else _scored(hand, output, marks, None)
+
+    def _scored_at_once(self, hand: Hand, output: Output, arrival: _Arrival | None) -> Step:
         # no turn of the loop is given away for what nearly all outputs are
         try:
             with at_once.within(AT_ONCE_S):
-                return _scored(hand, unscored, self._marks(hand, unscored.output))
+                return _scored(hand, output, self._marks(hand, output), arrival)
         except NotAtOnceError:
-            return unscored
+            return Step(partial(_arrived, hand, output, arrival), unscored=output)
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return _scored(hand, unscored, bug())
+            return _scored(hand, output, bug(), arrival)
 
     def _marks(self, hand: Hand, output: Output) -> Marks | Failure:
         work = hand.work
@@ -194,25 +202,9 @@ class Journey:
 
     async def _reply(self, hand: Hand) -> Output | Failure | None:
         """Make one attempt; None where it was ended from outside."""
-        worker = asyncio.current_task()
-        assert worker is not None, "a call is waited for by a worker"
         hand.sent_at = None
         hand.phase = Phase.CALLING
-        # no task of its own: its start and its end would each wait for a turn of the loop
-        hand.caller, hand.call_ended = worker, False
-        try:
-            return await self._ask(hand)
-        except asyncio.CancelledError:
-            if worker.cancelling() > hand.call_ended:
-                raise  # the worker itself is being ended
-            return None
-        except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return bug()
-        finally:
-            if hand.call_ended:
-                worker.uncancel()  # whatever the call made of it: the next one is another's
-            hand.caller = None
-            hand.phase = Phase.CLOSING
+        return await _until_ended(hand, self._ask(hand))
 
     async def _ask(self, hand: Hand) -> Output | Failure:
         """Open the target where nobody has yet, and ask it."""
@@ -282,28 +274,63 @@ class Journey:
         return Step(wait, again_in=pause, unreachable=failure.fatal)
 
 
-def _scored(hand: Hand, unscored: Unscored, marks: Marks | Failure | None) -> Step:
+async def _until_ended(hand: Hand, work: Coroutine[Any, Any, T]) -> T | Failure | None:
+    """Wait for work on a trial, in the task that calls this.
+
+    Returns:
+        What it returns; a failure where it has a bug; None where it was ended from outside.
+    """
+    task = asyncio.current_task()
+    assert task is not None, "work on a trial is waited for by a task"
+    # no task of its own: its start and its end would each wait for a turn of the loop
+    hand.task, hand.ended = task, False
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if task.cancelling() > hand.ended:
+            raise  # the task itself is being ended
+        return None
+    except AbandonedError:
+        return None
+    except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
+        return bug()
+    finally:
+        if hand.ended:
+            task.uncancel()  # whatever the work made of it: what comes next is another's
+        hand.task = None
+        hand.phase = Phase.CLOSING
+
+
+def _arrived(hand: Hand, output: Output, arrival: _Arrival | None, tx: Tx) -> bool:
+    """Write down an output that the store does not have; it was paid for, so in any case.
+
+    Returns:
+        Whether the trial has it, and is still open as it was taken.
+    """
+    stands = hand.stands(tx)
+    if arrival is None:
+        return stands
+    trial, key = hand.work.trial, hand.work.key
+    return record.answer(tx, arrival.attempt, trial, key, output, arrival.call_s, stale=not stands)
+
+
+def _scored(hand: Hand, output: Output, marks: Marks | Failure, arrival: _Arrival | None) -> Step:
     """Say what is to be written of an output: itself, where the call brought it, and its scores.
 
     Args:
         hand: Its trial.
-        unscored: The output.
-        marks: What came of scoring it; None: nothing yet.
+        output: The output.
+        marks: What came of scoring it.
+        arrival: How it came; None: the store has it.
     """
-    output, attempt, call_s = unscored.output, unscored.attempt, unscored.call_s
-    trial, key = hand.work.trial, hand.work.key
 
     def write(tx: Tx) -> bool:
-        if attempt is not None:
-            stale = not hand.stands(tx)
-            if not record.answer(tx, attempt, trial, key, output, call_s, stale=stale):
-                return False
-        return marks is not None and _close(tx, hand, marks)
+        return _arrived(hand, output, arrival, tx) and _close(tx, hand, marks)
 
     return Step(write, hearing=_hearing(hand, output, marks))
 
 
-def _hearing(hand: Hand, output: Output, marks: Marks | Failure | None) -> Hearing | None:
+def _hearing(hand: Hand, output: Output, marks: Marks | Failure) -> Hearing | None:
     if not isinstance(marks, Marks) or not marks.asks:
         return None
     return Hearing(output, (*(hand.work.kept or ()), *marks.scores), marks.asks, marks.seating)
@@ -313,12 +340,10 @@ def _close(tx: Tx, hand: Hand, marks: Marks | Failure) -> bool:
     """Write down what scoring came to; a trial that judges must be asked about stays open.
 
     Returns:
-        False where the trial or its scorers are not what they were any more. Nothing is written
-        then: where it still waits to be scored, it is to be taken anew.
+        False where it is scored no more, or its scorers are not what they were. Nothing is
+        written then: where it still waits to be scored, it is to be taken anew.
     """
     trial, kept = hand.work.trial, hand.work.kept
-    if not hand.stands(tx):
-        return False
     if isinstance(marks, Failure):
         return record.fail_trial(tx, trial, marks)
     if not record.scored_by(tx, trial, marks.seating):

@@ -9,16 +9,19 @@ from contextlib import suppress
 
 from tui_eval.engine.feed import Feed
 from tui_eval.engine.hand import Hand, Phase
-from tui_eval.engine.journey import Hearing, Journey, Step, Unscored
+from tui_eval.engine.journey import Hearing, Journey, Step
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limiter import Limiter
 from tui_eval.engine.purse import Purse
 from tui_eval.engine.slot import taken
+from tui_eval.model.output import Output
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 
 MAX_WAITING = 1000
 """Trials that back off at once at most; beyond that nothing new is begun."""
+MAX_SCORED = 32
+"""Outputs that are scored off the loop at once, or wait for it in memory; others in the store."""
 _FLUSH_AT = 64
 
 
@@ -27,7 +30,8 @@ class Pool:
 
     A worker carries the facts of its last trial along until it knows the next one, so that both
     are one transaction; where there is no next one they are written at once. A trial that backs
-    off gives its worker up.
+    off gives its worker up, and so does one whose output cannot be scored at once: the output is
+    in the store by then.
     """
 
     def __init__(
@@ -52,6 +56,10 @@ class Pool:
         self._waiting: list[tuple[float, int, Hand]] = []
         self._order = itertools.count()
         self._busy = 0
+        self._scored = 0
+        """Of what is busy, the trials whose outputs are scored off the loop."""
+        self._left_unscored = False
+        """Whether outputs were left in the store because too many are scored."""
         self._workers = 0
         self._open = False
         self._ended = False
@@ -77,7 +85,7 @@ class Pool:
 
     @property
     def busy(self) -> int:
-        """Workers with a trial."""
+        """Trials that workers have, or whose outputs are scored off the loop."""
         return self._busy
 
     async def run(self) -> None:
@@ -143,8 +151,7 @@ class Pool:
 
     async def _advance(self, hand: Hand, unwritten: list[tuple[Hand, Step]]) -> Step | None:
         if hand.work.output is not None:
-            made = self._journey.score(hand, hand.work.output)
-            return await self._journey.scored(hand, made) if isinstance(made, Unscored) else made
+            return self._journey.score(hand, hand.work.output)
         hand.phase = Phase.STARTING
         with (
             self._purse.call(hand.work.col),
@@ -157,13 +164,11 @@ class Pool:
             if hand.withdrawn:  # cancelled while its start was written
                 return self._journey.unsent(attempt)
             step = await self._journey.generate(hand, attempt, slot)
-        self._unreachable = isinstance(step, Step) and step.unreachable
+        self._unreachable = step.unreachable
         if self._workers < self.limiter.concurrency:
             self.staff()  # the limit found out that more is possible
         elif self.limiter.throttled:
             self.tell()  # others may start now
-        if isinstance(step, Unscored):  # no call waits for what scoring takes
-            return await self._journey.scored(hand, step)
         return step
 
     async def _write(
@@ -190,9 +195,34 @@ class Pool:
                 self._let_go(hand, stands=False)
             elif step.again_in is not None:
                 self._wait(hand, step.again_in)
+            elif step.unscored is not None and self._score(hand, step.unscored):
+                continue
             elif step.hearing is None or not self._hear(hand, step.hearing):
                 self._let_go(hand)
         return attempt
+
+    def _score(self, hand: Hand, output: Output) -> bool:
+        """Have an output in the store scored off the loop; False where too many are now."""
+        assert self._group is not None, "what a worker has written is dealt with while it runs"
+        if self._scored >= MAX_SCORED:
+            self._left_unscored = True
+            return False
+        self._scored += 1
+        self._busy += 1
+        self._group.create_task(self._score_off_loop(hand, output))
+        return True
+
+    async def _score_off_loop(self, hand: Hand, output: Output) -> None:
+        try:
+            await self._write([(hand, await self._journey.scored(hand, output))])
+        finally:
+            self._scored -= 1
+            self._busy -= 1
+        if self._left_unscored and self._scored <= MAX_SCORED // 2:
+            self._left_unscored = False
+            self.look_again()
+        self.tell()
+        self._tell_if_idle()
 
     def _hear(self, hand: Hand, hearing: Hearing) -> bool:
         """Hand a trial on to the judges; False where they have no room for it now."""
@@ -229,12 +259,17 @@ class Pool:
                 return hand
         if self._crowded():
             return None
-        hand_or_none = self.feed.take(to_call=False, to_score=not self._judging.full)
+        hand_or_none = self.feed.take(to_call=False, to_score=self._takes_outputs)
         if hand_or_none is None:
             hand_or_none = self._take_call(now)
         if self.feed.wants(self.limiter.concurrency):
             self._hungry.set()
         return hand_or_none
+
+    @property
+    def _takes_outputs(self) -> bool:
+        """Whether outputs in the store are to be scored now, wherever that is done."""
+        return self._scored < MAX_SCORED and not self._judging.full
 
     def _take_call(self, now: float) -> Hand | None:
         """Take the next trial that was not asked yet, where a call may leave now."""
@@ -251,7 +286,7 @@ class Pool:
         now = time.monotonic()
         may_start, ready = self.limiter.may_start(now), self.feed.next_call()
         to_call = may_start and ready is not None and self._purse.fits(ready.work.col)
-        to_score = not self._judging.full
+        to_score = self._takes_outputs
         if self._may_leave() or (
             self._open and self.feed.has(to_call=to_call, to_score=to_score) and not self._crowded()
         ):
