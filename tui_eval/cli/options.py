@@ -106,27 +106,32 @@ def _pairs(
     return tuple(pairs)
 
 
-set_option: Callable[[F], F] = click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    callback=_pairs,
-    metavar="PATH=VALUE",
-    help="Set any field of the suite: run.epochs=3.",
-)
+def _set(help_text: str) -> Callable[[F], F]:
+    return click.option(
+        "--set",
+        "sets",
+        multiple=True,
+        callback=_pairs,
+        metavar="PATH=VALUE",
+        help=help_text,
+    )
+
+
+set_option: Callable[[F], F] = _set("Set any field of the suite: run.epochs=3.")
+rescore_set_option: Callable[[F], F] = _set("Set a field of a judge or scorer: judge.timeout=600.")
 
 
 max_cost_option: Callable[[F], F] = click.option(
     "--max-cost",
     type=DOLLARS,
     metavar="USD",
-    help="Pause and ask when so much is spent.",
+    help="Pause and ask before more than this is spent.",
 )
 max_tokens_option: Callable[[F], F] = click.option(
     "--max-tokens",
     type=WHOLE,
     metavar="N",
-    help="Pause and ask when so many tokens are used.",
+    help="Pause and ask before more tokens than this are used.",
 )
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 )
 @set_option
 @click.option("--no-judge", is_flag=True, help="Ask no judge: leave what judges decide ungraded.")
-@click.option("--fresh", is_flag=True, help="Use no output of an earlier run.")
+@click.option("--fresh", is_flag=True, help="Use no output and no grade of an earlier run.")
 @max_cost_option
 @max_tokens_option
 @trust_option

@@ -13,8 +13,8 @@ from tui_eval.cli.options import (
     json_option,
     max_cost_option,
     max_tokens_option,
+    rescore_set_option,
     run_argument,
-    set_option,
     store_file,
     store_option,
     trust_option,
@@ -134,9 +134,9 @@ def _errored_and_failed(store: Path, run: "RunRow") -> tuple[int, int]:
     "--suite",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Take the scorers from this suite, edited since.",
+    help="Take scorers and judges from this suite, edited since.",
 )
-@set_option
+@rescore_set_option
 @trust_option
 @json_option
 @events_option
@@ -156,9 +156,8 @@ def rescore(
     """Score a run's outputs again; no target is asked.
 
     Judges are, where scorers have any: how often is said before. With --suite they are asked
-    only what they have not said yet: a changed threshold or weight asks nobody. Grades given by
-    hand stay. --set changes judges and scorers of the run, or of the suite that is named:
-    --set judge.timeout=600.
+    only what they have not said yet: a changed threshold or weight asks nobody.
+    --set changes judges and scorers of the run, or of the suite that is named.
     """
     from tui_eval.store.requests import Verb
 
