@@ -1,6 +1,7 @@
 """The writer: what waits together is written together, whoever stops waiting, whatever is full."""
 
 import asyncio
+import gc
 import shutil
 import sqlite3
 import uuid
@@ -420,6 +421,31 @@ async def test_nobody_waits_for_a_writer_that_was_ended(path: Path, run: int) ->
             await task
         with pytest.raises(StoreError, match="the writer has ended"):
             await waiting
+
+
+async def test_the_end_of_a_writer_is_not_logged_once_for_each_unit_nobody_waits_for(
+    path: Path, run: int
+) -> None:
+    logged: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, about: logged.append(about["message"]))
+    async with working(path, run) as writer:
+        writer.submit(_broken)
+    writer.submit(note("too late"))
+    gc.collect()
+    assert logged == ["Future exception was never retrieved"], "of the unit that is wrong, alone"
+    async with writable(path) as connection:
+        writer = Writer(connection, run, 0)
+        writer.submit(note("under a lease that is lost"))
+        writer.close()
+        await writer.run()
+        assert isinstance(writer.broken, LeaseLostError)
+    gc.collect()
+    assert len(logged) == 1
+
+
+def _broken(tx: Tx) -> None:
+    raise ValueError("a unit's own mistake")
 
 
 async def test_a_unit_gives_its_caller_what_it_made(path: Path, run: int) -> None:

@@ -83,7 +83,7 @@ class Writer:
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if self._ended is not None:
-            future.set_exception(self._ended)
+            _fail(future, self._ended)
             return future
         waiting = _Waiting(unit, future)
         self._waiting.append(waiting)  # type: ignore[arg-type]  # T is erased in the line
@@ -152,8 +152,17 @@ class Writer:
         self._ended = self._ended or error
         for waiting in [*self._batch, *self._waiting]:
             if not waiting.future.done():
-                waiting.future.set_exception(error)
+                _fail(waiting.future, error)
         self._batch, self._waiting = [], []
+
+
+def _fail(future: "asyncio.Future[T]", error: Exception) -> None:
+    """Fail a future because the writer has ended; it is not logged where nobody waits for it.
+
+    `Writer.broken` says it once for all of them. What a unit itself raises is still logged.
+    """
+    future.set_exception(error)
+    future.exception()
 
 
 def commit(
