@@ -26,6 +26,7 @@ from tui_eval.model.states import RunState
 GOOD = Output("yes")
 FULL = Failure("rate_limit", "slow down", retryable=True, status=429)
 BROKEN = Failure("server_error", "it broke", retryable=True, status=500)
+LATE = Failure("timeout", "no whole answer", retryable=True)
 
 
 def limiter(concurrency: int | None = None) -> tuple[Limiter, list[LimitChange]]:
@@ -509,3 +510,24 @@ def test_a_process_that_can_open_no_more_files_makes_fewer_calls_and_blames_nobo
     assert (tries.failures, tries.spared) == (0, 1), "it uses up no retry"
     assert not Slot(of, lambda: True).heard(SHORT, tries, 0.0)
     assert tries.failures == 1, "nobody waits for ever"
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Output("long", latency_s=0.25), 0.25),
+        (Output("recorded", latency_s=9.0), 3.0),
+        (Output("unknown"), 3.0),
+        (LATE, 3.0),
+    ],
+    ids=lambda one: getattr(one, "text", None),
+)
+def test_the_time_that_reading_an_answer_takes_is_not_the_endpoints(
+    reply: Output | Failure, told: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[float | None] = []
+    of, _ = limiter()
+    monkeypatch.setattr(of, "heard", lambda *_, call_s, **__: heard.append(call_s))
+    with taken(of) as slot:
+        slot.heard(reply, Tries(), 60.0, call_s=3.0)
+    assert heard == [told]

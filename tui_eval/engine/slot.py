@@ -67,12 +67,16 @@ class Slot:
             reply: What came back.
             tries: What was tried before to get the same answered.
             patience_s: Seconds for which such refusals use up no retry.
-            call_s: Seconds the call took; None: it never left, or nobody knows.
+            call_s: Seconds until the call was dealt with; None: it never left, or nobody knows.
+                Where the output says that it was there sooner, that is what the endpoint took:
+                reading it is no business of the endpoint's.
 
         Returns:
             Whether the endpoint is left alone, and a failure everybody's.
         """
         limiter, now = self._limiter, time.monotonic()
+        if call_s is not None and isinstance(reply, Output) and reply.latency_s is not None:
+            call_s = min(call_s, reply.latency_s)
         own = self._is_own_trouble(reply, tries, patience_s)
         limiter.heard(reply, now, begun=self._begun, call_s=call_s, own=own)
         if isinstance(reply, Output):
