@@ -271,4 +271,5 @@ async def test_undo_lets_a_cancelled_run_go_on(
         done = await beside("undo", "last", "--json")
     assert document(done)["counts"]["passed"] + document(done)["counts"]["failed"] == 4
     assert document(done)["counts"]["cancelled"] == 0
+    assert "undo: accepted: " in done.err
     assert server.requests <= 5  # at most what was in flight is asked for twice

@@ -165,6 +165,8 @@ def test_a_request_that_no_engine_hears_is_told(store: Path) -> None:
     found = replace(first_look(store, made.run), pending=(asked,))
     assert said(found, 101.0) == ""
     assert "retry was asked 0:30 ago and no engine has come" in said(found, 130.0)
+    taken_back = replace(found, pending=(replace(asked, verb="uncancel"),))
+    assert "undo was asked 0:30 ago" in said(taken_back, 130.0)
 
 
 def test_an_engine_that_writes_nothing_is_told(store: Path) -> None:

@@ -335,7 +335,7 @@ def _see_through(
     request = _ask(store, run, verb, args, wait=False)
     code = drive(store, run.id, form, asked=True)
     answer = _request(store, request.id)
-    streams.tell(f"{verb}: {_worded(answer)}")
+    streams.tell(f"{verb.called}: {_worded(answer)}")
     return code
 
 

@@ -29,6 +29,19 @@ class Verb(StrEnum):
     WITHDRAW = "withdraw"
     """Withdraw the scores that a rescore has made: those before count again."""
 
+    @property
+    def called(self) -> str:
+        """What it is called where a person asks for it."""
+        match self:
+            case Verb.UNCANCEL | Verb.WITHDRAW:
+                return "undo"
+            case Verb.CANCEL_RUN:
+                return "cancel"
+            case Verb.SET_LIMIT:
+                return "another number of calls at once"
+            case _:
+                return self.value
+
 
 class Outcome(StrEnum):
     """How a request ended; asking twice is harmless."""

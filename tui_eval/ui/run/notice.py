@@ -7,6 +7,7 @@ from tui_eval.format import clock, dollars, many, money, number
 from tui_eval.model.home import from_home
 from tui_eval.model.states import RunState
 from tui_eval.store.lease import BEAT_S
+from tui_eval.store.requests import Verb
 from tui_eval.store.rows import REFUSES_ALL, RequestRow, RunRow
 from tui_eval.ui.prose import Para
 from tui_eval.ui.run.feed import Snapshot
@@ -68,9 +69,9 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
     elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":
         yield Para(f"Interrupted: {row.reason or 'nobody knows why'}; {resume} resumes it", "error")
     elif unheard := _unheard(run, now):
-        waited = clock(now - unheard.asked_at)
+        what, waited = Verb(unheard.verb).called, clock(now - unheard.asked_at)
         yield Para(
-            f"{unheard.verb} was asked {waited} ago and no engine has come.{_log(run.log)} "
+            f"{what} was asked {waited} ago and no engine has come.{_log(run.log)} "
             "Ask again to start one",
             "error",
         )
