@@ -21,9 +21,12 @@ from tests.servers.fake_model import FakeModel
 from tests.support import hostile_outputs, output
 from tests.ui.playing import by_hand, plain_run
 from tui_eval.cli.stops import TOGETHER_S
+from tui_eval.engine.engine import GRACE_S, Engine
+from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
-from tui_eval.model.states import RunState
+from tui_eval.model.score import Grade
+from tui_eval.model.states import RunState, Verdict
 
 
 @pytest.mark.whole
@@ -63,6 +66,33 @@ async def test_a_second_interrupt_stops_at_once_and_the_run_resumes(bench: Bench
         assert await again.ended() == 0
     assert bench.counts(run).passed == 8
     assert_whole(bench, run)
+
+
+async def test_an_interrupt_waits_no_longer_than_its_grace_for_what_is_being_scored(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = {"kind": "regex", "expected": r"^(\w|\w\w)*$"}  # ended after a second, each time
+    scorers = [{**hangs, "name": f"slow {n}"} for n in range(2 * int(GRACE_S))]
+    async with FakeModel(answers={"q0": "a" * 60 + "!"}) as server:
+        run = bench.create(suite(server.base_url, 1, scorers=scorers))
+        command = await resume(bench, run, "--json")
+        await until(lambda: scores(command))
+        command.signal(signal.SIGINT)
+        assert await command.ended() == 130
+        assert command.document()["exit_code"] == 130
+        assert bench.row(run).state is RunState.INTERRUPTED
+        assert bench.counts(run).scoring == 1, "it was waited for"
+        monkeypatch.setattr(IsolatedCalls, "call", lambda *_: Grade(Verdict.PASS, 1.0, "quick"))
+        await Engine(bench.path, run).run()
+        assert server.requests == 1
+    assert bench.counts(run).passed == 1
+    assert_whole(bench, run, len(scorers))
+
+
+def scores(command: Command) -> bool:
+    """Tell whether a command has a process that scores."""
+    found = psutil.Process(command.process.pid).children(recursive=True)
+    return any("tui_eval.isolated" in one.cmdline() for one in found)
 
 
 async def test_a_stopped_process_goes_on_where_it_was(bench: Bench) -> None:
