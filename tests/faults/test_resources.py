@@ -15,8 +15,10 @@ from tests.faults.processes import Command, assert_whole, attempts, had, resume,
 from tests.faults.terminal import Screen, assert_restored
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Mix, Reply, refuse
+from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
 from tui_eval.store import reader
+from tui_eval.store.clock import elapsed
 from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
 
@@ -251,3 +253,38 @@ async def test_a_calm_soak_counts_to_the_request_as_the_server_does(
         assert sent == {f"c{i}": server.counts[f"q{i}"] for i in range(n)}
         assert bench.counts(run).attempts == server.requests
     assert_whole(bench, run)
+
+
+async def test_a_clock_that_jumps_falsifies_no_duration_and_no_order(bench: Bench) -> None:
+    began = elapsed()
+    async with FakeModel(latency=0.02) as server:
+        run = bench.create(suite(server.base_url, 40, run={"concurrency": 2}))
+        command = await resume(bench, run, "--json", environment={"FAULTS_CLOCK": "7"})
+        assert await command.ended() == 0, command.err
+    took = elapsed() - began
+    assert 20 * 0.02 <= bench.row(run).wall_s <= took
+    assert 0 < command.document()["wall_s"] <= took
+    attempts = bench.sql("SELECT sent_at, queue_s, call_s FROM attempts ORDER BY id")
+    sent = [at for at, _, _ in attempts]
+    assert sent == sorted(sent)
+    assert sent[-1] - sent[0] <= took
+    assert all(0 <= queued <= took and 0 < call <= took for _, queued, call in attempts)
+    settled = [at for (at,) in bench.sql("SELECT since FROM trials ORDER BY change, place")]
+    assert settled == sorted(settled)
+
+
+async def test_what_waited_while_nobody_worked_on_its_run_was_in_no_queue(bench: Bench) -> None:
+    async with FakeModel() as server:
+        server.hold()
+        run = bench.create(suite(server.base_url, 3, run={"concurrency": 1}))
+        first = Engine(bench.path, run)
+        task = asyncio.create_task(first.run())
+        await until(lambda: server.in_flight == 1)
+        first.stop()
+        first.abort()
+        await task
+        bench.write("UPDATE trials SET since = since - 86400")
+        server.let_go()
+        await Engine(bench.path, run).run()
+    assert bench.counts(run).passed == 3
+    assert bench.sql("SELECT max(queue_s) FROM attempts")[0][0] < 3600

@@ -12,6 +12,7 @@ from tui_eval.model.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RUN_MOVES, RunState, TrialState
 from tui_eval.store import board, bulk, lease, reader, record, requests, runs
+from tui_eval.store import clock as moments
 from tui_eval.store.runs import NewTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
@@ -23,11 +24,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> "Clock":
 
 
 class Clock:
-    """The moment transactions see."""
+    """What transactions see: the machine's clock, and seconds that nobody can set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr("tui_eval.store.writer.time.time", lambda: self.now)
+        self.elapsed = 50.0
+        monkeypatch.setattr(moments.PROCESS, "now", lambda: self.now)
+        monkeypatch.setattr(moments, "elapsed", lambda: self.elapsed)
+        monkeypatch.setattr("tui_eval.store.lease.time.time", lambda: self.now)
+
+    def go_on(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+        self.elapsed += seconds
 
 
 def named(db: sqlite3.Connection, suite: str) -> str:
@@ -161,11 +170,11 @@ def test_wall_time_is_the_sum_of_what_engines_worked(db: sqlite3.Connection, clo
 
     def work(seconds: float) -> None:
         do(db, lambda tx: runs.begin(tx, run))
-        clock.now += seconds
+        clock.go_on(seconds)
         do(db, lambda tx: runs.end(tx, run))
 
     work(10)
-    clock.now += 500
+    clock.go_on(500)
     work(5)
     row = reader.run(db, run)
     assert (row.wall_s, row.started_at, row.ended_at) == (15.0, 1000.0, 1515.0)
@@ -174,9 +183,15 @@ def test_wall_time_is_the_sum_of_what_engines_worked(db: sqlite3.Connection, clo
 
 def test_wall_time_of_a_live_engine_goes_on(db: sqlite3.Connection, clock: Clock) -> None:
     run = staged(db).run
+    assert do(db, lambda tx: lease.acquire(tx, run)) is not None
     do(db, lambda tx: runs.begin(tx, run))
-    assert reader.run(db, run).wall(1007.0) == 7.0
+    assert reader.run(db, run).wall(1000.5) == 0.5
     assert reader.run(db, run).ended_at is None
+    clock.go_on(7)
+    do(db, lambda tx: lease.beat(tx, run))
+    assert reader.run(db, run).wall(1007.5) == 7.5
+    assert 7.0 <= reader.run(db, run).wall(99_999.0) < 10.0, "whoever looks may have set its clock"
+    assert reader.run(db, run).wall(0.0) == 7.0
 
 
 def test_wall_time_of_an_engine_that_died_ends_with_its_last_beat(
@@ -185,19 +200,27 @@ def test_wall_time_of_an_engine_that_died_ends_with_its_last_beat(
     run = staged(db).run
     assert do(db, lambda tx: lease.acquire(tx, run)) is not None
     do(db, lambda tx: runs.begin(tx, run))
-    clock.now += 10
+    clock.go_on(10)
     do(db, lambda tx: lease.beat(tx, run))
-    assert reader.run(db, run).wall(1012.0) == 12.0
+    assert reader.run(db, run).wall(1010.5) == 10.5
     dead(db, run)
     assert reader.run(db, run).wall(9999.0) == 10.0
 
 
-def test_a_clock_set_back_takes_no_time_away(db: sqlite3.Connection, clock: Clock) -> None:
+@pytest.mark.parametrize("set_by", [-3600, 3600])
+def test_a_clock_that_is_set_takes_no_time_away_and_adds_none(
+    db: sqlite3.Connection, clock: Clock, set_by: float
+) -> None:
     run = staged(db).run
+    assert do(db, lambda tx: lease.acquire(tx, run)) is not None
     do(db, lambda tx: runs.begin(tx, run))
-    clock.now -= 3600
+    clock.go_on(4)
+    clock.now += set_by
+    do(db, lambda tx: lease.beat(tx, run))
+    assert reader.run(db, run).wall(clock.now) == 4.0
+    clock.go_on(6)
     do(db, lambda tx: runs.end(tx, run))
-    assert reader.run(db, run).wall_s == 0.0
+    assert reader.run(db, run).wall_s == 10.0
 
 
 @pytest.mark.parametrize("taken_over", [True, False])
@@ -212,13 +235,13 @@ def test_the_time_of_a_dead_engine_ends_with_its_last_heartbeat(
         runs.begin(tx, run)
 
     do(db, take)
-    clock.now += 60
+    clock.go_on(60)
     do(db, lambda tx: lease.beat(tx, run))
     dead(db, run)
-    clock.now += 10_000
+    clock.go_on(10_000)
     if taken_over:
         do(db, take)
-        clock.now += 5
+        clock.go_on(5)
         do(db, lambda tx: runs.end(tx, run))
         assert reader.run(db, run).wall_s == 65.0
     else:  # an asker settles a request by itself

@@ -22,6 +22,7 @@ _SCHEMAS = [
     "4eeb70d2e0dd",
     "afdc0c9fd65c",
     "c433b9880a10",
+    "3919e5a3d1cf",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

@@ -25,7 +25,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import NO_DESCRIPTOR, Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
-from tui_eval.store import record
+from tui_eval.store import clock, record
 from tui_eval.store.tx import Tx
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
@@ -136,11 +136,13 @@ class Journey:
         self._off_loop = off_loop
         self._purse = purse
         self._on_fatal = on_fatal
+        self._began = clock.PROCESS.now()
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
     def start(self, hand: Hand, tx: Tx) -> int | None:
         """Write down that a request is about to leave; None where the trial is open no more."""
-        queued = max(0.0, tx.now - hand.work.since) if hand.waited_s is None else None
+        ready = max(hand.work.since, self._began)  # before that nobody could have taken it
+        queued = max(0.0, tx.now - ready) if hand.waited_s is None else None
         if not hand.stands(tx):
             return None
         return record.start_attempt(tx, hand.work.trial, queue_s=queued, wait_s=hand.waited_s)

@@ -12,8 +12,9 @@ import psutil
 
 from tui_eval.store.tx import Tx
 
-BEAT_S = 5.0
-"""Seconds between two heartbeats; rare, because each wakes every follower."""
+BEAT_S = 1.0
+"""Seconds between two heartbeats: so much of its working time a killed engine may lose. Not more
+often, because each wakes every follower."""
 STALE_S = 30.0
 """Seconds without a heartbeat after which an engine on another host counts as gone."""
 _SAME_BIRTH_S = 2.0  # the machine's start is known to a second on some systems
@@ -64,21 +65,24 @@ def acquire(tx: Tx, run: int) -> int | None:
     row = tx.db.execute(
         "SELECT lease_host, lease_pid, lease_birth, lease_beat FROM runs WHERE id = ?", (run,)
     ).fetchone()
-    if row is None or Lease(*row).alive(tx.now):
+    if row is None or Lease(*row).alive():
         return None
     number = tx.db.execute(
         "UPDATE runs SET lease_number = lease_number + 1, lease_host = ?, lease_pid = ?, "
-        "lease_birth = ?, lease_beat = ?, wall_s = wall_s + "
-        "max(ifnull(lease_beat - active_since, 0), 0), active_since = NULL, change = ? "
-        "WHERE id = ? RETURNING lease_number",
-        (_here(), os.getpid(), _born(os.getpid()), tx.now, tx.change, run),
+        "lease_birth = ?, lease_beat = ?, wall_s = wall_s + active_s, active_s = 0, "
+        "active_from = NULL, active_since = NULL, change = ? WHERE id = ? RETURNING lease_number",
+        (_here(), os.getpid(), _born(os.getpid()), time.time(), tx.change, run),
     ).fetchone()
     return int(number[0])
 
 
 def beat(tx: Tx, run: int) -> None:
-    """Say that the engine lives."""
-    tx.db.execute("UPDATE runs SET lease_beat = ? WHERE id = ?", (tx.now, run))
+    """Say that the engine lives, and for how long it has worked."""
+    tx.db.execute(
+        "UPDATE runs SET lease_beat = ?, active_s = max(ifnull(? - active_from, 0), active_s) "
+        "WHERE id = ?",
+        (time.time(), tx.elapsed, run),
+    )
 
 
 def release(tx: Tx, run: int) -> None:

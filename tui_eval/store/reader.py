@@ -29,8 +29,8 @@ from tui_eval.store.text import load, pack, unpack, unpack_text
 _BOUND = 500  # values of one statement
 _RUN = (
     "SELECT id, name, suite, path, label, settings, partial, state, reason, stopped_by, staged, "
-    "total, created_at, started_at, ended_at, wall_s, active_since, change, lease_host, lease_pid, "
-    "lease_birth, lease_beat FROM runs "
+    "total, created_at, started_at, ended_at, wall_s, active_since, active_s, change, lease_host, "
+    "lease_pid, lease_birth, lease_beat FROM runs "
 )
 _TRIAL = (
     "SELECT t.id, t.place, t.seq, t.col, t.epoch, c.id, k.name, t.state, t.verdict, t.score, "
@@ -376,7 +376,7 @@ def latencies(db: sqlite3.Connection, run_id: int, col: int, newest: int = -1) -
 
 
 def _run(row: Sequence[Any]) -> RunRow:
-    values = [*row[:18], Lease(*row[18:])]
+    values = [*row[:19], Lease(*row[19:])]
     values[3:5] = [unpack(value) for value in row[3:5]]
     values[5] = json.loads(row[5])
     values[6] = bool(row[6])

@@ -6,7 +6,7 @@ from functools import cached_property
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState, TrialState, Verdict
-from tui_eval.store.lease import Lease
+from tui_eval.store.lease import BEAT_S, Lease
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class RunRow:
     wall_s: float
     """Seconds of all engines that have ended."""
     active_since: float | None
+    active_s: float
+    """Seconds that the present engine, or one that died, had worked by its last heartbeat."""
     change: int
     lease: Lease
 
@@ -49,11 +51,11 @@ class RunRow:
         Args:
             now: Unix seconds.
         """
-        if self.active_since is None:
-            return self.wall_s
-        beat = self.lease.beat
-        until = now if beat is None or self.live else beat
-        return self.wall_s + max(until - self.active_since, 0.0)
+        whole = self.wall_s + self.active_s
+        if self.active_since is None or self.lease.beat is None or not self.live:
+            return whole
+        # whoever sets the clock moves it by no more than what passes between heartbeats
+        return whole + min(max(now - self.lease.beat, 0.0), 2 * BEAT_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,18 +242,18 @@ def move(
 def begin(tx: Tx, run: int) -> None:
     """Write down that an engine begins to work on a run."""
     tx.db.execute(
-        "UPDATE runs SET started_at = ifnull(started_at, ?1), active_since = ?1, ended_at = NULL, "
-        "change = ?2 WHERE id = ?3",
-        (tx.now, tx.change, run),
+        "UPDATE runs SET started_at = ifnull(started_at, ?1), active_since = ?1, active_from = ?4, "
+        "active_s = 0, ended_at = NULL, change = ?2 WHERE id = ?3",
+        (tx.now, tx.change, run, tx.elapsed),
     )
 
 
 def end(tx: Tx, run: int) -> None:
     """Write down that an engine ends its work on a run."""
     tx.db.execute(
-        "UPDATE runs SET ended_at = ?1, wall_s = wall_s + max(?1 - ifnull(active_since, ?1), 0), "
-        "active_since = NULL, change = ?2 WHERE id = ?3",
-        (tx.now, tx.change, run),
+        "UPDATE runs SET ended_at = ?1, wall_s = wall_s + max(ifnull(?4 - active_from, 0), 0), "
+        "active_since = NULL, active_from = NULL, active_s = 0, change = ?2 WHERE id = ?3",
+        (tx.now, tx.change, run, tx.elapsed),
     )
     _lose_judge_calls(tx, run)
 
@@ -269,14 +269,12 @@ def recover(tx: Tx, run: int) -> int:
     Returns:
         How many trials were in flight.
     """
-    row = tx.db.execute("SELECT active_since, lease_beat FROM runs WHERE id = ?", (run,)).fetchone()
-    if row[0] is not None:  # the engine did not end: count its time up to its last heartbeat
-        tx.db.execute(
-            "UPDATE runs SET wall_s = wall_s + "
-            "max(ifnull(lease_beat, active_since) - active_since, 0), "
-            "active_since = NULL WHERE id = ?",
-            (run,),
-        )
+    # an engine that did not end: its time up to its last heartbeat counts
+    tx.db.execute(
+        "UPDATE runs SET wall_s = wall_s + active_s, active_s = 0, active_from = NULL, "
+        "active_since = NULL WHERE id = ?",
+        (run,),
+    )
     tx.db.execute(
         "UPDATE attempts SET state = 'lost' WHERE state = 'sent' "
         "AND (SELECT run FROM trials WHERE id = trial) = ?",

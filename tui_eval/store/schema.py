@@ -423,6 +423,16 @@ def runs_data_files(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE runs ADD COLUMN data_files TEXT")
 
 
+def engine_clocks(db: sqlite3.Connection) -> None:
+    """Make room for how long an engine has worked, by a clock that nobody can set."""
+    db.execute("ALTER TABLE runs ADD COLUMN active_from REAL")  # of that clock; NULL: none works
+    db.execute("ALTER TABLE runs ADD COLUMN active_s REAL NOT NULL DEFAULT 0")
+    db.execute(
+        "UPDATE runs SET active_s = max(ifnull(lease_beat - active_since, 0), 0) "
+        "WHERE active_since IS NOT NULL"
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -436,6 +446,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     findings_answer_by_key,
     calls_estimated,
     runs_data_files,
+    engine_clocks,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -10,10 +10,19 @@ from tui_eval.model.states import TRIAL_MOVES, TrialState
 class Tx:
     """What the facts of one transaction share."""
 
-    def __init__(self, db: sqlite3.Connection, now: float) -> None:
+    def __init__(self, db: sqlite3.Connection, now: float, elapsed: float) -> None:
+        """Begin.
+
+        Args:
+            db: The connection.
+            now: Unix seconds.
+            elapsed: Seconds that only go forward, as `store.clock` gives them.
+        """
         self.db = db
         self.now = now
         """Unix seconds; the same for all facts of the transaction."""
+        self.elapsed = elapsed
+        """Seconds that only go forward: their differences are durations, in one process."""
         self._change: int | None = None
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from tui_eval.store import clock
 from tui_eval.store.connection import Connection, explain, open_writable
 from tui_eval.store.errors import LeaseLostError, StoreError, StoreMovedError
 from tui_eval.store.opened import check_place
@@ -215,7 +216,7 @@ def transact(
     try:
         if run is not None:
             _check_fence(db, run, lease)
-        result = unit(Tx(db, time.time()))
+        result = unit(Tx(db, clock.PROCESS.now(), clock.elapsed()))
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:

@@ -222,7 +222,10 @@ def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: i
     if not total.total:
         return []
     groups = []
-    if total.answered and (rate := mean_rate(total.answered, row.wall_s)) is not None:
+    if (
+        total.answered
+        and (rate := mean_rate(total.answered, row.wall_s + row.active_s)) is not None
+    ):
         spark = "" if figures is None else sparkline(figures.history, glyphs.levels)
         groups.append([Piece(f"{per_second(rate)} {spark}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":

@@ -6,7 +6,6 @@ from pathlib import Path
 from tui_eval.format import clock, dollars, many, money, number
 from tui_eval.model.home import from_home
 from tui_eval.model.states import RunState
-from tui_eval.store.lease import BEAT_S
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import REFUSES_ALL, RequestRow, RunRow
 from tui_eval.ui.prose import Para
@@ -15,7 +14,7 @@ from tui_eval.ui.shown_keys import key
 
 STARTING_S = 5.0
 """Seconds an engine may take to begin before something is said."""
-_SILENT_S = 3 * BEAT_S
+_SILENT_S = 15.0
 """Seconds without a heartbeat after which a living engine counts as stuck."""
 AT_CAP = frozenset({"max_cost_usd", "max_tokens", "max_errors"})
 """Words of `stopped_by` where a run waits for a person to move its cap."""
