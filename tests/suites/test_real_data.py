@@ -8,6 +8,8 @@ import pytest
 from tests.suites.writing import TARGET
 from tui_eval.suites.check import survey
 from tui_eval.suites.dataset import cases
+from tui_eval.suites.importers.formats import read
+from tui_eval.suites.importers.writing import write
 from tui_eval.suites.loading import load
 from tui_eval.suites.prompts import Renderer
 
@@ -51,6 +53,20 @@ def test_a_dataset_is_read_and_every_prompt_rendered(
     assert found.cases == count
     assert found.troubles == ()
     assert found.input_tokens["simulated"] > count
+
+
+@pytest.mark.parametrize("name", ["mmlu_5subjects_x100.jsonl", "mmlu_dev_5shot.jsonl"])
+def test_a_choice_is_imported_with_its_options(tmp_path: Path, name: str) -> None:
+    file = DATA / name
+    written = write(read("jsonl", file), tmp_path / "suite.toml", file)
+    assert not written.troubles
+    suite = load(written.suite)
+    renderer = Renderer(suite)
+    case = next(cases(suite))
+    (message,) = renderer.messages(renderer.columns[0], case)
+    options = case.fields["options"]
+    assert isinstance(options, dict)
+    assert all(f"{label}) {text}\n" in str(message["content"]) for label, text in options.items())
 
 
 def test_a_recording_in_the_dataset_is_taken_row_by_row(tmp_path: Path) -> None:
