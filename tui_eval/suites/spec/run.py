@@ -78,7 +78,7 @@ class RunSettings(Spec):
 
     concurrency: Concurrency | None = None
     """Calls in flight at each endpoint: a whole number ≥ 1, or "auto", which starts low and grows
-    until the endpoint refuses calls. Default: auto; for local presets a fixed few."""
+    until the endpoint refuses calls, queues them or lets them time out. Default: auto; for local presets a fixed few."""
     epochs: Times = 1
     """How often each case is asked, to see how much the target varies."""
     timeout: Positive = 300.0
@@ -88,9 +88,11 @@ class RunSettings(Spec):
     retries: Count = 5
     """Further attempts after a passing fault."""
     max_cost_usd: Positive | None = None
-    """US dollars after which the run pauses and asks. It needs known prices. Default: no cap."""
+    """US dollars that the run may take, those of judges among them: before a call that could take
+    more it pauses and asks. It needs known prices. Default: no cap."""
     max_tokens: Whole | None = None
-    """Tokens, read and produced, after which the run pauses and asks. Default: no cap."""
+    """Tokens, read and produced, that the run may take: before a call that could take more it
+    pauses and asks. Default: no cap."""
     max_errors: (
         Annotated[
             Positive,
@@ -113,9 +115,10 @@ class RunSettings(Spec):
     """What makes one result of a case's epochs: mean, max, majority, at_least_k, pass@k, pass^k
     with a number for k."""
     truncated: Literal["ungraded", "grade"] = "ungraded"
-    """What a cut-short output is."""
+    """What a cut-short output is to every scorer but `finish`."""
     filtered: Literal["ungraded", "fail"] = "ungraded"
-    """What an output is that the endpoint's content filter took away."""
+    """What an output is to every scorer but `finish` that the endpoint's content filter took
+    away."""
     errors: Literal["leave_out", "fail"] = "leave_out"
     """What an errored trial is in the rates; it is always counted beside them."""
 
