@@ -78,7 +78,8 @@ class RunSettings(Spec):
 
     concurrency: Concurrency | None = None
     """Calls in flight at each endpoint: a whole number ≥ 1, or "auto", which starts low and grows
-    until the endpoint refuses calls, queues them or lets them time out. Default: auto; for local presets a fixed few."""
+    until the endpoint refuses calls, queues them or lets them time out. Default: auto; for local
+    presets a fixed few."""
     epochs: Times = 1
     """How often each case is asked, to see how much the target varies."""
     timeout: Positive = 300.0
