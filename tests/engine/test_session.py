@@ -8,7 +8,8 @@ from tests.engine.harness import Bench, suite
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.launch import problems
-from tui_eval.engine.settings import Settings
+from tui_eval.engine.purse import Caps
+from tui_eval.engine.settings import Settings, caps_in_force
 from tui_eval.model.states import Verdict
 from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite
@@ -61,3 +62,12 @@ async def test_without_the_judges_key_nothing_is_scored_again(
         monkeypatch.setenv(KEY, "secret")
         assert (await bench.again(run, Verb.RESCORE, which="all")).outcome == "accepted"
         assert server.requests > before
+
+
+def test_caps_of_the_launch_outrank_those_of_the_suite_for_engine_and_screen_alike() -> None:
+    rules = {"max_cost_usd": 5, "max_tokens": 1000}
+    chosen = Settings(max_cost_usd=2.5, max_errors=3)
+    session = Session(suite("http://127.0.0.1:9/v1", 1, run=rules), chosen)
+    assert session.caps() == Caps(2.5, 1000, 3.0)
+    assert caps_in_force(rules, chosen.as_json()) == session.caps()  # type: ignore[arg-type]
+    assert caps_in_force({}, {}) == Caps()

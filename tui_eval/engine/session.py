@@ -7,7 +7,7 @@ from tui_eval.engine.marking import GoldAsk, Marking, Marks
 from tui_eval.engine.off_loop import OffLoop
 from tui_eval.engine.plan import Wanted, chosen, wanted
 from tui_eval.engine.purse import Bound, Caps, Payer
-from tui_eval.engine.settings import Settings
+from tui_eval.engine.settings import Settings, caps_in_force
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
@@ -112,12 +112,7 @@ class Session:
 
     def caps(self) -> Caps:
         """Give where the run pauses and asks."""
-        run, chosen_caps = self.suite.run, self.settings
-        return Caps(
-            chosen_caps.max_cost_usd or run.max_cost_usd,
-            chosen_caps.max_tokens or run.max_tokens,
-            chosen_caps.max_errors or run.max_errors,
-        )
+        return caps_in_force(self.suite.run.model_dump(mode="json"), self.settings.as_json())
 
     def bounds(self) -> dict[Payer, Bound]:
         """Return what a call of each column and judge takes at most, as far as the suite says."""

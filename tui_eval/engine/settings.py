@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from tui_eval.engine.purse import Caps
 from tui_eval.model.json import JsonObject
 
 
@@ -60,3 +61,20 @@ class Settings:
             name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
         }
         return cls(**values)  # type: ignore[arg-type]  # written by as_json alone
+
+
+def caps_in_force(rules: JsonObject, chosen: JsonObject) -> Caps:
+    """Return where a run pauses and asks: what its launch chose outranks its suite.
+
+    Args:
+        rules: The `[run]` table of its frozen suite.
+        chosen: What its row keeps of the launch, see `Settings.as_json`.
+    """
+
+    def cap(name: str) -> float | None:
+        named = (value for value in (chosen.get(name), rules.get(name)) if value is not None)
+        first = next(named, None)
+        return float(first) if isinstance(first, int | float) else None
+
+    tokens = cap("max_tokens")
+    return Caps(cap("max_cost_usd"), None if tokens is None else int(tokens), cap("max_errors"))

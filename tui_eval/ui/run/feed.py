@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui_eval.engine.purse import Caps
+from tui_eval.engine.settings import caps_in_force
 from tui_eval.model.finish import Ending
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
@@ -118,14 +119,14 @@ class Feed:
         Raises:
             UnknownRunError: the run is not there (any more).
         """
-        of_suite, gated = await self._desk.read(_of_suite, self._run_id)
+        rules, gated = await self._desk.read(_of_suite, self._run_id)
         while True:
             await self._wake.wait()
             self._wake.clear()
             found = await self._desk.read(snapshot, self._run_id, self._since, sorted(self.awaited))
             found = replace(
                 found,
-                caps=_caps_in_force(of_suite, found.run),
+                caps=caps_in_force(rules, found.run.settings),
                 gated=gated,
                 log=None if found.run.live else await self._log(found.run.name),
             )
@@ -175,28 +176,9 @@ class Feed:
         return await self._desk.survey(browse.lately, self._run_id, time.time(), _LATELY_S)
 
 
-def _of_suite(db: sqlite3.Connection, run_id: int) -> tuple[Caps, bool]:
-    """Give where the frozen suite of a run says to pause and ask, and whether it has a gate."""
-    return _caps(reader.rules(db, run_id)), bool(reader.gate(db, run_id))
-
-
-def _caps(said: JsonObject) -> Caps:
-    cost, tokens, errors = (said.get(name) for name in ("max_cost_usd", "max_tokens", "max_errors"))
-    return Caps(
-        float(cost) if isinstance(cost, int | float) else None,
-        tokens if isinstance(tokens, int) else None,
-        float(errors) if isinstance(errors, int | float) else None,
-    )
-
-
-def _caps_in_force(of_suite: Caps, run: RunRow) -> Caps:
-    """Give the caps of a run: what its launch says outranks its suite."""
-    chosen = _caps(run.settings)
-    return Caps(
-        of_suite.cost_usd if chosen.cost_usd is None else chosen.cost_usd,
-        of_suite.tokens if chosen.tokens is None else chosen.tokens,
-        of_suite.errors if chosen.errors is None else chosen.errors,
-    )
+def _of_suite(db: sqlite3.Connection, run_id: int) -> tuple[JsonObject, bool]:
+    """Return the `[run]` table of a run's frozen suite, and whether it has a gate."""
+    return reader.rules(db, run_id), bool(reader.gate(db, run_id))
 
 
 def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
