@@ -9,6 +9,7 @@ from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.launch import problems
 from tui_eval.engine.purse import Caps
+from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings, caps_in_force
 from tui_eval.model.states import Verdict
 from tui_eval.store.requests import Verb
@@ -69,5 +70,5 @@ def test_caps_of_the_launch_outrank_those_of_the_suite_for_engine_and_screen_ali
     chosen = Settings(max_cost_usd=2.5, max_errors=3)
     session = Session(suite("http://127.0.0.1:9/v1", 1, run=rules), chosen)
     assert session.caps() == Caps(2.5, 1000, 3.0)
-    assert caps_in_force(rules, chosen.as_json()) == session.caps()  # type: ignore[arg-type]
+    assert caps_in_force(rules, chosen.as_json()) == session.caps()
     assert caps_in_force({}, {}) == Caps()

@@ -1,5 +1,6 @@
 """What a person chooses when launching a run, beside the suite itself; frozen with the run."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -63,7 +64,7 @@ class Settings:
         return cls(**values)  # type: ignore[arg-type]  # written by as_json alone
 
 
-def caps_in_force(rules: JsonObject, chosen: JsonObject) -> Caps:
+def caps_in_force(rules: Mapping[str, object], chosen: Mapping[str, object]) -> Caps:
     """Return where a run pauses and asks: what its launch chose outranks its suite.
 
     Args:
