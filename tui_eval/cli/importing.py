@@ -41,7 +41,12 @@ class _Format(click.Choice[str]):
     metavar="SUITE",
     help="The suite to write, a .toml file; its cases go beside it, to NAME.cases.jsonl.",
 )
-@click.option("--input", "asked", metavar="COLUMN", help="Of a table: what is asked.")
+@click.option(
+    "--input",
+    "asked",
+    metavar="COLUMN",
+    help="Of a table: what is asked; a dotted path may lead into a column.",
+)
 @click.option("--expected", metavar="COLUMN", help="Of a table or chat: the right answer.")
 @click.option("--scorer", type=click.Choice(_SCORERS), help="Of a table or chat: what grades.")
 @click.option("--replace", "replacing", is_flag=True, help="Replace files that are there.")

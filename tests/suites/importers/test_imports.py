@@ -176,6 +176,14 @@ def test_lines_of_chat_keep_their_roles(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_right_answer_of_a_chat_may_lie_in_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    row = {"messages": [{"role": "user", "content": "1 + 1?"}], "metadata": {"reference": "2"}}
+    table.write_text(json.dumps(row))
+    _, cases, _ = brought_in("openai-evals", table, tmp_path, Wanted(expected="metadata.reference"))
+    assert cases[0]["expected"] == "2"
+
+
 # --- promptfoo
 
 

@@ -273,7 +273,7 @@ class _Chat:
                 problems.add(Mistake(self._path.name, line, asked, "must hold chat messages",
                                      "a row has `messages`, or `input` and `ideal`"))  # fmt: skip
                 continue
-            expected = row.get(self._wanted.expected or "ideal")
+            expected = value_at(row, self._wanted.expected or "ideal")
             if asked == "messages" and expected is None and messages[-1]["role"] == "assistant":
                 expected = messages.pop()["content"]
             rest = {key: value for key, value in row.items() if key not in (asked, "ideal")}
