@@ -5,8 +5,10 @@ import pytest
 
 from tests.servers.fake_judge import asked
 from tui_eval.engine.settings import Settings
+from tui_eval.isolated.calls import IsolatedCalls, TookTooLongError
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.judge_forecast import judge_forecast, judge_requests
+from tui_eval.scoring.deciding import decide
 from tui_eval.suites.spec import Suite
 
 RUBRIC: JsonObject = {
@@ -108,6 +110,27 @@ def test_recorded_outputs_are_looked_at_and_empty_ones_need_no_judge(tmp_path: P
     assert found.input_tokens is not None
     requests = list(judge_requests(None, recorded(tmp_path, " ", "fine"), None))
     assert [(one.case, one.real) for one in requests] == [("c1", True)]
+
+
+def test_a_pattern_that_hangs_is_searched_for_in_a_process_that_can_be_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sought = {**RUBRIC, "of": r"regex:^((\w|\w\w)*)$"}
+    hangs = recorded(tmp_path, "fine", "a" * 60 + "!").model_copy(
+        update={"scorers": suite(scorers=[sought]).scorers}
+    )
+    ended: list[object] = []
+
+    def call(_: IsolatedCalls, seconds: float, function: object, *__: object) -> None:
+        ended.append(function)
+        raise TookTooLongError(seconds)
+
+    monkeypatch.setattr(IsolatedCalls, "call", call)
+    found = only(hangs)
+    assert (found.trials, found.by_rule, ended) == (2, 1, [decide])
+    assert [one.case for one in judge_requests(None, hangs, None)] == ["c0"]
+    assert list(judge_requests(None, hangs, "c1")) == []
+    assert ended == [decide, decide]
 
 
 def test_a_part_of_what_is_not_there_yet_is_all_of_what_stands_for_it() -> None:

@@ -126,7 +126,7 @@ class Marking:
             if check.name in have:
                 continue
             overridden = None if check.kind in ABOUT_ENDINGS else no_answer
-            found = overridden or deciding.decided(check, output, self._calls)
+            found = overridden or self.decided(check, output)
             if not isinstance(found, Item):
                 scores.append(Score(check.name, found, check.weight, check.required))
             elif self._no_judge:
@@ -137,6 +137,15 @@ class Marking:
         if no_answer is not None and not decided:
             scores.append(Score(OF_OUTPUT, no_answer))
         return Marks(tuple(scores), tuple(asks), self._seating)
+
+    def decided(self, check: Check, output: Output) -> Grade | Item:
+        """Return the grade of an output, or what a judge is to be asked (see `deciding.decided`).
+
+        Raises:
+            NotAtOnceError: where it is to be done at once and could take longer.
+            AbandonedError: the engine is ending.
+        """
+        return deciding.decided(check, output, self._calls)
 
     def gold(self, judge: str) -> list[GoldAsk]:
         """Give what a judge is asked about its gold, in the order of the rows."""
@@ -149,9 +158,7 @@ class Marking:
         check = self._scorers.check(row.scorer, subject, row.input)
         if isinstance(check, Failure):
             return GoldAsk(judge, row, output, check)
-        return GoldAsk(
-            judge, row, output, GoldCheck(check, deciding.decided(check, output, self._calls))
-        )
+        return GoldAsk(judge, row, output, GoldCheck(check, self.decided(check, output)))
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         if not self._scorers.look_at_asked(case):

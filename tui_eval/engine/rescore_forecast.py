@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
@@ -14,7 +15,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.item import Item, item
+from tui_eval.scoring.judge.item import Item
 from tui_eval.scoring.standing import override
 from tui_eval.store import reader, trust
 from tui_eval.store.text import dump
@@ -74,18 +75,28 @@ def rescore_forecast(db: sqlite3.Connection, run: int, args: JsonObject) -> Resc
     trials = _with_output(db, steering.selected(db, run, args))
     if not suite.judges:
         return RescoreForecast(len(trials))
-    session = edited_session(db, run, suite)
     named = args.get("scorers")
     scorers = frozenset(map(str, named)) if isinstance(named, list) else frozenset()
+    with closing(edited_session(db, run, suite)) as session:
+        return _counted(db, session, trials, scorers, anew=steering.asks_anew(args))
+
+
+def _counted(
+    db: sqlite3.Connection,
+    session: Session,
+    trials: Sequence[int],
+    scorers: frozenset[str],
+    *,
+    anew: bool,
+) -> RescoreForecast:
+    """Count what judges are asked about some trials, by the scorers named; none: by all."""
     step = max(1, ceil(len(trials) / SAMPLE))
     sample = trials[::step]
     count, stored = CallCount(session), 0
     answers = StoredAnswers(db, session)
     for judged, check, asked_item in _items(db, session, sample, scorers):
         about = About(judged.trial, judged.case.seq, alone=len(trials) == 1)
-        questions = answers.questions(
-            check, asked_item, judged.output, about, anew=steering.asks_anew(args)
-        )
+        questions = answers.questions(check, asked_item, judged.output, about, anew=anew)
         stored += all(question.closed for question in questions)
         count.add(questions)
     share = len(trials) / len(sample) if sample else 1.0
@@ -137,6 +148,6 @@ def _items(
                 asked = check.kind == "judge" and (not scorers or check.name in scorers)
                 if not asked or (judged.trial, check.name) in by_hand:
                     continue
-                made = item(check, output)
+                made = session.decided(check, output)
                 if isinstance(made, Item):
                     yield judged, check, made

@@ -12,10 +12,11 @@ from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Usage
-from tui_eval.model.score import Score
+from tui_eval.model.score import Grade, Score
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.prices import price_of
 from tui_eval.scoring.check import Check
+from tui_eval.scoring.judge.item import Item
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.dataset import cases
 from tui_eval.suites.judging import asked_judges, judges_of
@@ -178,6 +179,10 @@ class Session:
     ) -> Marks | Failure:
         """Give the scores that are still missing, and what judges are to say (see `Marking`)."""
         return self._marking.marks(column, case, output, kept)
+
+    def decided(self, check: Check, output: Output) -> Grade | Item:
+        """Return the grade of an output, or what a judge is to be asked (see `Marking`)."""
+        return self._marking.decided(check, output)
 
     def gold(self) -> list[GoldAsk]:
         """Give what judges are asked about the outputs that a person has graded."""

@@ -4,6 +4,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from statistics import fmean
@@ -18,9 +19,10 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Grade
 from tui_eval.reports.forecast import cost_of, output_limit
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.item import Item, item, split
+from tui_eval.scoring.judge.item import Item, split
 from tui_eval.scoring.judge.request import request
 from tui_eval.scoring.standing import override
 from tui_eval.store import figures, reader
@@ -103,7 +105,8 @@ def judge_forecast(
     """
     if settings.no_judge:
         return []
-    return _Forecaster(db, Session(suite, settings)).forecast()
+    with closing(Session(suite, settings)) as session:
+        return _Forecaster(db, session).forecast()
 
 
 def judge_requests(
@@ -120,14 +123,15 @@ def judge_requests(
         SuiteError: the data has mistakes.
         UnavailableError: a target's model file is not there, so its outputs are not known.
     """
-    session = Session(suite, Settings(epochs=1, cases=() if case_id is None else (case_id,)))
     found = None
-    for want, output, real in _outputs(db, session, session.wanted(None)):
-        if found is not None and want.case.id != found:
-            return
-        for one in _requests(session, want, output, real):
-            found = want.case.id
-            yield one
+    settings = Settings(epochs=1, cases=() if case_id is None else (case_id,))
+    with closing(Session(suite, settings)) as session:
+        for want, output, real in _outputs(db, session, session.wanted(None)):
+            if found is not None and want.case.id != found:
+                return
+            for one in _requests(session, want, output, real):
+                found = want.case.id
+                yield one
 
 
 def requests_about(
@@ -151,7 +155,7 @@ def requests_about(
 def _requests(session: Session, want: Wanted, output: Output, real: bool) -> Iterator[JudgeRequest]:
     checks = session.checks(want.column, want.case, output)
     for check in [] if isinstance(checks, Failure) else checks:
-        made = _item(check, output, real) if check.kind == "judge" else None
+        made = _decided(session, check, output, real) if check.kind == "judge" else None
         if not isinstance(made, Item):
             continue
         for one in _asked_in(check, made):
@@ -247,7 +251,7 @@ class _Forecaster:
         return [self._summed(*names, tally) for names, tally in self._tallies.items()]
 
     def _count(self, check: Check, want: Wanted, output: Output, real: bool) -> None:
-        made = _item(check, output, real)
+        made = _decided(self._session, check, output, real)
         if not isinstance(made, Item):
             for name in _judges(check):
                 tally = self._tally_of(check.name, name)
@@ -360,11 +364,11 @@ class _Forecaster:
         )
 
 
-def _item(check: Check, output: Output, real: bool) -> object:
+def _decided(session: Session, check: Check, output: Output, real: bool) -> Grade | Item:
     """Give what is asked about an output; what stands for one has no parts to choose from."""
     if not real:
         check = replace(check, settings={**check.settings, "of": "text"})
-    return item(check, output)
+    return session.decided(check, output)
 
 
 def _asked_in(check: Check, made: Item) -> list[Item]:

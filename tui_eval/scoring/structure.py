@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 LIMIT_S = 2.0
-"""Seconds one schema may take on one value: alternatives that nest multiply."""
+"""Seconds of processor time one schema may take on one value: alternatives that nest multiply."""
 _ends_at: ContextVar[float] = ContextVar("_ends_at", default=float("inf"))
 _ERRORS_READ = 20
 """Of a value that breaks its schema in many places, the errors the reason is chosen from."""
@@ -146,7 +146,7 @@ def _first_error(schema: Json, value: Json) -> str | None:
     from referencing.exceptions import Unresolvable
 
     left = at_once.left()
-    ends_at = _ends_at.set(time.monotonic() + (LIMIT_S if left is None else left))
+    ends_at = _ends_at.set(time.thread_time() + (LIMIT_S if left is None else left))
     errors = islice(_validator(canonical(schema)).iter_errors(value), _ERRORS_READ)
     try:
         error = best_match(errors)
@@ -187,7 +187,7 @@ def _timed(keyword: _Keyword) -> _Keyword:
     def check(
         validator: _Validator, value: Json, instance: Json, schema: JsonObject
     ) -> Iterator["ValidationError"] | None:
-        if time.monotonic() > _ends_at.get():
+        if time.thread_time() > _ends_at.get():
             raise NotAtOnceError if at_once.asked() else _TooSlowError
         return keyword(validator, value, instance, schema)
 

@@ -9,7 +9,9 @@ from tests.engine.judging.test_judging import RUBRIC, judged
 from tests.servers.fake_judge import Item, answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.rescore_forecast import RescoreForecast, rescore_forecast
+from tui_eval.isolated.calls import IsolatedCalls, TookTooLongError
 from tui_eval.model.states import Verdict
+from tui_eval.scoring.deciding import decide
 from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
 
@@ -103,6 +105,24 @@ async def test_of_several_scorers_only_the_one_whose_text_changed_is_asked(bench
         assert await calls_of(bench, server, run, scorer_specs=[RUBRIC, other]) == 0
         counting = "SELECT scorer, count(*) FROM findings WHERE superseded = 0 GROUP BY 1"
         assert bench.sql(counting) == [("good", 10), ("other", 10)]
+
+
+async def test_a_pattern_that_hangs_is_ended_where_a_rescore_is_forecast(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[object] = []
+
+    def call(_: IsolatedCalls, seconds: float, function: object, *__: object) -> None:
+        ended.append(function)
+        raise TookTooLongError(seconds)
+
+    cases = [{"id": "c0", "q": "a" * 60 + "!"}, {"id": "c1", "q": "q1"}]
+    async with FakeModel(answers(lambda _: {"score": 5})) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 2, cases=cases))
+        monkeypatch.setattr(IsolatedCalls, "call", call)
+        specs = [{**RUBRIC, "of": r"regex:^((\w|\w\w)*)$"}]
+        assert forecast(bench, run, which="all", scorer_specs=specs).judge_calls == 1
+    assert ended == [decide]
 
 
 async def test_a_jury_that_grows_and_repeats_that_rise_ask_for_what_is_new(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from tui_eval.ui.suites.shelf import Entry
 if TYPE_CHECKING:
     import sqlite3
 
-    from tui_eval.engine.session import Session
     from tui_eval.model.case import Case, Column
     from tui_eval.model.json import JsonObject
     from tui_eval.reports.forecast import ColumnForecast
@@ -56,7 +56,6 @@ class Book:
         self._cases: list[Case] = []
         self._rest: Iterator[Case] | None = None
         self._renderer: Renderer | None = None
-        self._session: Session | None = None
         self._ended = False
         self._trouble: str | None = None
         self._turn = threading.Lock()
@@ -111,9 +110,8 @@ class Book:
         if not self._suite.judges:
             return ()
         try:
-            if self._session is None:
-                self._session = Session(self._suite, Settings())
-            return tuple(requests_about(db, self._session, case))
+            with closing(Session(self._suite, Settings())) as session:
+                return tuple(requests_about(db, session, case))
         except UnavailableError:
             return ()  # what is not ready says what is wrong
 
