@@ -125,6 +125,13 @@ def money(usd: float | None) -> str:
     return f"${usd:.4f}" if usd >= 0.00005 else "<$0.0001"
 
 
+def at_least(usd: float | None, known_usd: float, *, short: bool = False) -> str:
+    """Give dollars of which some may be unknown: `at least $0.83`; `short`: `$0.83+?`."""
+    if usd is not None or not known_usd:
+        return money(usd)
+    return f"{money(known_usd)}+?" if short else f"at least {money(known_usd)}"
+
+
 def dollars(usd: float) -> str:
     """Give a sum as people write one they have chosen: `2`, `0.5`, `0.001`."""
     return f"{usd:.2f}".rstrip("0").rstrip(".") if usd >= 0.01 else f"{usd:g}"

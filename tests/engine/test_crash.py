@@ -26,13 +26,15 @@ async def test_an_attempt_is_on_record_before_its_request_leaves(bench: Bench) -
         process.kill()
         await process.wait()
         assert bench.sql("SELECT count(*) FROM attempts WHERE state = 'sent'") == [(IN_FLIGHT,)]
+        assert (bench.counts(run).attempts, bench.counts(run).lost) == (0, IN_FLIGHT)
         server.latency = 0
         await Engine(bench.path, run).run()
     assert bench.sql("SELECT state, count(*) FROM attempts GROUP BY 1 ORDER BY 1") == [
         ("answered", 40),
         ("lost", IN_FLIGHT),
     ]
-    assert bench.counts(run).attempts == 40 + IN_FLIGHT
+    counts = bench.counts(run)
+    assert (counts.attempts, counts.lost, counts.retries) == (40, IN_FLIGHT, 0)
 
 
 async def test_a_dead_engines_run_is_not_live_and_can_be_asked(bench: Bench) -> None:

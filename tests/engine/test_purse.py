@@ -9,10 +9,15 @@ from tests.engine.harness import Bench, suite, until
 from tests.engine.judging.test_judging import judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply, always, first_attempts, refuse
+from tests.support import reading
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import problems
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.reports.document import document
+from tui_eval.reports.results import results
+from tui_eval.reports.summary import summary
+from tui_eval.reports.tables import Ink
 from tui_eval.store.requests import Verb
 
 PRICED = {"model": "m", "prices": {"input": 1_000_000.0, "output": 1_000_000.0}}
@@ -146,6 +151,15 @@ async def test_calls_that_a_killed_engine_had_in_flight_count_as_if_they_were_pa
         await bench.again(run, Verb.RESUME)
     assert bench.sql("SELECT count(*) FROM attempts WHERE state = 'lost'") == [(3,)]
     assert bench.sql("SELECT sum(cost_usd) FROM attempts") == [(4.0,)]
+    with reading(bench.path) as db:
+        told, text = document(db, run), summary(results(db, run), width=120, ink=Ink(False))
+    requests = told["requests"]
+    assert isinstance(requests, dict)
+    assert (requests["target"], requests["target_lost"]) == (server.requests - 3, 3)
+    cost = {"target": None, "judge": None, "total": None, "target_known": 4.0}
+    assert told["cost_usd"] == cost
+    assert "3 requests may have been sent as an engine ended" in text
+    assert "at least $4.00" in text
     assert (bench.row(run).reason or "").startswith("about $10 is or may be spent")
 
 

@@ -145,7 +145,14 @@ def assert_whole(bench: Bench, run: int, scorers: int = 1) -> None:
     assert {trial.id: scorers for trial in done}.items() <= dict(scored).items(), "lost or doubled"
     sent = bench.sql("SELECT count(*) FROM attempts WHERE state = 'sent'")
     assert sent == [(0,)], "an attempt nobody waits for was left open"
-    assert sum(sum(ends.values()) for ends in attempts(bench, run).values()) == counts.attempts
+    ((unsent,),) = bench.sql(
+        "SELECT count(*) FROM attempts a JOIN trials t ON t.id = a.trial "
+        "WHERE t.run = ? AND a.state = 'cancelled' AND ifnull(a.call_s, 0) = 0",
+        run,
+    )
+    assert sum(sum(ends.values()) for ends in attempts(bench, run).values()) == (
+        counts.attempts + counts.lost + unsent
+    )
 
 
 def names(cases: Sequence[dict[str, Any]]) -> set[str]:

@@ -105,13 +105,14 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "requests": {
             "target": 7,
             "target_retries": 2,
+            "target_lost": 0,
             "judge": 0,
             "judge_items": 0,
             "cached_outputs": 0,
             "cached_scores": 0,
         },
         "judges": {},
-        "cost_usd": {"target": 0.004, "judge": None, "total": None},
+        "cost_usd": {"target": 0.004, "judge": None, "total": None, "target_known": 0.004},
         "gate": None,
         "errors": [
             {

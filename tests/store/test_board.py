@@ -1,5 +1,7 @@
 import sqlite3
 
+import pytest
+
 from tests.store.fates import finish
 from tests.support import do, score, staged
 from tui_eval.model.output import Failure, Output
@@ -40,9 +42,50 @@ def test_everything_is_counted_once_and_nothing_vanishes(db: sqlite3.Connection)
     assert total == Counts(
         total=8, queued=1, running=1, scoring=1, done=3, error=1, cancelled=1,
         passed=1, failed=1, ungraded=1, attempts=5, retries=0, cached=0,
-        input_tokens=30, output_tokens=15, cost_usd=0.875,
+        input_tokens=30, output_tokens=15, cost_usd=0.875, known_usd=0.875,
     )  # fmt: skip
     assert (total.settled, total.graded) == (5, 2)
+
+
+def ended(db: sqlite3.Connection, trial: int, state: str, call_s: float | None) -> None:
+    """Let nobody wait for a new attempt of a trial any more, and put the trial back."""
+    attempt = do(db, lambda tx: record.start_attempt(tx, trial, queue_s=None, wait_s=None))
+    assert attempt is not None
+    do(db, lambda tx: record.drop_attempt(tx, attempt, state, call_s))
+    do(db, lambda tx: record.give_back(tx, trial))
+
+
+def test_what_may_have_been_sent_is_counted_apart_and_what_never_left_not_at_all(
+    db: sqlite3.Connection,
+) -> None:
+    staged(db, 3)
+    made = staged(db, 4)
+    lost, unsent, opened, _ = made.trials
+    ended(db, lost, "lost", None)
+    ended(db, unsent, "cancelled", None)
+    ended(db, opened, "cancelled", 0.0)
+    for trial in made.trials:
+        finish(db, trial, score(), cost=0.0)
+    ended(db, staged(db, 1).trials[0], "lost", None)
+    total, columns = board(db, made.run)
+    assert (total.attempts, total.retries, total.lost, total.cost_usd) == (4, 0, 1, 0.0)
+    assert columns[0] == total, "calls that are answered for nothing cost nothing when they are not"
+
+
+@pytest.mark.parametrize(("state", "call_s"), [("lost", None), ("cancelled", 0.5)])
+def test_what_calls_cost_that_nobody_answered_is_unknown(
+    db: sqlite3.Connection, state: str, call_s: float | None
+) -> None:
+    made = staged(db, 2, columns=2)
+    do(db, lambda tx: tx.db.execute("UPDATE columns SET kind = 'model'"))
+    ended(db, made.trials[0], state, call_s)
+    assert board(db, made.run)[0].cost_usd is None, "nobody knows yet whether they are free"
+    for trial in made.trials:
+        finish(db, trial, score(), cost=0.25)
+    total, columns = board(db, made.run)
+    assert (total.cost_usd, total.known_usd) == (None, 1.0)
+    assert (columns[0].cost_usd, columns[0].known_usd, columns[1].cost_usd) == (None, 0.5, 0.5)
+    assert total.attempts == 4 + (state == "cancelled")
 
 
 def test_rates_over_nothing_are_unknown() -> None:

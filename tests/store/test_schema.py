@@ -23,6 +23,7 @@ _SCHEMAS = [
     "afdc0c9fd65c",
     "c433b9880a10",
     "3919e5a3d1cf",
+    "55eb19ca1d8c",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

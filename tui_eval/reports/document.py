@@ -76,13 +76,14 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     whole["requests"] = {
         "target": counts.attempts,
         "target_retries": counts.retries,
+        "target_lost": counts.lost,
         "judge": sum(one.asked.calls for one in of.judges),
         "judge_items": sum(one.asked.items for one in of.judges),
         "cached_outputs": counts.cached,
         "cached_scores": of.cached_scores,
     }
     whole["judges"] = judges.judges(of.judges)
-    whole["cost_usd"] = _cost(counts.cost_usd, judges.cost(of.judges))
+    whole["cost_usd"] = _cost(counts.cost_usd, judges.cost(of.judges), counts.known_usd)
     whole["gate"] = _gate(of)
     whole["errors"] = [
         {
@@ -100,10 +101,15 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     return whole
 
 
-def _cost(target: float | None, judge: float | None) -> JsonObject:
+def _cost(target: float | None, judge: float | None, target_known: float) -> JsonObject:
     """Give the money of targets and judges apart; a total only where both are known."""
     total = None if target is None or judge is None else target + judge
-    return {"target": dollars(target), "judge": dollars(judge), "total": dollars(total)}
+    return {
+        "target": dollars(target),
+        "judge": dollars(judge),
+        "total": dollars(total),
+        "target_known": dollars(target_known),
+    }
 
 
 def _target(of: ColumnResults) -> JsonObject:

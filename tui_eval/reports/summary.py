@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 
-from tui_eval.format import UNKNOWN, clock, decimal, many, money, percent, rate, seconds
+from tui_eval.format import UNKNOWN, at_least, clock, decimal, many, percent, rate, seconds
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import judges
@@ -74,6 +74,8 @@ def _head(of: Results, width: int, ink: Ink) -> str:
         parts.append(f"{many(counts.cached, 'output')} from the cache")
     if counts.retries:
         parts.append(many(counts.retries, "further attempt"))
+    if counts.lost:
+        parts.append(f"{many(counts.lost, 'request')} may have been sent as an engine ended")
     name = visible_line(run.name)
     head = "\n".join(folded(f"{name}  {' · '.join(parts)}", width))
     head = head.replace(name, ink.bold(name), 1)
@@ -113,7 +115,7 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[Column]:
             "tokens in/out",
             [f"{of.counts.input_tokens:,}/{of.counts.output_tokens:,}" for of in columns],
         ),
-        Column("cost", [money(of.counts.cost_usd) for of in columns]),
+        Column("cost", [at_least(of.counts.cost_usd, of.counts.known_usd) for of in columns]),
     ]
 
 

@@ -2,11 +2,16 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store import reader
-from tui_eval.store.rows import TallyRow
+from tui_eval.store.errors import UnknownRunError
+from tui_eval.store.rows import ColumnRow, TallyRow
+from tui_eval.store.spending import Unanswered, unanswered
+
+_FREE = frozenset({"replay", "simulated"})
+"""Kinds of targets whose calls cost nothing; of others, one that was answered says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +29,19 @@ class Counts:
     failed: int = 0
     ungraded: int = 0
     attempts: int = 0
-    """Every attempt sent."""
+    """Every attempt that was sent for certain."""
     retries: int = 0
     """Those after a trial's first."""
+    lost: int = 0
+    """Attempts that may have been sent: their engine ended meanwhile."""
     cached: int = 0
     """Trials whose output was there already."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
-    """None: some of it is unknown."""
+    """None: some of it is unknown, as what calls cost of which no answer came."""
+    known_usd: float = 0.0
+    """What is known to be spent."""
 
     @property
     def settled(self) -> int:
@@ -55,12 +64,50 @@ def board(db: sqlite3.Connection, run: int) -> tuple[Counts, dict[int, Counts]]:
 
     Every column of the run has counts, also one of which no trial is staged yet.
     """
-    columns = [column.index for column in reader.columns(db, run)]
+    columns = {column.index: column for column in reader.columns(db, run)}
     rows = reader.tallies(db, run)
-    return counts(rows), {
-        col: counts([row for row in rows if row.col == col])
+    apart = unanswered(db, run, _abandoned(db, run))
+    by_column = {
+        col: _without(
+            counts([row for row in rows if row.col == col]), apart.get(col), columns.get(col)
+        )
         for col in sorted({*columns, *(row.col for row in rows)})
     }
+    of_columns = by_column.values()
+    whole = replace(
+        counts(rows),
+        attempts=sum(of.attempts for of in of_columns),
+        retries=sum(of.retries for of in of_columns),
+        lost=sum(of.lost for of in of_columns),
+    )
+    if any(of.cost_usd is None for of in of_columns):
+        whole = replace(whole, cost_usd=None)
+    return whole, by_column
+
+
+def _abandoned(db: sqlite3.Connection, run: int) -> bool:
+    """Say whether the engine that holds a run has gone without a word."""
+    try:
+        lease = reader.run(db, run).lease
+    except UnknownRunError:
+        return False
+    return lease.pid is not None and not lease.alive()
+
+
+def _without(of: Counts, apart: Unanswered | None, column: ColumnRow | None) -> Counts:
+    """Take from a column's counts what is not certain to have been sent, and to have been free."""
+    if apart is None:
+        return of
+    free = of.cost_usd == 0 and (
+        (column is not None and column.kind in _FREE) or of.input_tokens + of.output_tokens > 0
+    )
+    return replace(
+        of,
+        attempts=of.attempts - apart.lost - apart.unsent,
+        retries=of.retries - apart.retries,
+        lost=apart.lost,
+        cost_usd=None if apart.unpaid and not free else of.cost_usd,
+    )
 
 
 def spent(db: sqlite3.Connection, run: int) -> float:
@@ -96,4 +143,5 @@ def counts(rows: Sequence[TallyRow]) -> Counts:
         input_tokens=sum(row.input_tokens for row in rows),
         output_tokens=sum(row.output_tokens for row in rows),
         cost_usd=None if unpriced else sum(row.cost_usd for row in rows),
+        known_usd=sum(row.cost_usd for row in rows),
     )

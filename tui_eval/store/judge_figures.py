@@ -185,7 +185,8 @@ def _calls(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, str, str
     rows = db.execute(
         "SELECT scorer, judge, purpose, model, count(*), sum(items), sum(round <> 'first'), "
         "sum(state IN ('failed', 'lost')), ifnull(sum(input_tokens), 0), "
-        "ifnull(sum(output_tokens), 0), iif(sum(state = 'answered' AND cost_usd IS NULL), NULL, "
+        "ifnull(sum(output_tokens), 0), iif(sum(state = 'answered' AND cost_usd IS NULL) OR "
+        "(sum(state IN ('lost', 'cancelled')) AND ifnull(max(cost_usd), 1) > 0), NULL, "
         "ifnull(sum(cost_usd), 0.0)), max(id) "
         "FROM judge_calls WHERE run = ? GROUP BY scorer, judge, purpose",
         (run_id,),

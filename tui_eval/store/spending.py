@@ -19,6 +19,49 @@ class Spending:
     about_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The attempts of one column of which no answer came."""
+
+    lost: int
+    """Their engine ended meanwhile: they may have been sent."""
+    unsent: int
+    """They were withdrawn before they left: they count as no request."""
+    unpaid: int
+    """Nobody knows what they cost: those that are lost, and those ended after they had left."""
+    retries: int
+    """How many fewer further attempts there are without those that are lost or unsent."""
+
+
+def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, Unanswered]:
+    """Return the attempts of a run of which no answer came, by the column's index.
+
+    Reads these only, by their index: trials of a run have ascending ids.
+
+    Args:
+        db: The connection.
+        run: The run.
+        abandoned: Whether its engine has gone: then what it had in flight is among them.
+    """
+    rows = db.execute(
+        "WITH bounds AS MATERIALIZED (SELECT "
+        "(SELECT id FROM trials WHERE run = ?1 ORDER BY place LIMIT 1) AS first, "
+        "(SELECT id FROM trials WHERE run = ?1 ORDER BY place DESC LIMIT 1) AS last), "
+        "found AS (SELECT trial, state, call_s FROM attempts, bounds "
+        "WHERE state IN ('lost', 'cancelled') AND trial BETWEEN first AND last "
+        "UNION ALL SELECT trial, 'lost', NULL FROM bounds, attempts INDEXED BY attempts_sent "
+        "WHERE ?2 AND state = 'sent' AND trial BETWEEN first AND last), "
+        "per_trial AS (SELECT trial, sum(state = 'lost') AS lost, "
+        "sum(state = 'cancelled' AND ifnull(call_s, 0) = 0) AS unsent, "
+        "sum(state = 'lost' OR call_s > 0) AS unpaid FROM found GROUP BY trial) "
+        "SELECT t.col, sum(lost), sum(unsent), sum(unpaid), "
+        "sum(max(attempts - 1, 0) - max(attempts - lost - unsent - 1, 0)) "
+        "FROM per_trial JOIN trials t ON t.id = trial WHERE t.run = ?1 GROUP BY t.col",
+        (run, abandoned),
+    )
+    return {col: Unanswered(*numbers) for col, *numbers in rows}
+
+
 def spending(db: sqlite3.Connection, run: int) -> dict[int | str, Spending]:
     """Return what calls were like, by the column's index or the judge's name.
 

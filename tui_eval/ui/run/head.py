@@ -158,7 +158,7 @@ def _title(
     if row.live and row.state is RunState.RUNNING and open_trials:
         eta = pace.left(open_trials)
         right.append(Piece(f" ~{clock(eta)} " if eta is not None else "", "dim"))
-    if (money := so_far(spent)) and total.attempts:
+    if (money := so_far(spent)) and (total.attempts or total.lost):
         at_cap = awaits_cap(row)
         right.append(Piece(f" {money} ", "ungraded" if at_cap else "plain", "screen.resume"))
     return left, right
@@ -234,7 +234,8 @@ def _whole_pace(run: Snapshot, figures: Figures | None, glyphs: Glyphs, width: i
     elif row.state is RunState.CANCELLED:
         groups.append([Piece(f"{row.reason or 'cancelled'}   ", "ungraded")])
     again = f", {many(total.retries, 'retry', 'retries')}" if total.retries else ""
-    groups.append([Piece(f"{many(total.attempts, 'attempt')}{again}", "dim")])
+    lost = f", {number(total.lost)} may have been sent" if total.lost else ""
+    groups.append([Piece(f"{many(total.attempts, 'attempt')}{again}{lost}", "dim")])
     if total.cached:
         groups.append([Piece(f", {number(total.cached)} from the cache", "dim")])
     groups += judged_groups(figures)

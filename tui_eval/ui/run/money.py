@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tui_eval.format import compact, dollars, money
+from tui_eval.format import at_least, compact, dollars, money
 from tui_eval.reports import throughput
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.run.pace import Pace
@@ -59,8 +59,7 @@ def so_far(spent: Spending) -> str:
     """
     parts = []
     if spent.worth_showing:
-        known = spent.usd is not None or not spent.known_usd
-        sum_ = money(spent.usd) if known else f"{money(spent.known_usd)}+?"
+        sum_ = at_least(spent.usd, spent.known_usd, short=True)
         limit = f"/{dollars(spent.cap_usd)}" if spent.cap_usd is not None else ""
         parts.append(f"{sum_}{limit}")
     if spent.cap_tokens is not None:

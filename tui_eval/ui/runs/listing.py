@@ -20,8 +20,6 @@ class Listed:
     stamp: int
     """The last change of the run or of any of its trials."""
     total: Counts
-    known_usd: float
-    """What it is known to have cost; `total.cost_usd` is None where that is not all."""
     columns: tuple[str, ...]
     """The names of its columns."""
 
@@ -52,7 +50,6 @@ def listed(db: sqlite3.Connection, known: Mapping[int, Listed]) -> list[Listed]:
             found.append(replace(before, run=run))
             continue
         names = tuple(column.name for column in reader.columns(db, run.id))
-        tallies = reader.tallies(db, run.id)
-        known_usd = sum(row.cost_usd for row in tallies)
-        found.append(Listed(run, stamp, board.counts(tallies), known_usd, names))
+        total = board.board(db, run.id)[0]
+        found.append(Listed(run, stamp, total, names))
     return sorted(found, key=lambda one: not one.run.live)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence, Set
 
-from tui_eval.format import age, clock, compact, money, number, rates
+from tui_eval.format import age, at_least, clock, compact, number, rates
 from tui_eval.model.states import RunState
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.glyphs import Glyphs
@@ -104,12 +104,10 @@ def progress(listed: Listed) -> str:
 
 def cost(listed: Listed) -> str:
     """Give what a run cost: `$0.83`, `$0.83+?` where some of it is unknown, `$?` where all is."""
-    total, known = listed.total, listed.known_usd
-    if not total.attempts:
+    total = listed.total
+    if not total.attempts and not total.lost:
         return ""
-    if total.cost_usd is None and known:
-        return f"{money(known)}+?"
-    return money(total.cost_usd)
+    return at_least(total.cost_usd, total.known_usd, short=True)
 
 
 _PROGRESS = 11
