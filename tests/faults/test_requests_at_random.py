@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.engine.harness import Bench, suite
-from tests.faults.processes import Command, resume, staged, until
+from tests.faults.processes import Command, resume, staged, unsent, until
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tui_eval.engine import pool, steering
@@ -224,7 +224,8 @@ def assert_rules(bench: Bench, run: int) -> None:
         assert {score.output for score in counting} == {trial.output}, "scores of another output"
     assert bench.sql("SELECT 1 FROM attempts WHERE state = 'sent'") == []
     assert bench.sql("SELECT 1 FROM judge_calls WHERE state = 'sent'") == []
-    assert sum(trial.attempts for trial in bench.trials(run)) == counts.attempts
+    written = sum(trial.attempts for trial in bench.trials(run))
+    assert written == counts.attempts + counts.lost + unsent(bench, run)
 
 
 def assert_acknowledged(bench: Bench, run: int) -> None:

@@ -228,7 +228,8 @@ async def test_a_soak_loses_nothing_doubles_nothing_and_counts_as_the_server_doe
             assert how.get("answered", 0) <= 1, "doubled"
             further += how.get("lost", 0)
         assert further <= kills * in_flight
-        assert server.requests <= counts.attempts <= server.requests + kills * in_flight
+        assert counts.attempts <= server.requests <= counts.attempts + counts.lost
+        assert counts.lost == further
     kinds = Counter(trial.error_kind for trial in bench.trials(run) if trial.state == "error")
     assert sum(kinds.values()) == errors
     assert bench.row(run).state is RunState.DONE

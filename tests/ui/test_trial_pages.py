@@ -182,3 +182,12 @@ def test_what_stands_in_the_first_line_is_not_said_again_by_the_scorer(store: Pa
     said = f"answer 1   expected Paris   exact{GLUE}✗"
     assert first('expected "Paris", got "answer 1"') == said
     assert first('expected "Paris", got a list') == f'{said} expected "Paris", got a list'
+
+
+def test_an_attempt_whose_engine_ended_may_have_been_sent(store: Path) -> None:
+    made = by_hand(store, [Case(0, "c", {})], answers=[Failure("timeout", "late")])
+    found = whole(store, made, 0)
+    said = "its engine ended meanwhile: may have been sent"
+    assert said not in words(attempts_page(found, 46, ASCII, 0.0))
+    lost = replace(found.attempts[0], state="lost", call_s=None)
+    assert said in words(attempts_page(replace(found, attempts=(lost,)), 46, ASCII, 0.0))
