@@ -632,7 +632,7 @@ async def test_launch_takes_a_name_caps_and_what_went_wrong_last_time(
             await pilot.press(*typed)
         launch.query_one("#cache", Tick).focus()
         await pilot.press("space")
-        await until_shown(pilot, "4 trials (partial): 0 reusable · 4 stale")
+        await until_shown(pilot, "4 trials (partial): 4 asked again · 0 stale · 0 new")
         await pilot.press("enter")
         await run_screen(pilot)
     label, settings = sql(store, "SELECT label, settings FROM runs WHERE id = 2")[0]

@@ -210,7 +210,7 @@ class _Found:
     def _calls(self) -> "Iterator[str]":
         """Say what the store has, and what has to be asked."""
         from tui_eval.engine.changes import NOTHING
-        from tui_eval.format import many
+        from tui_eval.format import many, number
 
         account = self.account
         if account is None:
@@ -218,16 +218,10 @@ class _Found:
             return
         asked = not all(one.asks_nobody for one in self.forecasts)
         noun, verb = ("call", "make") if asked else ("output", "get")
-        kinds = (
-            (account.new, "new"),
-            (account.stale, "stale"),
-            (account.reusable, "reusable"),
-            (account.again, "there and asked again, as the cache is off"),
-            (account.broken, "broken"),  # asked by nobody
-            (account.removed, "removed since the last run"),
-        )
-        made_of = ", ".join(f"{n:,} {kind}" for n, kind in kinds if n)
+        made_of = ", ".join(f"{number(n)} {kind}" for n, kind in account.kinds() if n)
         yield f"  {many(account.calls, noun)} to {verb}: {made_of}"
+        if account.again:
+            yield f"  cache off: {account.cache_off()}"
         for why, trials in account.why_stale.items():
             yield f"  stale: {many(trials, 'trial')}: {why}{'' if why == NOTHING else ' changed'}"
 

@@ -8,6 +8,7 @@ from tui_eval.engine.changes import Changes
 from tui_eval.engine.plan import Wanted, latest, problems
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
+from tui_eval.format import many
 from tui_eval.store import bulk
 from tui_eval.suites.spec import Suite
 
@@ -38,6 +39,25 @@ class Account:
     def calls(self) -> int:
         """Requests that will be sent, further attempts aside."""
         return self.stale + self.new + self.again
+
+    def kinds(self) -> tuple[tuple[int, str], ...]:
+        """Return how many trials are of each kind, and its name; without the removed the sum.
+
+        With the cache off what is there is asked again, and nothing is reusable.
+        """
+        there = (self.again, "asked again") if self.again else (self.reusable, "reusable")
+        return (
+            there,
+            (self.stale, "stale"),
+            (self.new, "new"),
+            (self.broken, "broken"),
+            (self.removed, "removed"),
+        )
+
+    def cache_off(self) -> str:
+        """Say what the cache being off costs; nothing: it costs nothing, or is on."""
+        there = many(self.again, "output is there and", "outputs are there and")
+        return f"{there} asked for again" if self.again else ""
 
 
 def account(db: sqlite3.Connection | None, suite: Suite, settings: Settings) -> Account:

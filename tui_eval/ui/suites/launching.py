@@ -255,17 +255,15 @@ def outlook_paras(found: Outlook | None) -> Iterator[Para]:
         return
     account = found.account
     partial = " (partial)" if found.partial else ""
-    broken = f" · {number(account.broken)} broken" if account.broken else ""
-    removed = f" · {number(account.removed)} removed" if account.removed else ""
-    yield Para(
-        f"{many(account.trials, 'trial')}{partial}: {number(account.reusable)} reusable · "
-        f"{number(account.stale)} stale · {number(account.new)} new{broken}{removed}",
-        "strong",
+    kinds = " · ".join(
+        f"{number(n)} {kind}"
+        for n, kind in account.kinds()
+        if n or kind not in ("broken", "removed")
     )
+    yield Para(f"{many(account.trials, 'trial')}{partial}: {kinds}", "strong")
     yield Para(_calls_words(found), "dim")
     if account.again:
-        there = many(account.again, "output is there and", "outputs are there and")
-        yield Para(f"{there} asked for again", "ungraded", label="cache off:")
+        yield Para(account.cache_off(), "ungraded", label="cache off:")
     for why, trials in account.why_stale.items():
         yield Para(f"{why} ({many(trials, 'trial')})", "ungraded", label="stale:")
     if account.broken:
