@@ -159,6 +159,22 @@ def test_a_short_run_has_no_rate_that_nobody_could_keep_up(
     assert max(y or 0 for y in drawing.panels[0].plot.curves[0].ys) == 160
 
 
+def test_where_a_short_run_had_no_answers_any_more_none_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "s.sqlite3"
+    run = plain_run(store).run
+    found = Timeline(0.0, 0.5, [100] * 10 + [0] * 40, [0] * 50, [], [], 0)
+    monkeypatch.setattr(charts, "timeline", lambda *_: found)
+    with reading(store) as db:
+        drawing = CHARTS["throughput"](db, run, 50)
+    assert isinstance(drawing, Drawing)
+    rates = [y or 0 for y in drawing.panels[0].plot.curves[0].ys]
+    assert max(rates) == 200
+    assert not any(rates[13:])
+    assert sum(rates) * 0.5 == pytest.approx(1000, rel=0.1)
+
+
 async def test_the_chart_and_the_head_of_a_run_say_one_throughput(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite3"
     plain_run(store, 30)

@@ -64,6 +64,10 @@ class Spreads:
     noun: str
 
 
+_WINDOWS = 20
+"""Into how many windows a short run is cut."""
+_SHORTEST_WINDOW_S = 1.0
+
 Chart: TypeAlias = Drawing | Spreads | str
 """A chart, or why there is none."""
 
@@ -90,11 +94,14 @@ def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
 
 
 def _rates(counts: Sequence[int], part_s: float) -> list[float]:
-    """Give how many a second there were, over the window of all rates up to the end of each part.
+    """Return how many a second there were, over some seconds up to the end of each part.
 
-    Calls end in bursts: what is written together is seen together.
+    Calls end in bursts: what is written together is seen together. So a part is no window of its
+    own; the window is a twentieth of what is shown, a second at least, and at most that of rates
+    that are told live. A longer one would draw answers where a short run had none any more.
     """
-    window = max(round(WINDOW_S / part_s), 1)
+    window_s = min(WINDOW_S, max(_SHORTEST_WINDOW_S, part_s * len(counts) / _WINDOWS))
+    window = max(round(window_s / part_s), 1)
     sums = [0, *accumulate(counts)]
     return [
         (sums[end] - sums[max(end - window, 0)]) / max(min(window, end) * part_s, LEAST_S)
