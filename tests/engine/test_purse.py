@@ -1,7 +1,11 @@
 """Caps on money, tokens and errors: the run pauses and asks."""
 
 import asyncio
+import heapq
 import json
+import random
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
@@ -12,12 +16,15 @@ from tests.servers.fake_model import Call, FakeModel, Reply, always, first_attem
 from tests.support import reading
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import problems
+from tui_eval.engine.purse import Bound, Calls, Caps, Purse
 from tui_eval.engine.settings import Settings
+from tui_eval.model.output import Output, Usage
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.document import document
 from tui_eval.reports.results import results
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
+from tui_eval.store.board import Counts
 from tui_eval.store.requests import Verb
 
 PRICED = {"model": "m", "prices": {"input": 1_000_000.0, "output": 1_000_000.0}}
@@ -138,7 +145,7 @@ async def test_calls_that_a_killed_engine_had_in_flight_count_as_if_they_were_pa
         return None
 
     async with FakeModel(script=script) as server:
-        target = {"base_url": server.base_url, **PRICED}
+        target = {"base_url": server.base_url, **PRICED, "params": {"max_tokens": 2}}
         limits = {"max_cost_usd": 10.0, "concurrency": 3}
         run = bench.create(suite(server.base_url, 30, targets=[target], run=limits))
         task = asyncio.create_task(Engine(bench.path, run).run())
@@ -318,3 +325,125 @@ async def test_a_token_cap_holds_where_no_usage_comes_back(bench: Bench) -> None
     assert row.stopped_by == "max_tokens"
     assert (row.reason or "").startswith("about ")
     assert 0 < bench.sql("SELECT sum(about_tokens) FROM attempts")[0][0] <= 200
+
+
+CAP = 10.0
+Draw = Callable[[random.Random], float]
+PRICES: dict[str, Draw] = {
+    "three": lambda rng: rng.choice([0.01, 1.0, 2.0]),
+    "rarely dear": lambda rng: 2.0 if rng.random() < 0.1 else 0.01,
+    "any": lambda rng: min(2.0, rng.lognormvariate(-3.0, 2.0)),
+}
+
+
+def capped(cost_usd: float) -> Purse:
+    purse = Purse(lambda _: None)
+    purse.open(Caps(cost_usd=cost_usd), Counts(), 0.0)
+    return purse
+
+
+def spend(purse: Purse, rng: random.Random, price: Draw, *, slow: bool, most: int) -> float:
+    """Make calls, up to `most` at once, until none may begin; return what they cost."""
+    spent, now, n = 0.0, 0.0, 0
+    flying: list[tuple[float, int, float, ExitStack]] = []
+    while True:
+        while len(flying) < most and n < 5000 and purse.fits(0):
+            call, cost = ExitStack(), price(rng)
+            call.enter_context(purse.call(0))
+            took_s = cost if slow else rng.random()
+            heapq.heappush(flying, (now + took_s, n, cost, call))
+            n += 1
+        if not flying:
+            return spent
+        now, _, cost, call = heapq.heappop(flying)
+        spent += cost
+        purse.paid(0, Output("a", usage=Usage(1, 1), cost_usd=cost))
+        call.close()
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["at random", "dear ones are slow"])
+@pytest.mark.parametrize("prices", PRICES)
+def test_calls_that_cost_differently_exceed_a_cap_by_one_call_on_average(
+    prices: str, slow: bool
+) -> None:
+    over = [
+        max(0.0, spend(capped(CAP), random.Random(n), PRICES[prices], slow=slow, most=40) - CAP)
+        for n in range(200)
+    ]
+    assert sum(over) / len(over) <= 2.0, "the dearest call"
+
+
+@pytest.mark.parametrize("prices", PRICES)
+def test_calls_that_cost_differently_never_exceed_a_cap_where_their_bound_leaves_room(
+    prices: str,
+) -> None:
+    for n in range(50):
+        purse = capped(1e6)
+        purse.bound({0: Bound(cost_usd=2.0)})
+        spend(purse, random.Random(n), PRICES[prices], slow=False, most=40)
+        assert purse._calls[0].answered == 5000
+    purse = capped(CAP)
+    purse.bound({0: Bound(cost_usd=2.0)})
+    with ExitStack() as calls:
+        begun = 0
+        while purse.fits(0):
+            calls.enter_context(purse.call(0))
+            begun += 1
+    assert begun == 5, "as many as have room at their bound"
+
+
+def test_one_call_more_begins_than_were_answered_and_ended_before_it() -> None:
+    calls = Calls()
+
+    def may_begin() -> bool:
+        return calls.few
+
+    assert may_begin()
+    with calls.one():
+        assert not may_begin()
+        calls.answered += 1
+    with calls.one():
+        assert may_begin()
+        with calls.one():
+            calls.answered += 1
+        assert not may_begin(), "the first may be slow because it is dear"
+    with calls.one(), calls.one():
+        assert may_begin(), "nothing is known of the one that failed"
+        with calls.one():
+            assert not may_begin()
+
+
+def test_an_answer_that_cost_nothing_does_not_let_all_others_go() -> None:
+    purse = capped(CAP)
+    with purse.call(0):
+        purse.paid(0, Output("a", usage=Usage(1, 1), cost_usd=0.0))
+    with purse.call(0), purse.call(0):
+        assert not purse.fits(0)
+
+
+async def test_targets_leave_room_for_the_grades_of_what_they_give(bench: Bench) -> None:
+    """Everything costs $2: of two targets and a judge, none takes the cap alone."""
+    async with FakeModel() as server, FakeModel(answers(by_number)) as judge:
+        described = {"concurrency": 8, "batch_size": 2, "prices": PRICED["prices"]}
+        called = {"model": "m", "prices": {"input": 1000.0, "output": 1000.0}}
+        targets = [
+            {"kind": "model", "name": name, "base_url": server.base_url, **PRICED}
+            for name in ("one", "two")
+        ]
+        made = judged(
+            server.base_url,
+            judge.base_url,
+            40,
+            judge={**described, **called},
+            targets=targets,
+            run={"max_cost_usd": 60.0, "concurrency": 8},
+        )
+        run = await bench.run(made)
+    assert bench.row(run).stopped_by == "max_cost_usd"
+    counts = bench.counts(run)
+    assert counts.done >= 10
+    assert counts.scoring == 0, "whatever was bought is graded"
+    (target,) = bench.sql("SELECT sum(cost_usd) FROM attempts")[0]
+    (judges,) = bench.sql("SELECT sum(cost_usd) FROM judge_calls")[0]
+    assert target + judges <= 60.0
+    assert "grading its output" in (bench.row(run).reason or "")

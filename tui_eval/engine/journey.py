@@ -83,6 +83,11 @@ class Step:
     unscored: Output | None = None
     """The trial's output, where it could not be scored at once; None: it was."""
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the trial has an output that judges are, or may be, asked about."""
+        return self.hearing is not None or self.unscored is not None
+
 
 _LEFT: Final = Step(lambda _: False)
 """Nothing is written: the trial stays where it is in the store."""

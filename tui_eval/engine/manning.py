@@ -27,6 +27,7 @@ from tui_eval.store.connection import Connection
 from tui_eval.store.trust import Judged
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
+from tui_eval.suites.judging import asked_judges
 from tui_eval.suites.spec import ModelTarget
 from tui_eval.targets import fixed
 
@@ -68,6 +69,7 @@ class Manning:
             self.reading,
             self.writer,
             hands,
+            self.purse,
             reuse=suite.run.cache and not self.session.settings.fresh,
             pools_idle=lambda: all(pool.idle for pool in pools.values()),
             on_idle=self.on_idle,
@@ -95,6 +97,11 @@ class Manning:
             )
         crew = Crew(pools, judging, hands, self.session.off_loop)
         self.purse.on_room = crew.tell
+        self.purse.on_held = judging.look
+        self.purse.grading.rests = lambda: judging.rests
+        self.purse.grading.ungraded = lambda: (
+            judging.waiting + sum(pool.ungraded for pool in pools.values())
+        )
         return crew
 
     def seat(self, judging: Judging, *, anew: bool = False) -> None:
@@ -106,6 +113,9 @@ class Manning:
         """
         judges = self.session.judges
         self.purse.bound(self.session.bounds())
+        asked = asked_judges(self.session.suite)
+        specs = [spec for spec in self.session.suite.judges if spec.name in judges]
+        self.purse.grading.by({one.name: one.batch_size for one in specs if one.name in asked})
         doors = Doors(judges)
         self.opened.push_async_callback(doors.close)
         seated = judging.benches

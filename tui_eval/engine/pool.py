@@ -60,6 +60,10 @@ class Pool:
         """Of what is busy, the trials whose outputs are scored off the loop."""
         self._left_unscored = False
         """Whether outputs were left in the store because too many are scored."""
+        self._taken = 0
+        """Trials that workers ask or score."""
+        self._unheard = 0
+        """Trials for judges that workers have not written down yet."""
         self._workers = 0
         self._open = False
         self._ended = False
@@ -87,6 +91,11 @@ class Pool:
     def busy(self) -> int:
         """Trials that workers have, or whose outputs are scored off the loop."""
         return self._busy
+
+    @property
+    def ungraded(self) -> int:
+        """Trials that may yet be handed on to judges, of those that are busy."""
+        return self._taken + self._unheard + self._scored
 
     async def run(self) -> None:
         """Work until `end`."""
@@ -134,10 +143,16 @@ class Pool:
                     await self._pause()
                     continue
                 self._busy += 1
+                self._taken += 1
                 try:
                     step = await self._advance(hand, unwritten)
                 finally:
                     self._busy -= 1
+                    self._taken -= 1
+                if step is not None and step.goes_on:
+                    self._unheard += 1
+                else:
+                    self._purse.look_again()
                 if step is not None:
                     unwritten.append((hand, step))
                     if step.again_in is not None or len(unwritten) >= _FLUSH_AT:
@@ -191,6 +206,7 @@ class Pool:
         finally:
             self._busy -= 1
         for (hand, step), stands in zip(steps, stand, strict=True):
+            self._unheard -= step.goes_on
             if not stands or hand.withdrawn:
                 self._let_go(hand, stands=False)
             elif step.again_in is not None:
@@ -199,6 +215,8 @@ class Pool:
                 continue
             elif step.hearing is None or not self._hear(hand, step.hearing):
                 self._let_go(hand)
+        if any(step.goes_on for _, step in steps):
+            self._purse.look_again()
         return attempt
 
     def _score(self, hand: Hand, output: Output) -> bool:
@@ -214,10 +232,13 @@ class Pool:
 
     async def _score_off_loop(self, hand: Hand, output: Output) -> None:
         try:
-            await self._write([(hand, await self._journey.scored(hand, output))])
+            step = await self._journey.scored(hand, output)
+            self._unheard += step.goes_on
+            await self._write([(hand, step)])
         finally:
             self._scored -= 1
             self._busy -= 1
+        self._purse.look_again()
         if self._left_unscored and self._scored <= MAX_SCORED // 2:
             self._left_unscored = False
             self.look_again()

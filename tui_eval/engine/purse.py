@@ -1,5 +1,6 @@
 """What a run may spend before it asks: money, tokens, errors."""
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,14 +41,103 @@ class Bound:
 
 
 @dataclass(slots=True)
+class Calls:
+    """The calls of one payer, in the order in which they began."""
+
+    in_flight: int = 0
+    answered: int = 0
+    """Calls of which it is known what they took."""
+    _ended: int = 0
+    """Calls that ended, as did all that began before them: slow ones may be the dear ones."""
+    _since: deque[list[bool]] = field(default_factory=deque)
+    """Whether those that began since have ended."""
+
+    @property
+    def few(self) -> bool:
+        """Return whether one more may begin that is reckoned at what others took.
+
+        Those that began after k others had all ended are k + 1 at most. One of them, on average, is
+        larger than all of the k, however much calls differ and whichever of them are slow: by one
+        call on average a cap is exceeded.
+        """
+        return len(self._since) <= min(self.answered, self._ended)
+
+    def before(self, answered: int) -> None:
+        """Learn how many were answered before any of these began."""
+        self.answered = self._ended = answered
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Count a call that is in flight."""
+        ended = [False]
+        self._since.append(ended)
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            ended[0] = True
+            while self._since and self._since[0][0]:
+                self._since.popleft()
+                self._ended += 1
+
+
+@dataclass(slots=True)
+class Grading:
+    """What is to be graded of what targets were asked for."""
+
+    batches: Mapping[str, int] = field(default_factory=dict)
+    """The judges, and how many outputs each grades in a call."""
+    questions: dict[str, int] = field(default_factory=dict)
+    """How often an output has put a question to each judge, at most."""
+    bought: int = 0
+    """Outputs that targets gave."""
+    ungraded: Callable[[], int] = lambda: 0
+    """Tells how many outputs there are that wait for a grade, or may once they are there."""
+    rests: Callable[[], bool] = lambda: False
+    """Tells whether no judge is asked for some time: nobody waits for its grades meanwhile."""
+
+    def by(self, batches: Mapping[str, int]) -> None:
+        """Learn which judges there are, and how many outputs each grades in a call."""
+        self.batches = batches
+        self.questions.clear()
+
+    def puts(self, judge: str, questions: int) -> None:
+        """Learn how many questions an output puts to a judge."""
+        self.questions[judge] = max(self.questions.get(judge, 0), questions)
+
+    @property
+    def asked(self) -> Mapping[str, int]:
+        """How many questions an output puts to each judge; one, before any has put some."""
+        return self.questions or dict.fromkeys(self.batches, 1)
+
+    def few(self, ungraded: int) -> bool:
+        """Return whether one more may be bought while nobody knows what grades cost.
+
+        A batch may, and as many more as have been settled since.
+        """
+        batch = max(self.batches.values(), default=1)
+        return ungraded < batch + max(0, self.bought - ungraded)
+
+
+@dataclass(slots=True)
 class Allowance:
     """One cap, of money or of tokens alike.
 
-    What is spent, what is in flight and the next call together stay below it. A call is reckoned at
-    the largest that its payer has made; before there is any, at its bound; where there is none, it
-    is made alone: while a call of unknown size is in flight, no other begins that takes anything.
+    What is spent, what is in flight and the next call together stay below it, and so do, for a
+    target's call, the grades of the outputs that are not graded yet. A call is reckoned
+
+    - at its bound, where that is known of all that are in flight and there is room for them; else
+    - at the largest that its payer has made, as long as there are few of them (`Calls.few`); else
+    - not at all: it begins alone, and while it is in flight no other begins that takes anything.
+
+    A grade is reckoned at the largest share that a question had of a judge's call. Before one is
+    known, targets take half the cap at most while outputs are ungraded, and a batch at a time (see
+    `Grading.few`).
     """
 
+    calls: defaultdict[Payer, Calls]
+    grading: Grading
     cap: float | None = None
     spent: float = 0.0
     doubtful: float = 0.0
@@ -55,9 +145,8 @@ class Allowance:
     ended), and about what those took whose endpoint did not say."""
     bounds: dict[Payer, float | None] = field(default_factory=dict)
     _largest: dict[Payer, float] = field(default_factory=dict)
-    _reserved: float = 0.0
-    _unknown: int = 0
-    """Calls in flight of which nobody can tell what they take."""
+    _shares: dict[Payer, float] = field(default_factory=dict)
+    """The largest that one question took of a judge's call."""
 
     @property
     def total(self) -> float:
@@ -68,47 +157,85 @@ class Allowance:
         """Return what a payer's next call is reckoned at; None: unknown."""
         return self._largest.get(payer, self.bounds.get(payer))
 
+    def most(self, payer: Payer) -> float | None:
+        """Return what no call of a payer exceeds; None: unknown."""
+        bound = self.bounds.get(payer)
+        return None if bound is None else max(bound, self._largest.get(payer, 0.0))
+
+    def grades(self, outputs: int) -> float | None:
+        """Return what grading outputs is reckoned at; None: unknown."""
+        one = 0.0
+        for judge, questions in self.grading.asked.items():
+            if self.bounds.get(judge) == 0:
+                continue
+            if judge not in self._shares:
+                return None
+            one += self._shares[judge] * questions
+        return one * outputs
+
     def reached(self) -> bool:
         """Return whether nothing is left."""
         return self.cap is not None and self.total >= self.cap
 
     def fits(self, payer: Payer) -> bool:
         """Return whether a payer's next call may begin now."""
-        if self.cap is None:
+        if self.cap is None or self.bounds.get(payer) == 0:
             return True
-        amount, taken = self.next(payer), self.total + self._reserved
-        if amount == 0:
+        if isinstance(payer, str):
+            return self._fits(payer, self.cap, 0.0)
+        ungraded = self.grading.ungraded()
+        grades = self.grades(ungraded + 1)
+        if grades is not None:
+            return self._fits(payer, self.cap, grades)
+        if not ungraded or self.grading.rests():
+            return self._fits(payer, self.cap, 0.0)
+        return self.grading.few(ungraded) and self._fits(payer, self.cap / 2, 0.0)
+
+    def _fits(self, payer: Payer, cap: float, grades: float) -> bool:
+        most, held = self.most(payer), self._held(self.most, grades)
+        if most is not None and held is not None and self.total + held + most <= cap:
             return True
-        if self._unknown:
+        next_, held = self.next(payer), self._held(self.next, grades)
+        if held is None:
             return False
-        return taken < self.cap if amount is None else taken + amount <= self.cap
+        if next_ is None:
+            return self.total + held < cap
+        return self.calls[payer].few and self.total + held + next_ <= cap
 
-    @contextmanager
-    def reserved(self, payer: Payer) -> Iterator[None]:
-        """Hold the room of a call while it is in flight."""
-        amount = self.next(payer)
-        self._reserved += amount or 0.0
-        self._unknown += amount is None
-        try:
-            yield
-        finally:
-            self._reserved -= amount or 0.0
-            self._unknown -= amount is None
+    def _held(self, size: Callable[[Payer], float | None], grades: float) -> float | None:
+        """Return what calls in flight and grades may take; None: one is of unknown size."""
+        targets = judges = 0.0
+        for payer, calls in self.calls.items():
+            if not calls.in_flight or self.bounds.get(payer) == 0:
+                continue
+            one = size(payer)
+            if one is None:
+                return None
+            if isinstance(payer, str):
+                judges += one * calls.in_flight
+            else:
+                targets += one * calls.in_flight
+        return targets + max(judges, grades)  # what is being graded is ungraded yet
 
-    def took(self, payer: Payer, amount: float | None, about: float | None = None) -> None:
+    def took(
+        self, payer: Payer, amount: float | None, about: float | None = None, questions: int = 1
+    ) -> None:
         """Add what a call took.
 
         Args:
             payer: Who made it.
             amount: What is known; None: nothing is.
             about: What it took beside that, as an estimate; None: there is none.
+            questions: How many it put to a judge.
         """
         if amount is None and about is None:
             self.doubt(payer)
             return
         self.spent += amount or 0.0
         self.doubtful += about or 0.0
-        self.seen(payer, (amount or 0.0) + (about or 0.0))
+        took = (amount or 0.0) + (about or 0.0)
+        self.seen(payer, took)
+        self._shares[payer] = max(self._shares.get(payer, 0.0), took / questions)
 
     def seen(self, payer: Payer, amount: float | None) -> None:
         """Learn that a payer has made a call of a size."""
@@ -124,7 +251,8 @@ class Purse:
     """Adds up what a run takes, and says once when a cap is reached.
 
     A cap holds before a call: one that could exceed it does not begin. While others are in flight
-    it waits for them, for they may take less than is held for them; else the run pauses and asks.
+    it waits for them, for they may take less than is held for them; so does a target's while there
+    are outputs to grade. Else the run pauses and asks.
     """
 
     def __init__(self, on_empty: Callable[[Failure], None]) -> None:
@@ -133,16 +261,22 @@ class Purse:
         Args:
             on_empty: Told when a cap is reached, with what to do.
         """
-        self._money = Allowance()
-        self._tokens = Allowance()
+        self._calls: defaultdict[Payer, Calls] = defaultdict(Calls)
+        self.grading = Grading()
+        self._money = Allowance(self._calls, self.grading)
+        self._tokens = Allowance(self._calls, self.grading)
         self._caps = Caps()
         self._errors = 0
         self._trials = 0
         self._in_flight = 0
         self._on_empty = on_empty
         self._held = False
+        self.holds_targets = False
+        """Whether targets wait until others have ended: no output comes to be graded meanwhile."""
         self.on_room: Callable[[], None] = lambda: None
         """Told when a call that was held back may perhaps begin."""
+        self.on_held: Callable[[], None] = lambda: None
+        """Told when targets begin to wait."""
 
     @property
     def caps(self) -> Caps:
@@ -153,7 +287,7 @@ class Purse:
     def caps(self, caps: Caps) -> None:
         self._caps = caps
         self._money.cap, self._tokens.cap = caps.cost_usd, caps.tokens
-        self._tell()
+        self.look_again()
 
     def bound(self, bounds: Mapping[Payer, Bound]) -> None:
         """Learn what calls take at most, before any has been made."""
@@ -182,6 +316,7 @@ class Purse:
         self._tokens.spent = so_far.input_tokens + so_far.output_tokens + judge_tokens
         self._money.doubtful = self._tokens.doubtful = 0.0
         for payer, was in (before or {}).items():
+            self._calls[payer].before(was.answered)
             self._money.seen(payer, was.largest_usd)
             self._tokens.seen(payer, was.largest_tokens)
             self._money.doubtful += was.about_usd
@@ -200,11 +335,18 @@ class Purse:
     def may_begin(self, payer: Payer) -> bool:
         """Return whether a payer's next call, which is ready, may begin now.
 
-        Where it may not and nothing is in flight that could make room, the run is told to pause.
+        Where it may not and nothing is in flight that could make room, nor, for a target, is to be
+        graded first, the run is told to pause.
         """
         if self.fits(payer):
             return True
         self._held = True
+        if isinstance(payer, int):
+            if not self.holds_targets:
+                self.holds_targets = True
+                self.on_held()
+            if self.grading.ungraded() and not self.grading.rests():
+                return False
         if not self._in_flight:
             self._on_empty(self.empty() or self._too_large(payer))
         return False
@@ -214,25 +356,33 @@ class Purse:
         """Hold the room of a payer's call while it is in flight."""
         self._in_flight += 1
         try:
-            with self._money.reserved(payer), self._tokens.reserved(payer):
+            with self._calls[payer].one():
                 yield
         finally:
             self._in_flight -= 1
-            self._tell()
+            self.look_again()
 
-    def paid(self, payer: Payer, got: Output | Failure) -> None:
+    def paid(self, payer: Payer, got: Output | Failure, questions: int = 1) -> None:
         """Add what a call took; of an answer whose endpoint does not say, about what it took.
 
         A failure has taken something only where the endpoint says so.
+
+        Args:
+            payer: Who made it.
+            got: What came back.
+            questions: How many it put to a judge.
         """
         usage = got.usage
         if isinstance(got, Failure) and usage.input is None and usage.output is None:
             return
+        self._calls[payer].answered += 1
+        self.grading.bought += isinstance(payer, int)
         about = got.estimate if isinstance(got, Output) else None
         unpriced = about is not None and got.cost_usd is None
-        self._money.took(payer, got.cost_usd, about.cost_usd if about and unpriced else None)
+        about_usd = about.cost_usd if about and unpriced else None
+        self._money.took(payer, got.cost_usd, about_usd, questions)
         told = (usage.input or 0) + (usage.output or 0)
-        self._tokens.took(payer, told, about.tokens if about else None)
+        self._tokens.took(payer, told, about.tokens if about else None, questions)
         self._look()
 
     def unanswered(self, payer: Payer) -> None:
@@ -246,9 +396,10 @@ class Purse:
         self._errors += 1
         self._look()
 
-    def _tell(self) -> None:
+    def look_again(self) -> None:
+        """Have calls that were held back look whether they may begin now."""
         if self._held:
-            self._held = False
+            self._held = self.holds_targets = False
             self.on_room()
 
     def _look(self) -> None:
@@ -277,11 +428,17 @@ class Purse:
             next_ = self._money.next(payer) or 0.0
             return self._at_cost(
                 f"{_dollars(self._money)} spent, the next call may cost ${next_:.4g}"
+                + self._and_grades(payer, self._money, "${:.4g}")
             )
         next_ = self._tokens.next(payer) or 0.0
         return self._at_tokens(
             f"{_count(self._tokens)} tokens are used, the next call may take {next_:.0f}"
+            + self._and_grades(payer, self._tokens, "{:.0f}")
         )
+
+    def _and_grades(self, payer: Payer, allowance: Allowance, form: str) -> str:
+        grades = allowance.grades(1) if isinstance(payer, int) else None
+        return f", grading its output {form.format(grades)}" if grades else ""
 
     def _at_cost(self, spent: str) -> Failure:
         cap = self._caps.cost_usd

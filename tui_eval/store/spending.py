@@ -17,6 +17,8 @@ class Spending:
     about_usd: float
     """About what those cost whose endpoint did not say what they took."""
     about_tokens: int
+    answered: int
+    """Calls of which it is known, or estimated, what they took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ def spending(db: sqlite3.Connection, run: int) -> dict[int | str, Spending]:
         "max(ifnull(a.input_tokens, 0) + ifnull(a.output_tokens, 0) + ifnull(a.about_tokens, 0)), "
         "sum(a.state = 'lost' OR (a.state = 'cancelled' AND a.call_s > 0)), "
         "sum(iif(a.cost_usd IS NULL, ifnull(a.about_usd, 0.0), 0.0)), "
-        "sum(ifnull(a.about_tokens, 0)) "
+        "sum(ifnull(a.about_tokens, 0)), "
+        "count(coalesce(a.input_tokens, a.output_tokens, a.about_tokens)) "
         "FROM trials t JOIN attempts a ON a.trial = t.id WHERE t.run = ? GROUP BY t.col",
         (run,),
     )
@@ -81,7 +84,9 @@ def spending(db: sqlite3.Connection, run: int) -> dict[int | str, Spending]:
         "max(ifnull(input_tokens, 0) + ifnull(output_tokens, 0) + ifnull(about_tokens, 0)), "
         "sum(state IN ('lost', 'cancelled')), "
         "sum(iif(cost_usd IS NULL, ifnull(about_usd, 0.0), 0.0)), "
-        "sum(ifnull(about_tokens, 0)) FROM judge_calls WHERE run = ? GROUP BY judge",
+        "sum(ifnull(about_tokens, 0)), "
+        "count(coalesce(input_tokens, output_tokens, about_tokens)) "
+        "FROM judge_calls WHERE run = ? GROUP BY judge",
         (run,),
     )
     # 0 tokens are those of calls that came to nothing

@@ -32,6 +32,8 @@ from tui_eval.suites.spec.judge import Judge
 
 Fact = Callable[[Tx], None]
 
+_LONG_S = 5.0
+"""Seconds for which a judge that rests is not waited for by targets."""
 _WENT_WRONG = "the judge could not be asked"
 
 
@@ -138,6 +140,8 @@ class Bench:
         """Why this judge can answer nobody; empty: it can."""
         self._workers = 0
         self._busy = 0
+        self._long_rests = 0
+        """Batches that are asked again after a long while."""
         self._open = False
         self._ended = False
         self._news = asyncio.Event()
@@ -152,6 +156,14 @@ class Bench:
     def idle(self) -> bool:
         """Whether nothing waits and nothing is under way."""
         return not (self._busy or len(self._batcher) or len(self._refused))
+
+    @property
+    def rests(self) -> bool:
+        """Whether no call is in flight, nor will be for some seconds."""
+        now = time.monotonic()
+        again_at = self.limiter.again_at(now)
+        later = again_at is not None and again_at - now > _LONG_S
+        return not self.limiter.in_flight and (later or self._long_rests > 0)
 
     def put(self, question: Question) -> None:
         """Take a question up."""
@@ -313,7 +325,7 @@ class Bench:
                     self._writer.submit(partial(judged.dropped, call=call, call_s=seconds))
                     self._purse.unanswered(self.spec.name)
                     raise
-                self._purse.paid(self.spec.name, got)
+                self._purse.paid(self.spec.name, got, len(batch.questions))
                 seconds = time.monotonic() - started
                 refuses_all = slot.heard(got, tries, self._patience_s, seconds)
             if isinstance(got, Output):
@@ -361,8 +373,14 @@ class Bench:
 
     async def _rest(self, until: float) -> None:
         """Sleep until a moment (monotonic seconds), or until nothing is to leave any more."""
-        while self._open and not self._closed and time.monotonic() < until:
-            await self._hear_news(until)
+        long = until - time.monotonic() > _LONG_S
+        self._long_rests += long
+        self._purse.look_again()
+        try:
+            while self._open and not self._closed and time.monotonic() < until:
+                await self._hear_news(until)
+        finally:
+            self._long_rests -= long
 
     async def _hear_news(self, until: float | None) -> None:
         """Sleep until something changes, or until a moment; None: for as long as it takes."""

@@ -1,6 +1,7 @@
 """Judging: trials whose outputs wait for judges, from the store's cache to the last grade."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.sharing import Shared
 from tui_eval.engine.judging.waiter import Waiter
 from tui_eval.engine.marking import Ask
+from tui_eval.engine.purse import Purse
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.score import Score
@@ -45,6 +47,7 @@ class Judging:
         reading: Connection,
         writer: Writer,
         hands: dict[int, Hand],
+        purse: Purse,
         *,
         reuse: bool,
         pools_idle: Callable[[], bool],
@@ -58,6 +61,7 @@ class Judging:
             reading: A connection for looking findings up.
             writer: Where facts go.
             hands: The trials in the engine's hands.
+            purse: Holds room for what grading takes.
             reuse: Whether findings of other trials may be used.
             pools_idle: Says whether no pool has anything left to do.
             on_idle: Told when nothing is left to do.
@@ -76,6 +80,7 @@ class Judging:
         self._seating = 0
         self._open = False
         self._hands = hands
+        self._purse = purse
         self._reuse = reuse
         self._pools_idle = pools_idle
         self._on_idle = on_idle
@@ -162,7 +167,20 @@ class Judging:
         """Whether further questions may come before some that wait are answered."""
         if self.full:
             return False
-        return bool(self._arrived or self._looking) or not self._pools_idle()
+        if self._arrived or self._looking:
+            return True
+        return not (self._pools_idle() or self._purse.holds_targets)
+
+    @property
+    def waiting(self) -> int:
+        """Trials that wait for judges."""
+        return len(self._dossiers)
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is asked for some seconds of the judges that have something to grade."""
+        at_work = [bench for bench in self._all if not bench.idle]
+        return bool(at_work) and all(bench.rests for bench in at_work)
 
     @property
     def full(self) -> bool:
@@ -207,6 +225,8 @@ class Judging:
         dossier = Dossier(hand, output, scores)
         for ask in asks:
             dossier.add(ask, self._questions(dossier, ask))
+        for judge, n in Counter(question.judge for question in dossier.questions).items():
+            self._purse.grading.puts(judge, n)
         self._dossiers[hand.work.trial] = dossier
         self._was_full = self._was_full or self.full
         self._arrived.append(dossier)
@@ -426,6 +446,7 @@ class Judging:
         self._make_room()
 
     def _make_room(self) -> None:
+        self._purse.look_again()
         if self._was_full and len(self._dossiers) <= MOST // 2:
             self._was_full = False
             self._on_room()
