@@ -35,7 +35,7 @@ READERS: dict[str, tuple[Callable[[str], object], int]] = {
     "json": (_extracted, 30_000),
     "normalized": (normalized, 6_000),
     "thinking": (split_thinking, 250_000),
-    "documents": (documents, 10_000),
+    "documents": (lambda text: documents(text, len(text)), 10_000),
     "grades": (lambda text: read(text, FORMS, "n", "stop"), 10_000),
 }
 PIECES = [

@@ -523,6 +523,13 @@ def test_time_is_in_proportion_to_the_length(begin: str, unit: str) -> None:
     assert seconds(80_000) < 64 * seconds(5_000) + 0.2
 
 
+@pytest.mark.parametrize("unit", ["[]", "{}", "[1,", '{"a":[]}', "[{x ", '{"a":1 x x x x x x x '])
+def test_json_that_nobody_asked_for_is_looked_at_only_so_far(unit: str) -> None:
+    reading = read(unit * 500_000, {"k1a": SCALE}, NONCE, "stop")
+    assert reading.findings == {}
+    assert reading.missing == {"k1a": "the judge's reply has far more JSON than was asked for"}
+
+
 TEXT = st.text(alphabet='{}[]",:\\ \nk1a2b07.-et`', max_size=60) | st.text(max_size=20)
 PIECES = st.lists(
     st.sampled_from([A, B, C, WHOLE, A[:-1], B[1:], '"', "{", "[", "]", "}", ",", ":", QUOTED])

@@ -78,9 +78,21 @@ class Array:
 Value: TypeAlias = bool | float | str | Object | Array | Unread | None
 
 
-def documents(text: str) -> list[Object | Array]:
-    """Give the outermost objects and arrays of any text, in their order."""
-    return _Scan(text).found()
+class TooManyPiecesError(ValueError):
+    """A text has more brackets, values and words in them than are looked at."""
+
+
+def documents(text: str, most: int) -> list[Object | Array]:
+    """Give the outermost objects and arrays of any text, in their order.
+
+    Args:
+        text: The text.
+        most: How many brackets, commas, colons, values and words beside them are looked at.
+
+    Raises:
+        TooManyPiecesError: it has more of them.
+    """
+    return _Scan(text).found(most)
 
 
 _SPACE: Final = r"[ \t\r\n]*+"
@@ -184,9 +196,12 @@ class _Scan:
         self._beyond = 0
         """How many brackets are open beyond `DEPTH`."""
 
-    def found(self) -> list[Object | Array]:
-        at = 0
+    def found(self, most: int) -> list[Object | Array]:
+        at = pieces = 0
         while at < len(self._text):
+            pieces += 1
+            if pieces > most:
+                raise TooManyPiecesError
             at = self._token(at) if self._open else self._prose(at)
         while self._open:
             self._open[-1].flaws |= _CUT

@@ -47,7 +47,15 @@ from typing import Final, Literal, TypeAlias
 
 from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.scoring.judge.documents import Array, Flaws, Object, Unread, Value, documents
+from tui_eval.scoring.judge.documents import (
+    Array,
+    Flaws,
+    Object,
+    TooManyPiecesError,
+    Unread,
+    Value,
+    documents,
+)
 from tui_eval.scoring.judge.item import Form
 from tui_eval.texts.wording import quoted
 
@@ -58,6 +66,10 @@ _LISTED: Final = {"requirements": ("requirement", "met"), "criteria": ("criterio
 _WRAPPED: Final = re.compile(  # a string that may be cut off, in the middle of an escape even
     r'("[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+)(?:"|\\(?:u[0-9a-fA-F]{0,3})?)?'
 )
+_PIECES: Final = 200_000
+"""Pieces of JSON that are looked at in any reply: they take less than a second."""
+_PIECES_OF_ONE: Final = 1_000
+"""How many more for each score that was asked."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -150,7 +162,8 @@ def read(
 ) -> Reading:
     """Read a judge's reply.
 
-    Takes any text, in time linear in its length.
+    Takes any text, in time linear in its length. One that is mostly JSON that nobody asked for says
+    nothing: only so much of it is looked at.
 
     Args:
         reply: What the judge wrote; None where it wrote nothing.
@@ -158,7 +171,12 @@ def read(
         nonce: What this request gave to be sent back.
         finish_reason: Why the judge stopped, as its server says.
     """
-    sources = _sources(documents(_unwrapped(reply or "")), nonce)
+    asked = sum(len(form.numbers) for form in forms.values())
+    try:
+        found = documents(_unwrapped(reply or ""), _PIECES + _PIECES_OF_ONE * asked)
+    except TooManyPiecesError:
+        return Reading({}, dict.fromkeys(forms, _TOO_MANY))
+    sources = _sources(found, nonce)
     absent = _absent(reply, finish_reason)
     if any(source.nonce == "right" for source in sources):
         sources = [source for source in sources if source.nonce == "right"]
@@ -178,6 +196,7 @@ def read(
     return _reading(forms, said, _remarks(sources), absent)
 
 
+_TOO_MANY: Final = "the judge's reply has far more JSON than was asked for"
 _FOREIGN: Final = "the judge's reply has another nonce than the request"
 _DISAGREE: Final = "the judge's reply has several documents, and they disagree"
 _TWICE: Final = "a JSON key stands twice in its grade"
