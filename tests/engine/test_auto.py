@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tui_eval.engine.gradient import Gradient, Trend
 from tui_eval.engine.limiter import FIRST, Begun, LimitChange, Limiter
 from tui_eval.model.output import Failure, Output
 
@@ -23,6 +24,16 @@ Takes = Callable[[random.Random, float], float]
 
 def steady(seconds: float) -> Takes:
     return lambda rng, now: seconds
+
+
+def exponential(rng: random.Random, now: float) -> float:
+    """Give the seconds of answers whose ends are independent events."""
+    return rng.expovariate(1 / 0.3)
+
+
+def log_normal(rng: random.Random, now: float) -> float:
+    """Give the seconds of answers of which a few take many times as long as most."""
+    return rng.lognormvariate(-1.7, 1.0)
 
 
 def mixed(rng: random.Random, now: float) -> float:
@@ -133,6 +144,35 @@ def test_it_finds_many_calls_where_they_are_served_together(takes: Takes, seed: 
     longest = 3.3 if takes is mixed else takes(random.Random(), 0.0)
     assert of.reached(64) <= 12 * longest
     assert of.limit >= 128
+
+
+LONG_TAILS = pytest.mark.parametrize(
+    "takes", [exponential, log_normal], ids=["exponential", "log-normal"]
+)
+
+
+@LONG_TAILS
+@pytest.mark.parametrize("cases", [300, 1000])
+@pytest.mark.parametrize("seed", range(20))
+def test_latencies_that_differ_by_chance_are_no_queue(
+    takes: Takes, cases: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = drive(Server(takes), cases, seed)
+    assert {change.reason for change in of.changes} == {"a clean round"}
+    monkeypatch.setattr(Gradient, "trend", lambda self, now: Trend.LEVEL)
+    assert of.seconds <= 1.3 * drive(Server(takes), cases, seed).seconds
+
+
+@LONG_TAILS
+@pytest.mark.parametrize("slots", [1, 4, 10, 40])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_queue_shows_through_latencies_that_differ_by_chance(
+    slots: int, takes: Takes, seed: int
+) -> None:
+    server = Server(takes, slots=lambda now: slots)
+    of = drive(server, 1500, seed)
+    assert server.most <= 8 * FIRST + 4 * slots
+    assert of.seconds <= 1.5 * 1500 * 0.3 / slots + 12
 
 
 @pytest.mark.parametrize("slots", [1, 3, 4, 10, 40])

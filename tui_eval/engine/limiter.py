@@ -275,7 +275,8 @@ class Limiter:
         """Move the ceiling as the calls of a round have shown it."""
         trend = self._gradient.trend(now)
         if trend is None:
-            return  # it goes on
+            self._successes = 0  # it goes on for as many more
+            return
         slower = f"calls take {self._gradient.latency_s:.2g} s, {self._gradient.base_s:.2g} s"
         if trend is Trend.RISES:
             self._growth = max(self._growth, _Growth.CAREFUL)
