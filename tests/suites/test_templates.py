@@ -125,6 +125,8 @@ def test_line_ends_of_other_systems_become_one() -> None:
         ("{{ question.upper }}", "prompt.user: it gives a function, which is no value"),
         ("{{ 1 / 0 }}", "prompt.user: division by zero"),
         ("{{ choices[7] }}", 'prompt.user: "7" is undefined in a list'),
+        ("{{ metadata.x[0] }}", 'prompt.user: "x" is undefined in a table'),
+        ("{{ question.x[0][1].y }}", 'prompt.user: "x" is undefined in a text'),
     ],
 )
 def test_what_fails_for_a_case_names_field_and_name(source: str, expected: str) -> None:

@@ -77,6 +77,8 @@ class Missing(StrictUndefined):
         if self._undefined_hint or name is None:
             return SecurityError(self._undefined_hint or "an undefined value")
         owner = self._undefined_obj
+        if isinstance(owner, Missing):  # of `q.x[0]` it is the x that q has not
+            return owner.error()
         if owner is missing or isinstance(owner, Context):
             return UndefinedNameError(str(name), None, ())
         known = [str(key) for key in owner] if isinstance(owner, dict) else []
