@@ -250,6 +250,9 @@ def boxed(text: str) -> str | None:
     return None
 
 
+_BY_ZERO = re.compile(r"[0-9]\s?[/⁄]\s?0+(?![0-9]|[.,][0-9])")
+
+
 def expected_number(value: Json) -> Number:
     """Read what a suite expects: a number, or a text that has one.
 
@@ -264,6 +267,8 @@ def expected_number(value: Json) -> Number:
             raise ValueError("the number has too many digits to compare with")
         return Number(Fraction(Decimal(written)), written)
     if isinstance(value, str):
+        if _BY_ZERO.search(value):
+            raise ValueError("it divides by 0")
         number = chosen(value)
         if number is not None and number.value is not None:
             return number

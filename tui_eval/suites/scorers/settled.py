@@ -53,7 +53,7 @@ def see_that_literals_ask_something(spec: Scorer) -> None:
 
 def _see_that_it_may_finish_so(expected: list[str]) -> None:
     for word in expected:
-        if ending(word) is Ending.UNKNOWN:
+        if not word.strip() or ending(word) is Ending.UNKNOWN:
             raise SettingError(
                 f"expected {quoted(word)} is no finish reason: there are {', '.join(FINISHES)}"
             )
@@ -121,6 +121,8 @@ def _found(settings: JsonObject) -> JsonObject:
 
 
 def _patterned(settings: JsonObject) -> JsonObject:
+    if "" in _expected(settings):
+        raise SettingError("expected is an empty pattern, which is found in every output")
     for pattern in _expected(settings):
         try:
             patterns.compiled(pattern, settings["ignore_case"] is True)
@@ -147,7 +149,7 @@ def _choice(settings: JsonObject) -> JsonObject:
     for one in expected:
         label = offered.labelled(one)
         if label is None:
-            raise SettingError(_no_option(one, offered))
+            raise SettingError(_no_option(one, offered, named=settings["choices"] is not None))
         labels.append(label)
     choices: JsonObject = {"labels": [*offered.labels], "texts": [*offered.texts]}
     return {**settings, "expected": labels, "choices": choices}
@@ -173,10 +175,15 @@ def _offered(choices: Json, expected: list[str]) -> options.Options:
     raise SettingError(message, "choices")
 
 
-def _no_option(expected: str, offered: options.Options) -> str:
-    if not offered.texts:
+def _no_option(expected: str, offered: options.Options, *, named: bool) -> str:
+    if not named:
         return f"expected {quoted(expected)} is no letter: name the options with `choices`"
     labels = ", ".join(offered.labels)
+    if not offered.texts:
+        return (
+            f"expected {quoted(expected)} is none of the options {labels}; as these are single "
+            "letters, they are the labels themselves"
+        )
     return f"expected {quoted(expected)} is none of the options {labels} and none of their texts"
 
 
