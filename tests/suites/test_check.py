@@ -122,6 +122,38 @@ def test_columns_with_reserved_names_are_pointed_out(tmp_path: Path) -> None:
     )
 
 
+def test_columns_called_like_values_of_templates_are_pointed_out(tmp_path: Path) -> None:
+    rows: list[JsonObject] = [{"id": 1, "none": "x", "True": "y", "country": "x"}]
+    assert surveyed(tmp_path, TARGET + PROMPT + ANY, rows).warnings == (
+        'the column "none" is called like a value of templates: write case.none',
+        'the column "True" is called like a value of templates: write case.True',
+    )
+
+
+@pytest.mark.parametrize(
+    ("roles", "line", "said"),
+    [
+        (("user", "assistant"), 10, "prompt.messages[1]: the last message is the assistant's"),
+        (("user", "system"), 10, "prompt.messages[1]: a system message after"),
+        (("assistant", "developer", "user"), 10, "prompt.messages[1]: a developer message after"),
+        (("system",), 8, "prompt.messages: there are instructions only"),
+        (("system", "developer", "user"), 0, ""),
+        (("user", "assistant", "user"), 0, ""),
+        (("user",), 0, ""),
+    ],
+)
+def test_messages_in_an_order_that_endpoints_may_refuse_are_pointed_out(
+    tmp_path: Path, roles: tuple[str, ...], line: int, said: str
+) -> None:
+    written = [f'  {{ role = "{role}", content = "x" }},\n' for role in roles]
+    found = surveyed(
+        tmp_path, f"{TARGET}[prompt]\nmessages = [\n{''.join(written)}]\n{ANY}"
+    ).warnings
+    assert [one.startswith(f"suite.toml, line {line}: {said}") for one in found] == (
+        [True] if said else []
+    ), found
+
+
 def test_a_recording_in_the_dataset_is_no_column_to_point_out(tmp_path: Path) -> None:
     rows: list[JsonObject] = [{"id": 1, "output": "x", "country": "x"}]
     replay = '[[targets]]\nkind = "replay"\npath = "data.jsonl"\n'

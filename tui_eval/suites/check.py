@@ -14,10 +14,10 @@ from tui_eval.suites.dataset import cases
 from tui_eval.suites.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.judging import kinships
 from tui_eval.suites.places import shown
-from tui_eval.suites.prompts import RenderedPrompt, Renderer
+from tui_eval.suites.prompts import RenderedPrompt, Renderer, prompt_field
 from tui_eval.suites.scorers import Scorer
 from tui_eval.suites.spec import ReplayTarget, SimulatedTarget, Suite
-from tui_eval.suites.templates import RESERVED, NestedTemplate, TemplateError
+from tui_eval.suites.templates import RESERVED, VALUES, NestedTemplate, TemplateError
 
 _CHARS_PER_TOKEN: Final = 4
 """A rule of thumb for English with today's tokenizers; no tokenizer is asked."""
@@ -344,6 +344,10 @@ class _Surveyor:
                     f'the column "{name}" has a name that templates may use for something else: '
                     f"write case.{name}"
                 )
+        for name in VALUES:
+            if name in self._columns - recorded:
+                yield f'the column "{name}" is called like a value of templates: write case.{name}'
+        yield from _odd_orders(self._suite)
         undemanding = self._undemanding
         if undemanding.count == self._cases:
             why = "no scorer is required" if self._suite.scorers else "there are no [[scorers]]"
@@ -372,6 +376,37 @@ def _question(messages: list[JsonObject]) -> Json:
         if message["role"] == "user":
             return message["content"]
     return None
+
+
+def _odd_orders(suite: Suite) -> Iterator[str]:
+    """Say of prompts which messages stand where many endpoints do not expect them."""
+    for index, prompt in enumerate(suite.prompts):
+        roles = [message.role for message in prompt.messages or ()]
+        if not roles:
+            continue
+        path = prompt_field(suite, index)
+        if not {"user", "assistant"} & {*roles}:
+            yield _at(suite, f"{path}.messages", "there are instructions only, and no question")
+            continue
+        if roles[-1] == "assistant":
+            last = f"{path}.messages[{len(roles) - 1}]"
+            yield _at(
+                suite,
+                last,
+                "the last message is the assistant's, to be gone on with: some endpoints refuse "
+                "that, others answer as if it were whole",
+            )
+        asked = next(n for n, role in enumerate(roles) if role in ("user", "assistant"))
+        for place, role in enumerate(roles[asked:], asked):
+            if role in ("system", "developer"):
+                message = f"a {role} message after the conversation has begun: some endpoints "
+                yield _at(suite, f"{path}.messages[{place}]", f"{message}refuse or move it")
+                break
+
+
+def _at(suite: Suite, path: str, message: str) -> str:
+    """Say something of a field, with its place in the suite file."""
+    return str(_mistake(suite, path, message, None))
 
 
 def _mistake(suite: Suite, path: str, message: str, hint: str | None) -> Mistake:

@@ -22,6 +22,9 @@ from tui_eval.suites.sandbox import BoundedEnvironment, UndefinedNameError, as_t
 RESERVED: Final = ("case", "prompt", "messages", "examples", "output", "fields", "workspace")
 """Names that may mean something else than a column; such a column is reached by `case.NAME`."""
 
+VALUES: Final = ("true", "false", "none", "True", "False", "None")
+"""Names that are values in every template; such a column is reached by `case.NAME` only."""
+
 Names: TypeAlias = Mapping[str, Json]
 """What a template can name: the case's fields at top level, and the reserved names there are."""
 
@@ -127,7 +130,7 @@ class _Compiled:
 _SIMPLE: Final = re.compile(
     r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|0|[1-9][0-9]*))*)\s*\}\}"
 )
-_CONSTANTS: Final = frozenset(("true", "false", "none", "True", "False", "None", "not", "self"))
+_CONSTANTS: Final = frozenset((*VALUES, "not", "self"))
 _NEWLINE: Final = re.compile(r"\r\n|\r")
 
 
