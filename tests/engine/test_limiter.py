@@ -490,28 +490,6 @@ def test_it_refuses_everything_once_all_that_left_before_were_turned_away(
     assert paused_since(of) is not None
 
 
-SHORT = Failure("no_descriptor", "too many open files", retryable=True)
-
-
-@pytest.mark.parametrize("concurrency", [40, None])
-def test_a_process_that_can_open_no_more_files_makes_fewer_calls_and_blames_nobody(
-    concurrency: int | None,
-) -> None:
-    of, changes = limiter(concurrency)
-    before = of.concurrency
-    for _ in range(30):
-        of.heard(SHORT, 5.0)
-    assert of.paused_since is None
-    assert [(change.concurrency, change.reason) for change in changes] == [
-        (before // 2, "too many open files in this process")
-    ]
-    tries = Tries()
-    assert not Slot(of, lambda: True).heard(SHORT, tries, 60.0)
-    assert (tries.failures, tries.spared) == (0, 1), "it uses up no retry"
-    assert not Slot(of, lambda: True).heard(SHORT, tries, 0.0)
-    assert tries.failures == 1, "nobody waits for ever"
-
-
 @pytest.mark.parametrize(
     ("reply", "told"),
     [

@@ -108,11 +108,12 @@ async def test_sixty_four_descriptors_are_enough_for_any_limit_and_cost_no_retry
         assert command.document()["counts"]["passed"] == 200
         assert server.requests == 200 and server.in_flight_max < 64
     reasons = bench.sql("SELECT DISTINCT reason FROM limits ORDER BY id")
-    assert reasons == [("start",), ("too many open files in this process",)]
+    assert reasons == [("start",)], "nobody is at fault: no limit is lowered"
+    assert bench.sql("SELECT count(*) FROM attempts") == [(200,)]
     assert_whole(bench, run)
 
 
-async def test_a_judge_that_runs_out_of_descriptors_grades_all_the_same(bench: Bench) -> None:
+async def test_sixty_four_descriptors_are_enough_for_any_judge(bench: Bench) -> None:
     async with FakeModel() as server, FakeModel(answers(by_number), latency=0.3) as judge:
         called = {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
         scorer = {
@@ -134,7 +135,44 @@ async def test_a_judge_that_runs_out_of_descriptors_grades_all_the_same(bench: B
         await command.ended()
         counts = command.document()["counts"]
     assert (counts["ungraded"], counts["error"]) == (0, 0), command.err
-    assert ("too many open files in this process",) in bench.sql("SELECT reason FROM limits")
+    assert bench.sql("SELECT count(*) FROM judge_calls") == [(150,)]
+    assert_whole(bench, run)
+
+
+async def test_all_endpoints_share_the_descriptors_of_their_process(bench: Bench) -> None:
+    async with (
+        FakeModel(latency=0.1) as one,
+        FakeModel(latency=0.1) as two,
+        FakeModel(latency=0.1) as three,
+        FakeModel(answers(by_number), latency=0.1) as judge,
+    ):
+        servers = [one, two, three]
+        scorer = {
+            "kind": "judge",
+            "name": "right",
+            "rubric": "Is it?",
+            "scale": [0, 9],
+            "judge": ["j"],
+        }
+        called = {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
+        made = suite(
+            "",
+            60,
+            targets=[
+                {"kind": "model", "name": f"t{n}", "base_url": server.base_url, "model": "m"}
+                for n, server in enumerate(servers)
+            ],
+            scorers=[scorer],
+            judges=[{**called, "concurrency": 50, "batch_size": 1, "retries": 0}],
+            run={"concurrency": 60, "retries": 0},
+        )
+        run = bench.create(made)
+        command = await resume(bench, run, "--json", before=starve)
+        await command.ended()
+        counts = command.document()["counts"]
+        assert (counts["done"], counts["ungraded"], counts["error"]) == (180, 0, 0), command.err
+        assert [server.requests for server in servers] == [60, 60, 60]
+    assert bench.sql("SELECT count(*) FROM attempts") == [(180,)]
     assert_whole(bench, run)
 
 

@@ -22,7 +22,7 @@ from tui_eval.engine.slot import Slot
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import NO_DESCRIPTOR, Failure, Output
+from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
 from tui_eval.store import clock, record
@@ -255,8 +255,6 @@ class Journey:
             if slot.waited_out(failure, self._patience_s):
                 failure = replace(failure, retryable=False, fatal=True)
             how = f"the endpoint has refused everything for {slot.paused_s or 0:.0f} s"
-        elif failure.kind == NO_DESCRIPTOR:
-            how = "too many open files in this process"
         elif tries.spared:
             how = f"refused {tries.failures + tries.spared} times, others got through"
         else:

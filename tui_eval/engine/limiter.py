@@ -11,7 +11,7 @@ from math import isqrt
 
 from tui_eval.engine.budget import Budget
 from tui_eval.engine.gradient import Gradient, Place, Trend
-from tui_eval.model.output import NO_DESCRIPTOR, Exhausted, Failure, Output
+from tui_eval.model.output import Exhausted, Failure, Output
 from tui_eval.store.rows import ANSWERED_OTHERS, ANSWERS_AGAIN, NOTHING_REMAINS, REFUSES_ALL
 
 FIRST = 4
@@ -242,8 +242,6 @@ class Limiter:
             self._broke(reply, now, own)
         elif reply.kind == "timeout":
             self._timed_out_at(now)
-        elif reply.kind == NO_DESCRIPTOR:
-            self._out_of_descriptors(now)
         else:
             self._broken = 0  # it is there, whatever it says
 
@@ -350,15 +348,6 @@ class Limiter:
                 self._ramp = max(1, min(self._ramp, self.in_flight - 1))
             else:
                 self._pause(now, now + max(PROBE_S, asked), REFUSES_ALL)
-
-    def _out_of_descriptors(self, now: float) -> None:
-        """Make fewer calls at once, a fixed ceiling's too: this process cannot have so many."""
-        self._growth = _Growth.CREEPING
-        self._new_round()
-        self._ramp = max(1, min(self._ramp, self.in_flight - 1))  # as many as have a connection
-        if now - self._cut_at >= COOL_DOWN_S:
-            self._cut_at = now
-            self._move(max(1, self.concurrency // 2), "too many open files in this process")
 
     def _ran_out(self, of: Exhausted, now: float) -> None:
         """Leave the endpoint alone until it has something again of what it has run out of."""

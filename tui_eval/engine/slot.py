@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tui_eval.engine.limiter import BROKEN, Begun, Limiter
-from tui_eval.model.output import NO_DESCRIPTOR, Failure, Output
+from tui_eval.model.output import Failure, Output
 
 OUTAGE_S = 60.0
 """Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""
@@ -32,8 +32,6 @@ class Tries:
     """How many that were refused had got through when it was last refused."""
     refused_since: float | None = None
     """When it was first refused (monotonic seconds); None: it was not."""
-    short_since: float | None = None
-    """When this process could first open no connection for it (monotonic seconds); None: never."""
     begun_after: int = 0
     """How many calls had succeeded when it was first tried."""
     own: bool = False
@@ -78,16 +76,14 @@ class Slot:
         if call_s is not None and isinstance(reply, Output) and reply.latency_s is not None:
             call_s = min(call_s, reply.latency_s)
         own = self._is_own_trouble(reply, tries, patience_s)
+        if isinstance(reply, Output) and call_s is not None and reply.latency_s is not None:
+            call_s = min(call_s, reply.latency_s)  # without what it waited for a connection
         limiter.heard(reply, now, begun=self._begun, call_s=call_s, own=own)
         if isinstance(reply, Output):
             if tries.refused_since is not None:
                 limiter.recovered += 1
             return False
         spared = False
-        if reply.kind == NO_DESCRIPTOR:
-            short = now if tries.short_since is None else tries.short_since
-            tries.short_since = short
-            spared = now - short < patience_s
         if reply.kind == "rate_limit":
             since = tries.refused_since
             spared = since is not None and (

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Self
 
 from tui_eval.isolated.calls import IsolatedCalls, OutOfBoundsError
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Exhausted, Failure, Output
+from tui_eval.model.output import NO_DESCRIPTOR, Exhausted, Failure, Output
 from tui_eval.providers import patience
 from tui_eval.providers.answers import chat_output, responses_output
+from tui_eval.providers.descriptors import PLACES
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.keys import NO_KEY, redact, redact_answer, redact_json
 from tui_eval.providers.presets import host_of
@@ -104,14 +105,25 @@ class Endpoint:
         assert self._client is not None, "the endpoint is not open"
         model = body.get("model")
         where = patience.Where(self._host, self._key_env, model if isinstance(model, str) else None)
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(timeout_s):
-                answer = await self._client.post(path, json.dumps(body).encode())
-        except TimeoutError:
-            return patience.of_timeout(timeout_s, where)
-        except WireError as error:
-            return patience.of_wire(error.kind, str(error), where, reached_before=self._reached)
+        give_up_at = time.monotonic() + timeout_s
+        while True:
+            async with PLACES.one():
+                started = time.monotonic()
+                try:
+                    async with asyncio.timeout(timeout_s):
+                        answer = await self._client.post(path, json.dumps(body).encode())
+                    PLACES.found()
+                    break
+                except TimeoutError:
+                    return patience.of_timeout(timeout_s, where)
+                except WireError as error:
+                    # nothing has left yet where there was no descriptor for a connection
+                    out = error.kind == NO_DESCRIPTOR
+                    if not out or not (await PLACES.short() or time.monotonic() < give_up_at):
+                        told = str(error)
+                        return patience.of_wire(
+                            error.kind, told, where, reached_before=self._reached
+                        )
         latency = (answer.ended_at or time.monotonic()) - started
         self._reached = True
         if not 200 <= answer.status < 300:

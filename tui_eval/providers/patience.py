@@ -207,7 +207,7 @@ def of_wire(kind: str, message: str, where: Where, *, reached_before: bool) -> F
     if kind == "too_large":
         return Failure("bad_answer", text, retryable=True)
     if kind == NO_DESCRIPTOR:
-        advice = "fewer calls are made at once; `ulimit -n` allows more"
+        advice = "`ulimit -n` allows more"
         return Failure(NO_DESCRIPTOR, f"{text} — {advice}", retryable=True)
     if kind == "tls":
         return Failure(

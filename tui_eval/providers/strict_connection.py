@@ -19,7 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 
-from tui_eval.providers.descriptors import spare_socket
+from tui_eval.providers.descriptors import PLACES, spare_socket
 from tui_eval.providers.resolver import PinnedResolver
 
 
@@ -133,3 +133,12 @@ class StrictConnector(aiohttp.TCPConnector):
         self._factory = functools.partial(  # type: ignore[assignment]  # aiohttp's is invariant
             StrictResponseHandler, loop=self._loop
         )
+        PLACES.join(self)
+
+    def close_unused(self) -> bool:
+        """Close the connections that are kept for later; False where there are none."""
+        kept = [handler for conns in self._conns.values() for handler, _since in conns]
+        self._conns.clear()
+        for handler in kept:
+            handler.close()
+        return bool(kept)
