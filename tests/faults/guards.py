@@ -1,5 +1,6 @@
 """The application's guards, each to be taken away: a test that passes without them is none."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -145,7 +146,10 @@ def _whatever_comes_is_an_answer(patch: Patch) -> None:
 
     from tui_eval.providers import strict_connection
 
-    patch(strict_connection, "StrictResponseHandler", ResponseHandler)
+    def trusting(loop: asyncio.AbstractEventLoop, unasked: asyncio.Event) -> ResponseHandler:
+        return ResponseHandler(loop)
+
+    patch(strict_connection, "StrictResponseHandler", trusting)
 
 
 def _calls_go_on(patch: Patch) -> None:

@@ -148,6 +148,35 @@ async def test_an_answer_behind_the_answer_is_nobodys(
         assert (server.asked, len(server.writers)) == (["one", "two"], 2)
 
 
+@pytest.mark.parametrize(
+    ("more", "connections"),
+    [(AFTERWARDS["an answer"], 4), (AFTERWARDS["a time-out that proxies send"], 2)],
+    ids=["an answer", "a time-out that proxies send"],
+)
+async def test_a_server_that_sent_an_answer_too_many_is_asked_once_a_connection(
+    more: bytes, connections: int
+) -> None:
+    async with asked_of(lambda said: [answer(said)]) as (server, endpoint):
+        assert text(await endpoint.chat(question("one"), 20)) == "one"
+        server.writers[0].write(more)
+        async with asyncio.timeout(10):
+            await server.left.wait()
+        for said in ("two", "three", "four"):
+            assert text(await endpoint.chat(question(said), 20)) == said
+        assert len(server.writers) == connections
+
+
+async def test_connections_kept_before_an_answer_too_many_are_not_used_again() -> None:
+    async with asked_of(lambda said: [answer(said)]) as (server, endpoint):
+        calls = (endpoint.chat(question(said), 20) for said in ("one", "two"))
+        assert [text(got) for got in await asyncio.gather(*calls)] == ["one", "two"]
+        server.writers[0].write(UNASKED)
+        async with asyncio.timeout(10):
+            await server.left.wait()
+        assert text(await endpoint.chat(question("three"), 20)) == "three"
+        assert len(server.writers) == 3
+
+
 @pytest.mark.parametrize("behind", [b"}", b'{"choices": []}', b"\x00\x01"])
 async def test_a_body_longer_than_its_head_says_is_no_answer_to_the_next(behind: bytes) -> None:
     async with asked_of(lambda said: [answer(said) + behind]) as (server, endpoint):
@@ -189,7 +218,7 @@ async def test_what_is_sent_before_any_request_ends_the_connection() -> None:
     async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         _, protocol = await loop.create_connection(
-            lambda: StrictResponseHandler(loop), "127.0.0.1", port
+            lambda: StrictResponseHandler(loop, asyncio.Event()), "127.0.0.1", port
         )
         async with asyncio.timeout(10):
             await left.wait()

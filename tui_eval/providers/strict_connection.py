@@ -4,14 +4,19 @@ aiohttp parses whatever arrives on an idle connection and hands it to the next r
 answer. Clients that look at the socket before they reuse it (urllib3's `is_connection_dropped`,
 httpcore's `is_readable`) drop such a connection; this does the same, and also drops one on which
 something came before any request, or after the answer in the same segment.
+
+An answer that nobody asked for and that comes while the next request waits cannot be told from its
+answer, and the answers of all later requests on that connection are the ones before. So once a
+server was seen to send one answer too many, each of its connections serves a single request.
 """
 
 import asyncio
 import functools
+import re
 import select
 import ssl
 import time
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 from aiohttp import StreamReader
@@ -22,6 +27,9 @@ from aiohttp.http import RawResponseMessage
 from tui_eval.providers.descriptors import PLACES, spare_socket
 from tui_eval.providers.resolver import PinnedResolver
 
+_IDLE_TOO_LONG: Final = re.compile(rb"HTTP/1\.[01] 408 ")
+"""How some proxies take their leave of an idle connection: no request's answer."""
+
 
 class StrictResponseHandler(ResponseHandler):
     """One connection: a request, its answer, the next request.
@@ -29,9 +37,16 @@ class StrictResponseHandler(ResponseHandler):
     What arrives while no request waits for its answer is nobody's: the connection ends there.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make the protocol of a connection that is about to be opened."""
+    def __init__(self, loop: asyncio.AbstractEventLoop, unasked: asyncio.Event) -> None:
+        """Make the protocol of a connection that is about to be opened.
+
+        Args:
+            loop: Where it lives.
+            unasked: Set once an answer that nobody asked for has come on any connection of a pool:
+                from then on none is used twice.
+        """
         super().__init__(loop)
+        self._unasked = unasked
         self._asked = False
         """Whether a request was sent whose answer has not begun or not ended."""
         self._body: StreamReader | None = None
@@ -43,7 +58,16 @@ class StrictResponseHandler(ResponseHandler):
         """Return whether it can be used; False too where something unasked has come."""
         if not super().is_connected():
             return False
-        return self._waits_for_answer() or not (self._has_part_of_another() or self._readable())
+        if self._waits_for_answer():
+            return True
+        if self._body is not None and self._unasked.is_set():
+            return False
+        return not (self._has_part_of_another() or self._readable())
+
+    @property
+    def should_close(self) -> bool:
+        """Whether it is not to be kept: aiohttp's reasons, or a server that sends too much."""
+        return self._unasked.is_set() or super().should_close
 
     def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 - aiohttp's own, passed on
         """Begin to wait for an answer; what came before the request ends the connection."""
@@ -56,6 +80,8 @@ class StrictResponseHandler(ResponseHandler):
         """Take bytes of the answer; without a request that waits for one, end the connection."""
         # no data: aiohttp goes on with what it held back
         if data and not self._waits_for_answer():
+            if data.startswith(b"HTTP/") and not _IDLE_TOO_LONG.match(data):
+                self._unasked.set()
             self._drop()
             return
         self.received_at = time.monotonic()
@@ -65,6 +91,7 @@ class StrictResponseHandler(ResponseHandler):
         """Take a parsed answer; a second one to the same request ends the connection."""
         message, body = data
         if not self._asked or self._body is not None:
+            self._unasked.set()
             self._drop()
             return
         if message.code >= 200 or message.code == 101:  # others only precede the answer
@@ -131,7 +158,7 @@ class StrictConnector(aiohttp.TCPConnector):
             socket_factory=spare_socket,
         )
         self._factory = functools.partial(  # type: ignore[assignment]  # aiohttp's is invariant
-            StrictResponseHandler, loop=self._loop
+            StrictResponseHandler, loop=self._loop, unasked=asyncio.Event()
         )
         PLACES.join(self)
 
