@@ -114,6 +114,33 @@ async def test_what_waited_for_its_turn_takes_back_nothing_but_its_own(bench: Be
     assert server.counts == {"q1": 1}
 
 
+@pytest.mark.parametrize("jump", [3600.0, -3600.0])
+async def test_a_clock_that_was_set_before_a_request_hides_nothing_of_it_from_undo(
+    bench: Bench, jump: float
+) -> None:
+    async with FakeModel(script=hangs("q1")) as server:
+        async with bench.working(suite(server.base_url, 2)) as (run, _):
+            await until(lambda: bench.row(run).staged and bench.counts(run).passed == 1)
+            (done, hanging) = [trial.id for trial in bench.trials(run)]
+            asked = []
+            wanted: list[tuple[Verb, JsonObject]] = [
+                (Verb.RESCORE, {"trials": [done], **WRONG}),
+                (Verb.CANCEL, {"trials": [hanging]}),
+            ]
+            for verb, args in wanted:
+                asked.append(ask(bench.path, run, verb, args))
+                bench.write(
+                    "UPDATE requests SET asked_at = asked_at + ? WHERE id = ?", jump, asked[-1]
+                )
+                await until(lambda: bench.request(asked[-1]).outcome is not None)
+        server.script = None
+        undone = await bench.again(run, Verb.UNCANCEL, request=asked[1])
+        withdrawn = await bench.again(run, Verb.WITHDRAW, request=asked[0])
+    assert (undone.outcome, undone.detail) == ("accepted", "1 trial")
+    assert (withdrawn.outcome, withdrawn.detail) == ("accepted", "1 trial")
+    assert bench.trial(run, "c0").verdict is Verdict.PASS
+
+
 async def test_each_rescore_is_withdrawn_in_turn(bench: Bench) -> None:
     specs_, requests = [], []
     async with FakeModel() as server:

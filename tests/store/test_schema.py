@@ -24,6 +24,7 @@ _SCHEMAS = [
     "c433b9880a10",
     "3919e5a3d1cf",
     "55eb19ca1d8c",
+    "aec1aa2e1955",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """

@@ -87,6 +87,7 @@ class Desk:
                 await self._set_limit(request)
 
     async def _move_trials(self, request: RequestRow, verb: Verb) -> None:
+        await self._writer.write(partial(requests.take, request=request.id))
         if verb is Verb.RESCORE:
             await self._use_scorers(request)
             self._crew.judging.reopen()

@@ -201,7 +201,8 @@ class Done:
 
 
 _DONE = (
-    "SELECT r.id, r.verb, r.asked_at, r.answered_at, (SELECT max(b.answered_at) FROM requests b "
+    "SELECT r.id, r.verb, ifnull(r.taken_at, r.asked_at), r.answered_at, "
+    "(SELECT max(b.answered_at) FROM requests b "
     "WHERE b.run = r.run AND b.id < r.id AND b.outcome = 'accepted' "
     "AND b.answered_at < r.answered_at) FROM requests r WHERE r.run = ? "
     "AND r.outcome = 'accepted' "
@@ -233,9 +234,9 @@ def last_done(db: sqlite3.Connection, run: int) -> Done | None:
 
 
 def _done(row: Sequence[Any]) -> Done:
-    number, verb, asked_at, answered_at, before = row
-    # while it waited for its turn, the requests before it were dealt with: what they did is theirs
-    begin = asked_at if before is None else max(asked_at, math.nextafter(before, math.inf))
+    number, verb, taken_at, answered_at, before = row
+    # the requests before it may have been dealt with at that moment: what they did is theirs
+    begin = taken_at if before is None else max(taken_at, math.nextafter(before, math.inf))
     return Done(number, Verb(verb), undo.Span(begin, answered_at))
 
 

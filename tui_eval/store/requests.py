@@ -77,6 +77,16 @@ def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
     return cursor.lastrowid
 
 
+def take(tx: Tx, request: int) -> None:
+    """Write down that a request is being dealt with; when it was taken first counts.
+
+    The asker's moment is of another process, whose clock may have been set in between.
+    """
+    tx.db.execute(
+        "UPDATE requests SET taken_at = ? WHERE id = ? AND taken_at IS NULL", (tx.now, request)
+    )
+
+
 def answer(tx: Tx, request: int, outcome: Outcome, detail: str | None = None) -> None:
     """Write down how a request ended.
 
@@ -87,7 +97,8 @@ def answer(tx: Tx, request: int, outcome: Outcome, detail: str | None = None) ->
         detail: For a person: how many, or why not.
     """
     tx.db.execute(
-        "UPDATE requests SET outcome = ?, detail = ?, answered_at = ? WHERE id = ?",
+        "UPDATE requests SET outcome = ?1, detail = ?2, answered_at = ?3, "
+        "taken_at = ifnull(taken_at, ?3) WHERE id = ?4",
         (outcome, pack(detail), tx.now, request),
     )
     tx.db.execute("DELETE FROM meta WHERE name IN (?, ?)", _names(request))

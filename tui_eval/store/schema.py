@@ -440,6 +440,11 @@ def attempts_unanswered(db: sqlite3.Connection) -> None:
     )
 
 
+def requests_taken(db: sqlite3.Connection) -> None:
+    """Make room for when whoever deals with a request began to; NULL: only the asking is known."""
+    db.execute("ALTER TABLE requests ADD COLUMN taken_at REAL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -455,6 +460,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     runs_data_files,
     engine_clocks,
     attempts_unanswered,
+    requests_taken,
 )
 """Every change the schema ever went through, in order. Append only."""
 

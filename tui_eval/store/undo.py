@@ -1,6 +1,6 @@
 """Taking back what a request did: trials it cancelled go on, scores it made count no more.
 
-What a request did is known by when: it was asked, it moved trials, it was answered. Each function
+What a request did is known by when: it was taken, it moved trials, it was answered. Each function
 is one fact inside a transaction, like those of `record`.
 """
 
