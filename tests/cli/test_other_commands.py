@@ -25,6 +25,9 @@ def test_check_says_what_would_run_and_what_is_there(place: Place, tui_eval: Com
     assert "0 outputs to get: 10 reusable\n" in tui_eval("check", suite).out
     (found,) = json.loads(tui_eval("check", suite, "--json").out)
     assert (found["reusable"], found["calls"], found["valid"]) == (10, 0, True)
+    off = tui_eval("check", suite, "--set", "run.cache=false").out
+    assert "10 outputs to get: 10 asked again\n" in off
+    assert "cache off: 10 outputs are there and asked for again\n" in off
     changed = ["--set", "prompt.user=So: {{ question }}"]
     (found,) = json.loads(tui_eval("check", suite, "--json", *changed).out)
     assert (found["reusable"], found["stale"], found["new"]) == (0, 10, 0)
