@@ -67,6 +67,8 @@ class Spreads:
 _WINDOWS = 20
 """Into how many windows a short run is cut."""
 _SHORTEST_WINDOW_S = 1.0
+_FEW = 10
+"""Calls that a window has on average at least."""
 
 Chart: TypeAlias = Drawing | Spreads | str
 """A chart, or why there is none."""
@@ -97,10 +99,13 @@ def _rates(counts: Sequence[int], part_s: float) -> list[float]:
     """Return how many a second there were, over some seconds up to the end of each part.
 
     Calls end in bursts: what is written together is seen together. So a part is no window of its
-    own; the window is a twentieth of what is shown, a second at least, and at most that of rates
-    that are told live. A longer one would draw answers where a short run had none any more.
+    own; the window is a twentieth of what is shown, a second at least, long enough for a few calls,
+    and at most that of rates that are told live. A longer one would draw answers where a short run
+    had none any more.
     """
-    window_s = min(WINDOW_S, max(_SHORTEST_WINDOW_S, part_s * len(counts) / _WINDOWS))
+    span_s, all_of_them = part_s * len(counts), max(sum(counts), 1)
+    wanted_s = max(_SHORTEST_WINDOW_S, span_s / _WINDOWS, span_s * _FEW / all_of_them)
+    window_s = min(WINDOW_S, wanted_s)
     window = max(round(window_s / part_s), 1)
     sums = [0, *accumulate(counts)]
     return [
