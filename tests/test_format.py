@@ -3,6 +3,7 @@
 import pytest
 
 from tui_eval import format as words
+from tui_eval.store.board import Counts
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,26 @@ def test_unknown_is_never_nought() -> None:
 )
 def test_money_shows_what_is_below_a_cent(usd: float, shown: str) -> None:
     assert words.money(usd) == shown
+
+
+@pytest.mark.parametrize(
+    ("money", "whole", "short"),
+    [
+        (Counts(cost_usd=0.83, known_usd=0.83), "$0.83", "$0.83"),
+        (Counts(cost_usd=None, unestimated=True), "$?", "$?"),
+        (Counts(cost_usd=None, known_usd=0.83, unestimated=True), "at least $0.83", "$0.83+?"),
+        (Counts(cost_usd=None, known_usd=0.5, about_usd=0.83), "about $0.83", "about $0.83"),
+        (
+            Counts(cost_usd=None, about_usd=0.83, unestimated=True),
+            "at least about $0.83",
+            "about $0.83+?",
+        ),
+    ],
+)
+def test_money_says_what_is_estimated_and_that_more_is_unknown(
+    money: Counts, whole: str, short: str
+) -> None:
+    assert (words.cost(money), words.cost(money, short=True)) == (whole, short)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Everything unknown is an en dash, or `$?` for money; never a nought.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 UNKNOWN = "–"
 _RATES = 3
@@ -125,11 +126,43 @@ def money(usd: float | None) -> str:
     return f"${usd:.4f}" if usd >= 0.00005 else "<$0.0001"
 
 
-def at_least(usd: float | None, known_usd: float, *, short: bool = False) -> str:
-    """Give dollars of which some may be unknown: `at least $0.83`; `short`: `$0.83+?`."""
-    if usd is not None or not known_usd:
-        return money(usd)
-    return f"{money(known_usd)}+?" if short else f"at least {money(known_usd)}"
+class Spent(Protocol):
+    """Money of which some may be unknown."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """All of it; None: some is unknown."""
+
+    @property
+    def known_usd(self) -> float:
+        """What is known of it."""
+
+    @property
+    def about_usd(self) -> float | None:
+        """That, and estimates where no endpoint told; None: nothing is estimated."""
+
+    @property
+    def unestimated(self) -> bool:
+        """Whether some of what is unknown is not in `about_usd` either."""
+
+
+def cost(of: Spent, *, short: bool = False) -> str:
+    """Give dollars of which some may be unknown.
+
+    `about $0.83` with estimates, `at least $0.83` where some has none, `at least about $0.83` with
+    both; `short`: `$0.83+?` for `at least`.
+    """
+    if of.cost_usd is not None:
+        return money(of.cost_usd)
+    if of.about_usd is not None:
+        known, rest = f"about {money(of.about_usd)}", of.unestimated
+    elif of.known_usd:
+        known, rest = money(of.known_usd), True
+    else:
+        return money(None)
+    if not rest:
+        return known
+    return f"{known}+?" if short else f"at least {known}"
 
 
 def dollars(usd: float) -> str:

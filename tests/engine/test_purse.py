@@ -164,7 +164,7 @@ async def test_calls_that_a_killed_engine_had_in_flight_count_as_if_they_were_pa
     assert isinstance(requests, dict)
     assert (requests["target"], requests["target_lost"]) == (server.requests - 3, 3)
     cost = {"target": None, "judge": None, "total": None, "target_known": 4.0}
-    assert told["cost_usd"] == cost
+    assert told["cost_usd"] == {**cost, "target_about": None, "judge_about": None}
     assert "3 requests may have been sent as an engine ended" in text
     assert "at least $4.00" in text
     assert (bench.row(run).reason or "").startswith("about $10 is or may be spent")

@@ -112,7 +112,14 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
             "cached_scores": 0,
         },
         "judges": {},
-        "cost_usd": {"target": 0.004, "judge": None, "total": None, "target_known": 0.004},
+        "cost_usd": {
+            "target": 0.004,
+            "judge": None,
+            "total": None,
+            "target_known": 0.004,
+            "target_about": None,
+            "judge_about": None,
+        },
         "gate": None,
         "errors": [
             {

@@ -12,7 +12,7 @@ from tests.engine.judging.test_judging import RUBRIC, judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel, refuse
 from tui_eval.model.trust import Audit, GoldAgreement
-from tui_eval.reports.judges import cost, judges, said
+from tui_eval.reports.judges import judges, said, together
 from tui_eval.reports.results import results
 from tui_eval.reports.summary import summary
 from tui_eval.reports.tables import Ink
@@ -47,10 +47,13 @@ def test_a_judge_is_told_once_with_all_its_scorers() -> None:
 
 
 def test_money_is_unknown_where_any_is_and_where_nobody_was_asked() -> None:
-    assert cost([ONE, OTHER]) == 0.5
-    assert cost([ONE, JudgeFigures("x", "y", grading=Asked(calls=1, cost_usd=None))]) is None
-    assert cost([]) is None
-    assert cost([JudgeFigures("x", "y", cached=3)]) is None
+    assert together([ONE, OTHER]).cost_usd == 0.5
+    assert (
+        together([ONE, JudgeFigures("x", "y", grading=Asked(calls=1, cost_usd=None))]).cost_usd
+        is None
+    )
+    assert together([]).cost_usd is None
+    assert together([JudgeFigures("x", "y", cached=3)]).cost_usd is None
 
 
 def test_a_line_says_what_each_judge_did() -> None:

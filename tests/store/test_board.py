@@ -4,7 +4,7 @@ import pytest
 
 from tests.store.fates import finish
 from tests.support import do, score, staged
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.output import Estimate, Failure, Output
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
 from tui_eval.store import record
@@ -99,3 +99,17 @@ def test_one_unknown_price_makes_the_sum_unknown_and_only_its_own(db: sqlite3.Co
     total, columns = board(db, made.run)
     assert total.cost_usd is None
     assert (columns[0].cost_usd, columns[1].cost_usd) == (0.75, None)
+
+
+def test_estimates_stand_in_for_what_no_endpoint_told(db: sqlite3.Connection) -> None:
+    made = staged(db, 3, columns=2)
+    told = [(0.5, None), (0.5, None), (0.25, None), (None, None), (None, 0.125), (None, 0.125)]
+    for trial, (cost, about) in zip(made.trials, told, strict=True):
+        estimate = None if about is None else Estimate(10, about)
+        finish(db, trial, score(), cost=cost, estimate=estimate)
+    total, columns = board(db, made.run)
+    first, second = columns[0], columns[1]
+    assert (first.cost_usd, first.known_usd, first.about_usd) == (None, 0.75, 0.875)
+    assert (second.cost_usd, second.known_usd, second.about_usd) == (None, 0.5, 0.625)
+    assert (first.unestimated, second.unestimated, total.unestimated) == (False, True, True)
+    assert (total.known_usd, total.about_usd) == (1.25, 1.5)

@@ -9,7 +9,7 @@ import pytest
 from tests.store.fates import finish
 from tests.support import Staged, do, staged
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import Verdict
 from tui_eval.model.trust import Audit, GoldAgreement
@@ -38,10 +38,13 @@ def sent(run: int, items: int, **changes: object) -> SentCall:
     return SentCall(**{**call, **changes})  # type: ignore[arg-type]
 
 
-def replied(db: sqlite3.Connection, call: SentCall, cost: float | None = 0.5) -> int:
+def replied(
+    db: sqlite3.Connection, call: SentCall, cost: float | None = 0.5, about: float | None = None
+) -> int:
     """Send a call that is answered with 100 tokens there and 10 back."""
     number = do(db, partial(judged.send, call=call))
-    output = Output("{}", usage=Usage(100, 10), cost_usd=cost, model="m-2")
+    estimate = None if about is None else Estimate(5, about)
+    output = Output("{}", usage=Usage(100, 10), cost_usd=cost, model="m-2", estimate=estimate)
     do(db, lambda tx: judged.answered(tx, number, output, 1.0, [None] * len(call.items)))
     return number
 
@@ -82,10 +85,19 @@ def test_what_was_asked_is_told_apart_by_purpose(db: sqlite3.Connection, made: S
     replied(db, sent(made.run, 1, purpose="audit"))
     replied(db, sent(made.run, 4, purpose="gold"), cost=None)
     (figures,) = judge_figures(db, made.run)
-    assert figures.grading == Asked(3, 8, 2, 1, 200, 20, 1.0)
-    assert figures.auditing == Asked(1, 1, 0, 0, 100, 10, 0.5)
-    assert figures.on_gold == Asked(1, 4, 0, 0, 100, 10, None)
-    assert figures.asked == Asked(5, 13, 2, 1, 400, 40, None)
+    assert figures.grading == Asked(3, 8, 2, 1, 200, 20, 1.0, 1.0)
+    assert figures.auditing == Asked(1, 1, 0, 0, 100, 10, 0.5, 0.5)
+    assert figures.on_gold == Asked(1, 4, 0, 0, 100, 10, None, unestimated=True)
+    assert figures.asked == Asked(5, 13, 2, 1, 400, 40, None, 1.5, unestimated=True)
+
+
+def test_what_replies_without_usage_cost_is_estimated(db: sqlite3.Connection, made: Staged) -> None:
+    replied(db, sent(made.run, 5))
+    replied(db, sent(made.run, 5), cost=None, about=0.25)
+    replied(db, sent(made.run, 4, purpose="gold"), cost=None)
+    (figures,) = judge_figures(db, made.run)
+    assert figures.grading == Asked(2, 10, 0, 0, 200, 20, None, 0.5, 0.75)
+    assert figures.asked == Asked(3, 14, 0, 0, 300, 30, None, 0.5, 0.75, unestimated=True)
 
 
 def test_model_and_kind_come_from_the_suite_until_the_endpoint_names_its_model(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.test_schema import recount
 from tests.support import Staged, do, key, output, score, stage, staged
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store import board, reader, record, runs, undo
@@ -214,6 +214,20 @@ def test_tokens_and_money_are_sums_over_attempts(trial: Life) -> None:
     trial.finish(score(), said=output(cost=0.5))
     assert (trial.row.input_tokens, trial.row.output_tokens, trial.row.cost_usd) == (20, 10, 0.75)
     assert trial.counts.cost_usd == 0.75
+
+
+def test_an_estimate_is_added_to_what_is_known_of_a_trial(trial: Life) -> None:
+    trial.finish(score(), said=output(cost=0.25))
+    trial.change(record.retry)
+    trial.finish(score(), said=output(cost=None, estimate=Estimate(10, 0.5)))
+    counts = trial.counts
+    assert (counts.cost_usd, counts.about_usd, counts.unestimated) == (None, 0.75, False)
+    trial.change(record.retry)
+    trial.finish(score(), said=output(cost=None))
+    assert (trial.counts.about_usd, trial.counts.unestimated) == (None, True)
+    trial.change(record.retry)
+    trial.finish(score(), said=output(cost=0.25))
+    assert (trial.counts.about_usd, trial.counts.unestimated) == (None, True)
 
 
 def test_unknown_money_stays_unknown(trial: Life) -> None:

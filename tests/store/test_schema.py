@@ -25,16 +25,20 @@ _SCHEMAS = [
     "3919e5a3d1cf",
     "55eb19ca1d8c",
     "aec1aa2e1955",
+    "08f389f26704",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 _BY_HAND = """
     SELECT run, col, state, ifnull(verdict, ''), count(*), sum(attempts), sum(cached),
         sum(max(attempts - 1, 0)), sum(input_tokens), sum(output_tokens), sum(cost_usd IS NULL),
-        round(sum(ifnull(score, 0)), 6), round(sum(ifnull(cost_usd, 0)), 6)
+        round(sum(ifnull(score, 0)), 6), round(sum(ifnull(cost_usd, 0)), 6),
+        round(sum(coalesce(cost_usd, about_usd, 0)), 6),
+        sum(coalesce(cost_usd, about_usd) IS NULL)
     FROM trials GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
 _KEPT = """
     SELECT run, col, state, verdict, n, attempts, cached, retries, input_tokens, output_tokens,
-        unpriced, round(score, 6) + 0.0, round(cost_usd, 6) + 0.0
+        unpriced, round(score, 6) + 0.0, round(cost_usd, 6) + 0.0, round(about_usd, 6) + 0.0,
+        unestimated
     FROM tallies WHERE n <> 0 ORDER BY 1, 2, 3, 4"""
 
 
@@ -130,6 +134,8 @@ def test_tallies_follow_every_column_they_sum(db: sqlite3.Connection) -> None:
         "state = 'scoring', input_tokens = 7, output_tokens = 5, cost_usd = 0.25 WHERE place < 2",
         "state = 'done', verdict = 'pass', score = 0.5 WHERE place = 0",
         "cost_usd = NULL WHERE place IN (1, 2)",
+        "about_usd = 0.125 WHERE place IN (0, 1)",
+        "about_usd = NULL WHERE place = 1",
         "cached = 1 WHERE place = 0",
     ):
         db.execute(f"UPDATE trials SET {change} AND run = {run.run}")
@@ -140,4 +146,38 @@ def test_a_recount_notices_a_wrong_tally(db: sqlite3.Connection) -> None:
     staged(db, 4)
     db.execute("UPDATE tallies SET n = n + 1")
     with pytest.raises(AssertionError):
+        recount(db)
+
+
+def test_what_was_estimated_before_it_was_summed_up_is_summed_up() -> None:
+    before = schema.MIGRATIONS.index(schema.trials_estimated)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        for migration in schema.MIGRATIONS[:before]:
+            migration(db)
+        db.execute(
+            "INSERT INTO tallies VALUES (1, 0, 'queued', '', 5, 0, 0, 0, 0, 0, 0, 0, 0)",
+        )
+        attempts: dict[int, list[tuple[str, float | None, float | None]]] = {
+            1: [("answered", 0.5, None)],
+            2: [("answered", None, 0.25)],
+            3: [("answered", 0.5, None), ("lost", None, None), ("answered", None, 0.25)],
+            4: [("answered", None, 0.25), ("answered", None, None)],
+            5: [("failed", None, None), ("answered", None, None)],
+        }
+        for trial, tried in attempts.items():
+            db.execute(
+                "INSERT INTO trials (id, run, place, seq, col, epoch, state, change) "
+                "VALUES (?1, 1, ?1, ?1, 0, 1, 'queued', 1)",
+                (trial,),
+            )
+            db.executemany(
+                "INSERT INTO attempts (trial, number, state, sent_at, cost_usd, about_usd) "
+                "VALUES (?, 1, ?, 0, ?, ?)",
+                [(trial, *one) for one in tried],
+            )
+        db.execute("UPDATE trials SET cost_usd = NULL WHERE id > 1")
+        db.execute("UPDATE trials SET cost_usd = 0.5 WHERE id = 1")
+        schema.trials_estimated(db)
+        about = db.execute("SELECT id, about_usd FROM trials WHERE about_usd IS NOT NULL")
+        assert about.fetchall() == [(2, 0.25), (3, 0.75)]
         recount(db)

@@ -1,5 +1,6 @@
 """What the head says of a run beside its rates: gate, money, what stands in the way."""
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable
@@ -8,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine.harness import Bench
+from tests.engine.judging.test_judging import judged
+from tests.servers.fake_judge import answers, by_number
+from tests.servers.fake_model import Call, FakeModel, Reply
 from tests.support import do, key, output, reading, writing
 from tests.ui.playing import (
     app_on,
@@ -28,9 +33,13 @@ from tui_eval.format import money
 from tui_eval.model.case import Case
 from tui_eval.model.output import Exhausted, Failure
 from tui_eval.model.states import RunState
+from tui_eval.reports.document import document
 from tui_eval.reports.gate import Missed
 from tui_eval.reports.progress import line
+from tui_eval.reports.results import results
 from tui_eval.reports.so_far import GateSoFar, so_far_of
+from tui_eval.reports.summary import summary
+from tui_eval.reports.tables import Ink
 from tui_eval.store import browse, lease, reader, runs
 from tui_eval.store.board import Counts
 from tui_eval.store.browse import Lately
@@ -300,12 +309,12 @@ def test_money_is_shown_with_its_cap_and_where_it_leads() -> None:
 
 
 def test_money_nobody_knows_is_unknown_and_none_is_nothing() -> None:
-    assert so_far(spent(usd=None, known_usd=0.0)) == "$?"
-    assert so_far(spent(usd=None, cap_usd=2.0)) == "$0.83+?/2"
-    assert to_come(spent(usd=None)) == ""
-    assert so_far(spent(usd=0.0, known_usd=0.0)) == ""
-    assert to_come(spent(usd=0.0, known_usd=0.0, expected=0.0, per_minute=0.0)) == ""
-    assert so_far(spent(usd=0.0, known_usd=0.0, cap_usd=2.0)) == "$0.00/2"
+    assert so_far(spent(cost_usd=None, known_usd=0.0)) == "$?"
+    assert so_far(spent(cost_usd=None, cap_usd=2.0)) == "$0.83+?/2"
+    assert to_come(spent(cost_usd=None)) == ""
+    assert so_far(spent(cost_usd=0.0, known_usd=0.0)) == ""
+    assert to_come(spent(cost_usd=0.0, known_usd=0.0, expected=0.0, per_minute=0.0)) == ""
+    assert so_far(spent(cost_usd=0.0, known_usd=0.0, cap_usd=2.0)) == "$0.00/2"
 
 
 def test_the_expected_sum_is_made_target_by_target(store: Path) -> None:
@@ -324,10 +333,56 @@ def test_the_expected_sum_is_made_target_by_target(store: Path) -> None:
     assert expected_usd(replace(found, by_column=unpriced)) is None
 
 
+async def test_estimates_are_told_alike_in_document_summary_progress_and_head(
+    tmp_path: Path,
+) -> None:
+    """Neither target nor judge says what it took."""
+    said = answers(by_number)
+
+    def silent(call: Call) -> Reply:
+        told = {"message": {"content": said(call.body)}, "finish_reason": "stop"}
+        return Reply("status", body=json.dumps({"id": "x", "choices": [told]}))
+
+    bench = Bench(tmp_path / "silent.sqlite3")
+    async with FakeModel(script=silent) as server:
+        prices = {"prices": {"input": 10_000.0, "output": 10_000.0}}
+        target = {"base_url": server.base_url, "model": "m", **prices}
+        run = await bench.run(
+            judged(server.base_url, server.base_url, 4, targets=[target], judge=prices)
+        )
+    with reading(bench.path) as db:
+        read, told = results(db, run), document(db, run)["cost_usd"]
+        (about,) = db.execute("SELECT sum(about_usd) FROM attempts").fetchone()
+        (by_judge,) = db.execute("SELECT sum(about_usd) FROM judge_calls").fetchone()
+    assert about > 0
+    assert by_judge > 0
+    assert told == {
+        "target": None,
+        "judge": None,
+        "total": None,
+        "target_known": 0.0,
+        "target_about": pytest.approx(about),
+        "judge_about": pytest.approx(by_judge),
+    }
+    head, judge = f"about {money(about)}", f"about {money(by_judge)}"
+    text = summary(read, width=200, ink=Ink(False))
+    (row,) = (row for row in text.splitlines() if row.endswith(head))
+    assert "at least" not in row
+    assert judge in text
+    counts = read.counts
+    assert head in line(counts, [counts], [], None, 0, bar=False)
+    found = first_look(bench.path, run)
+    assert so_far(spending(found, Pace())) == head
+    asked = capped(replace(with_run(found, stopped_by="max_cost_usd"), caps=Caps(cost_usd=0.01)))
+    assert asked is not None
+    assert asked.question.told.startswith(f"{head} of $0.01 is spent")
+    assert asked.question.problem(str(about / 2)) == f"{head} is spent already"
+
+
 def test_a_finished_run_burns_nothing(store: Path) -> None:
     found = first_look(store, plain_run(store, 4).run)
     shown = spending(found, Pace())
-    assert shown.usd == pytest.approx(0.004)
+    assert shown.cost_usd == pytest.approx(0.004)
     assert shown.per_minute is None
     assert shown.expected == pytest.approx(0.004)
 

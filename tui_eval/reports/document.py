@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from tui_eval.format import Spent
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports import judges
 from tui_eval.reports.jsontext import dollars, rounded
@@ -83,7 +84,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "cached_scores": of.cached_scores,
     }
     whole["judges"] = judges.judges(of.judges)
-    whole["cost_usd"] = _cost(counts.cost_usd, judges.cost(of.judges), counts.known_usd)
+    whole["cost_usd"] = _cost(counts, judges.together(of.judges))
     whole["gate"] = _gate(of)
     whole["errors"] = [
         {
@@ -101,14 +102,17 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
     return whole
 
 
-def _cost(target: float | None, judge: float | None, target_known: float) -> JsonObject:
+def _cost(target: Spent, judge: Spent) -> JsonObject:
     """Give the money of targets and judges apart; a total only where both are known."""
-    total = None if target is None or judge is None else target + judge
+    known = target.cost_usd is not None and judge.cost_usd is not None
+    total = (target.cost_usd or 0.0) + (judge.cost_usd or 0.0) if known else None
     return {
-        "target": dollars(target),
-        "judge": dollars(judge),
+        "target": dollars(target.cost_usd),
+        "judge": dollars(judge.cost_usd),
         "total": dollars(total),
-        "target_known": dollars(target_known),
+        "target_known": dollars(target.known_usd),
+        "target_about": dollars(target.about_usd),
+        "judge_about": dollars(judge.about_usd),
     }
 
 

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from typing import Final
 
-from tui_eval.format import many, money, percent
+from tui_eval.format import cost, many, percent
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.trust import ENOUGH, Audit, GoldAgreement
 from tui_eval.model.visible import visible_line
@@ -48,10 +49,10 @@ def judges(of: Sequence[JudgeFigures]) -> JsonObject:
     }
 
 
-def cost(of: Sequence[JudgeFigures]) -> float | None:
-    """Give what the judges cost together in US dollars; None: unknown, or nobody was asked."""
+def together(of: Sequence[JudgeFigures]) -> Asked:
+    """Give what the judges were asked and took together; of nobody asked, the cost is unknown."""
     asked = reduce(Asked.__add__, (one.asked for one in of), Asked())
-    return asked.cost_usd if asked.calls else None
+    return asked if asked.calls else replace(asked, cost_usd=None)
 
 
 def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
@@ -80,7 +81,7 @@ def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
         )
         parts += [f"{n:,} {what}" for n, what in counted if n]
         if asked.calls:
-            parts.append(money(asked.cost_usd))
+            parts.append(cost(asked))
         yield f"~ judge {named}: {', '.join(parts)}"
         for one in group:
             yield from trust(one)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from tui_eval.format import at_least, clock, rate
+from tui_eval.format import clock, cost, rate
 from tui_eval.model.states import RunState
 from tui_eval.reports.passing import passing, rests_on_judges
 from tui_eval.reports.results import standing
@@ -37,7 +37,7 @@ def listing(
             Column("pass", [_passes(db, row) for row in rows], left=True),
             Column("errors", [f"{of.error:,}" for of in wholes]),
             Column("ungraded", [f"{of.ungraded:,}" for of in wholes]),
-            Column("cost", [at_least(of.cost_usd, of.known_usd) for of in wholes]),
+            Column("cost", [cost(of) for of in wholes]),
             Column("time", [clock(row.wall(now)) for row in rows]),
             Column("when", [_when(row.created_at) for row in rows], left=True),
             Column("name", [row.label or "" for row in rows], left=True),

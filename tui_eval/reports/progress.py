@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from tui_eval.format import at_least, clock, many, money, per_second, percent
+from tui_eval.format import clock, cost, many, money, per_second, percent
 from tui_eval.reports.throughput import Meter, expected_usd
 from tui_eval.store.board import Counts
 
@@ -96,7 +96,8 @@ def _costs(counts: Counts, columns: Sequence[Counts]) -> list[str]:
     if counts.cost_usd == 0:
         return []
     if counts.cost_usd is None:
-        return [at_least(None, counts.known_usd) if counts.known_usd else "cost unknown"]
+        some = counts.known_usd or counts.about_usd is not None
+        return [cost(counts) if some else "cost unknown"]
     spent, expected = money(counts.cost_usd), expected_usd(columns)
     if expected is None or counts.settled == counts.total:
         return [spent]

@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 
-from tui_eval.format import UNKNOWN, at_least, clock, decimal, many, percent, rate, seconds
+from tui_eval.format import UNKNOWN, clock, cost, decimal, many, percent, rate, seconds
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import judges
@@ -115,7 +115,7 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[Column]:
             "tokens in/out",
             [f"{of.counts.input_tokens:,}/{of.counts.output_tokens:,}" for of in columns],
         ),
-        Column("cost", [at_least(of.counts.cost_usd, of.counts.known_usd) for of in columns]),
+        Column("cost", [cost(of.counts) for of in columns]),
     ]
 
 

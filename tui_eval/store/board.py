@@ -42,6 +42,10 @@ class Counts:
     """None: some of it is unknown, as what calls cost of which no answer came."""
     known_usd: float = 0.0
     """What is known to be spent."""
+    about_usd: float | None = None
+    """That, and estimates where no endpoint told; None: nothing is estimated."""
+    unestimated: bool = False
+    """Whether some of what is unknown is not in `about_usd` either."""
 
     @property
     def settled(self) -> int:
@@ -79,6 +83,7 @@ def board(db: sqlite3.Connection, run: int) -> tuple[Counts, dict[int, Counts]]:
         attempts=sum(of.attempts for of in of_columns),
         retries=sum(of.retries for of in of_columns),
         lost=sum(of.lost for of in of_columns),
+        unestimated=any(of.unestimated for of in of_columns),
     )
     if any(of.cost_usd is None for of in of_columns):
         whole = replace(whole, cost_usd=None)
@@ -101,12 +106,14 @@ def _without(of: Counts, apart: Unanswered | None, column: ColumnRow | None) -> 
     free = of.cost_usd == 0 and (
         (column is not None and column.kind in _FREE) or of.input_tokens + of.output_tokens > 0
     )
+    unpaid = bool(apart.unpaid) and not free
     return replace(
         of,
         attempts=of.attempts - apart.lost - apart.unsent,
         retries=of.retries - apart.retries,
         lost=apart.lost,
-        cost_usd=None if apart.unpaid and not free else of.cost_usd,
+        cost_usd=None if unpaid else of.cost_usd,
+        unestimated=unpaid or of.unestimated,
     )
 
 
@@ -126,6 +133,7 @@ def counts(rows: Sequence[TallyRow]) -> Counts:
         )
 
     unpriced = sum(row.unpriced for row in rows)
+    unestimated = sum(row.unestimated for row in rows)
     return Counts(
         total=sum(row.n for row in rows),
         queued=of(TrialState.QUEUED),
@@ -144,4 +152,6 @@ def counts(rows: Sequence[TallyRow]) -> Counts:
         output_tokens=sum(row.output_tokens for row in rows),
         cost_usd=None if unpriced else sum(row.cost_usd for row in rows),
         known_usd=sum(row.cost_usd for row in rows),
+        about_usd=sum(row.about_usd for row in rows) if unestimated < unpriced else None,
+        unestimated=unestimated > 0,
     )

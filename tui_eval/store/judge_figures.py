@@ -29,10 +29,17 @@ class Asked:
     """Likewise."""
     cost_usd: float | None = 0.0
     """None: the cost of some reply is unknown."""
+    known_usd: float = 0.0
+    """What is known to be spent."""
+    about_usd: float | None = None
+    """That, and estimates where no endpoint told; None: nothing is estimated."""
+    unestimated: bool = False
+    """Whether some of what is unknown is not in `about_usd` either."""
 
     def __add__(self, other: "Asked") -> "Asked":
         """Give both together."""
         known = self.cost_usd is not None and other.cost_usd is not None
+        estimated = self.about_usd is not None or other.about_usd is not None
         return Asked(
             self.calls + other.calls,
             self.items + other.items,
@@ -41,7 +48,14 @@ class Asked:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.known_usd + other.known_usd,
+            self._known_or_estimated + other._known_or_estimated if estimated else None,
+            self.unestimated or other.unestimated,
         )
+
+    @property
+    def _known_or_estimated(self) -> float:
+        return self.known_usd if self.about_usd is None else self.about_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,16 +196,23 @@ def _described(db: sqlite3.Connection, run_id: int) -> dict[str, tuple[str | Non
 
 
 def _calls(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, str, str | None, Asked]]:
+    unpaid = "sum(state IN ('lost', 'cancelled')) AND ifnull(max(cost_usd), 1) > 0"
     rows = db.execute(
         "SELECT scorer, judge, purpose, model, count(*), sum(items), sum(round <> 'first'), "
         "sum(state IN ('failed', 'lost')), ifnull(sum(input_tokens), 0), "
         "ifnull(sum(output_tokens), 0), iif(sum(state = 'answered' AND cost_usd IS NULL) OR "
-        "(sum(state IN ('lost', 'cancelled')) AND ifnull(max(cost_usd), 1) > 0), NULL, "
-        "ifnull(sum(cost_usd), 0.0)), max(id) "
+        f"({unpaid}), NULL, ifnull(sum(cost_usd), 0.0)), ifnull(sum(cost_usd), 0.0), "
+        "iif(sum(cost_usd IS NULL AND about_usd IS NOT NULL), "
+        "sum(coalesce(cost_usd, about_usd, 0.0)), NULL), "
+        "sum(state = 'answered' AND coalesce(cost_usd, about_usd) IS NULL) "
+        f"OR ({unpaid}), max(id) "
         "FROM judge_calls WHERE run = ? GROUP BY scorer, judge, purpose",
         (run_id,),
     )  # with max(id), SQLite takes the model of that very row
-    return [(*row[:3], unpack(row[3]), Asked(*row[4:11])) for row in rows]
+    return [
+        (*row[:3], unpack(row[3]), replace(Asked(*row[4:13]), unestimated=bool(row[13])))
+        for row in rows
+    ]
 
 
 def _models(db: sqlite3.Connection, run_id: int) -> dict[tuple[str, str], dict[str, int]]:

@@ -176,7 +176,8 @@ def tallies(db: sqlite3.Connection, run_id: int) -> list[TallyRow]:
         TallyRow(col, TrialState(state), Verdict(verdict) if verdict else None, *rest)
         for col, state, verdict, *rest in db.execute(
             "SELECT col, state, verdict, n, score, input_tokens, output_tokens, cost_usd, "
-            "unpriced, attempts, retries, cached FROM tallies WHERE run = ? AND n > 0",
+            "unpriced, attempts, retries, cached, about_usd, unestimated "
+            "FROM tallies WHERE run = ? AND n > 0",
             (run_id,),
         )
     ]

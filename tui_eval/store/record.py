@@ -8,7 +8,7 @@ cancelled and opened anew since.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
 from tui_eval.store import bulk
@@ -20,7 +20,8 @@ _SCORING = (TrialState.SCORING,)
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
 _SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
 _SPENT = (  # of all attempts; unknown money stays unknown
-    "input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?"
+    "input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?, "
+    "about_usd = ifnull(about_usd, cost_usd) + ?"
 )
 
 
@@ -98,7 +99,7 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
     tx.db.execute(
         f"UPDATE trials SET {_SPENT}, change = ? "
         "WHERE id = (SELECT trial FROM attempts WHERE id = ?)",
-        (usage.input or 0, usage.output or 0, failure.cost_usd, tx.change, attempt),
+        (*_spent(usage, failure.cost_usd, failure.cost_usd), tx.change, attempt),
     )
 
 
@@ -180,8 +181,10 @@ def answer(
     Returns:
         Whether the trial took it.
     """
-    usage = output.usage
-    spent = (usage.input or 0, usage.output or 0, output.cost_usd)
+    usage, estimate = output.usage, output.estimate
+    about_usd = None if estimate is None else estimate.cost_usd
+    known = output.cost_usd is not None
+    spent = _spent(usage, output.cost_usd, output.cost_usd if known else about_usd)
     output_id = add_output(tx, key, output)
     tx.db.execute(
         "UPDATE attempts SET state = 'answered', call_s = ?, output = ?, input_tokens = ?, "
@@ -192,8 +195,8 @@ def answer(
             usage.input,
             usage.output,
             output.cost_usd,
-            None if output.estimate is None else output.estimate.tokens,
-            None if output.estimate is None else output.estimate.cost_usd,
+            None if estimate is None else estimate.tokens,
+            about_usd,
             attempt,
         ),
     )
@@ -209,6 +212,11 @@ def answer(
             f"UPDATE trials SET {_SPENT}, change = ? WHERE id = ?", (*spent, tx.change, trial)
         )
     return taken
+
+
+def _spent(usage: Usage, cost_usd: float | None, about_usd: float | None) -> tuple[object, ...]:
+    """Give the values of `_SPENT` for one attempt; `about_usd`: its cost, known or estimated."""
+    return usage.input or 0, usage.output or 0, cost_usd, about_usd
 
 
 def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> None:

@@ -90,6 +90,10 @@ class TallyRow:
     attempts: int
     retries: int
     cached: int
+    about_usd: float
+    """Sum of what is known or estimated."""
+    unestimated: int
+    """Trials whose cost is unknown, and some of it not even estimated."""
 
 
 @dataclass(frozen=True, slots=True)

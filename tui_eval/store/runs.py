@@ -157,7 +157,9 @@ def _count(
         sums[1] += score or 0.0
         sums[2] += trial.output is not None
     tx.db.executemany(
-        "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, ?) ON CONFLICT DO UPDATE "
+        "INSERT INTO tallies (run, col, state, verdict, n, score, input_tokens, output_tokens, "
+        "cost_usd, unpriced, attempts, retries, cached) "
+        "VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, ?) ON CONFLICT DO UPDATE "
         "SET n = n + excluded.n, score = score + excluded.score, cached = cached + excluded.cached",
         [(run, *of, *sums) for of, sums in tallies.items()],
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tui_eval.format import dollars, many, money, number
+from tui_eval.format import cost, dollars, many, money, number
 from tui_eval.model.json import JsonObject
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.run.money import expected_usd
@@ -41,7 +41,9 @@ def capped(run: Snapshot) -> Capped | None:
 
 
 def _about_money(run: Snapshot) -> Question:
-    spent, limit = run.known_usd, run.caps.cost_usd or 0.0
+    about, limit = run.total.about_usd, run.caps.cost_usd or 0.0
+    spent = run.known_usd if about is None else about
+    said = money(spent) if about is None else cost(run.total)
     expected = expected_usd(run)
     more = "" if expected is None else f": about {money(max(expected - spent, 0))} more"
 
@@ -49,11 +51,11 @@ def _about_money(run: Snapshot) -> Question:
         value = _number(typed)
         if value is None:
             return "a number of dollars, like 4 or 2.50"
-        return None if value > spent else f"{money(spent)} is spent already"
+        return None if value > spent else f"{said} is spent already"
 
     return Question(
         title="The run has reached its cap",
-        told=f"{money(spent)} of ${dollars(limit)} is spent. {_open(run)}{more}.",
+        told=f"{said} of ${dollars(limit)} is spent. {_open(run)}{more}.",
         label="new cap, $",
         suggested=dollars(max(limit, spent) * 2),
         problem=problem,

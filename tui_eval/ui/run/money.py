@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tui_eval.format import at_least, compact, dollars, money
+from tui_eval.format import compact, cost, dollars, money
 from tui_eval.reports import throughput
 from tui_eval.ui.run.feed import Snapshot
 from tui_eval.ui.run.pace import Pace
@@ -12,7 +12,7 @@ from tui_eval.ui.run.pace import Pace
 class Spending:
     """A run's money; what is unknown is None, never a nought."""
 
-    usd: float | None
+    cost_usd: float | None
     """So far."""
     known_usd: float
     """Of that, what is known."""
@@ -25,11 +25,15 @@ class Spending:
     tokens: int
     """Read and produced."""
     cap_tokens: int | None
+    about_usd: float | None = None
+    """What is known, and estimates where no endpoint told; None: nothing is estimated."""
+    unestimated: bool = False
+    """Whether some of what is unknown is not in `about_usd` either."""
 
     @property
     def worth_showing(self) -> bool:
         """Whether there is anything to say of money."""
-        return self.cap_usd is not None or self.usd is None or self.usd > 0
+        return self.cap_usd is not None or self.cost_usd is None or self.cost_usd > 0
 
 
 def spending(run: Snapshot, pace: Pace) -> Spending:
@@ -37,13 +41,15 @@ def spending(run: Snapshot, pace: Pace) -> Spending:
     total = run.total
     going_on = run.run.live and total.settled < total.total
     return Spending(
-        usd=total.cost_usd,
+        cost_usd=total.cost_usd,
         known_usd=run.known_usd,
         cap_usd=run.caps.cost_usd,
         per_minute=pace.usd_per_minute() if going_on and total.cost_usd is not None else None,
         expected=expected_usd(run),
         tokens=total.input_tokens + total.output_tokens,
         cap_tokens=run.caps.tokens,
+        about_usd=total.about_usd,
+        unestimated=total.unestimated,
     )
 
 
@@ -55,11 +61,11 @@ def expected_usd(run: Snapshot) -> float | None:
 def so_far(spent: Spending) -> str:
     """Give the money of the first line: `$0.83`, `$0.83/2`, `41k/50k tok`; or nothing.
 
-    Where some of it is unknown, `$0.83+?`; where all is, `$?`.
+    Where some of it is estimated, `about $0.83`; where some is unknown, `$0.83+?`; all: `$?`.
     """
     parts = []
     if spent.worth_showing:
-        sum_ = at_least(spent.usd, spent.known_usd, short=True)
+        sum_ = cost(spent, short=True)
         limit = f"/{dollars(spent.cap_usd)}" if spent.cap_usd is not None else ""
         parts.append(f"{sum_}{limit}")
     if spent.cap_tokens is not None:
@@ -69,11 +75,11 @@ def so_far(spent: Spending) -> str:
 
 def to_come(spent: Spending) -> str:
     """Give the money of the pace's line: `$0.12/min, ~$1.17 in all`; or nothing."""
-    if not spent.worth_showing or spent.usd is None:
+    if not spent.worth_showing or spent.cost_usd is None:
         return ""
     parts = []
     if spent.per_minute:
         parts.append(f"{money(spent.per_minute)}/min")
-    if spent.expected is not None and spent.expected > spent.usd:
+    if spent.expected is not None and spent.expected > spent.cost_usd:
         parts.append(f"~{money(spent.expected)} in all")
     return ", ".join(parts)

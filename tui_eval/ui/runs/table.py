@@ -3,7 +3,8 @@
 import time
 from collections.abc import Sequence, Set
 
-from tui_eval.format import age, at_least, clock, compact, number, rates
+from tui_eval.format import age, clock, compact, number, rates
+from tui_eval.format import cost as cost_of
 from tui_eval.model.states import RunState
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.glyphs import Glyphs
@@ -103,11 +104,11 @@ def progress(listed: Listed) -> str:
 
 
 def cost(listed: Listed) -> str:
-    """Give what a run cost: `$0.83`, `$0.83+?` where some of it is unknown, `$?` where all is."""
+    """Give what a run cost, in short; nothing where nobody was asked."""
     total = listed.total
     if not total.attempts and not total.lost:
         return ""
-    return at_least(total.cost_usd, total.known_usd, short=True)
+    return cost_of(total, short=True)
 
 
 _PROGRESS = 11
