@@ -18,7 +18,7 @@ from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import problems
 from tui_eval.engine.purse import Bound, Calls, Caps, Purse
 from tui_eval.engine.settings import Settings
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.document import document
 from tui_eval.reports.results import results
@@ -419,6 +419,20 @@ def test_an_answer_that_cost_nothing_does_not_let_all_others_go() -> None:
         purse.paid(0, Output("a", usage=Usage(1, 1), cost_usd=0.0))
     with purse.call(0), purse.call(0):
         assert not purse.fits(0)
+
+
+def test_a_call_that_timed_out_may_have_to_be_paid_and_one_refused_not() -> None:
+    purse = capped(4.0)
+    with purse.call(0):
+        purse.paid(0, Output("a", usage=Usage(1, 1), cost_usd=2.0))
+    with purse.call(0):
+        purse.paid(0, Failure("rate_limit", "later"))
+    assert purse.empty() is None
+    with purse.call(0):
+        purse.paid(0, Failure("timeout", "late"))
+    told = purse.empty()
+    assert told is not None
+    assert told.message.startswith("about $4 is or may be spent")
 
 
 async def test_targets_leave_room_for_the_grades_of_what_they_give(bench: Bench) -> None:

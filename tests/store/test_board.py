@@ -1,4 +1,5 @@
 import sqlite3
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
 from tui_eval.store import record
 from tui_eval.store.board import Counts, board, counts
+from tui_eval.store.spending import spending
 
 
 def test_a_new_run_is_all_queued(db: sqlite3.Connection) -> None:
@@ -113,3 +115,13 @@ def test_estimates_stand_in_for_what_no_endpoint_told(db: sqlite3.Connection) ->
     assert (second.cost_usd, second.known_usd, second.about_usd) == (None, 0.5, 0.625)
     assert (first.unestimated, second.unestimated, total.unestimated) == (False, True, True)
     assert (total.known_usd, total.about_usd) == (1.25, 1.5)
+
+
+def test_a_call_that_timed_out_is_one_that_was_never_answered(db: sqlite3.Connection) -> None:
+    made = staged(db, 2)
+    for trial, kind in zip(made.trials, ("timeout", "rate_limit"), strict=True):
+        attempt = do(db, partial(record.start_attempt, trial=trial, queue_s=None, wait_s=None))
+        assert attempt is not None
+        failure = Failure(kind, "no answer")
+        do(db, partial(record.fail_attempt, attempt=attempt, failure=failure, call_s=1.0))
+    assert spending(db, made.run)[0].unanswered == 1

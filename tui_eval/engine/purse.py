@@ -365,7 +365,8 @@ class Purse:
     def paid(self, payer: Payer, got: Output | Failure, questions: int = 1) -> None:
         """Add what a call took; of an answer whose endpoint does not say, about what it took.
 
-        A failure has taken something only where the endpoint says so.
+        A failure has taken something only where the endpoint says so; a call that timed out may
+        have to be paid.
 
         Args:
             payer: Who made it.
@@ -374,6 +375,8 @@ class Purse:
         """
         usage = got.usage
         if isinstance(got, Failure) and usage.input is None and usage.output is None:
+            if got.kind == "timeout":
+                self.unanswered(payer)
             return
         self._calls[payer].answered += 1
         self.grading.bought += isinstance(payer, int)
@@ -386,7 +389,7 @@ class Purse:
         self._look()
 
     def unanswered(self, payer: Payer) -> None:
-        """Learn that a call was ended after it had left: it may have to be paid."""
+        """Learn that a call was ended, or timed out, after it had left: it may have to be paid."""
         self._money.doubt(payer)
         self._tokens.doubt(payer)
         self._look()

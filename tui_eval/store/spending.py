@@ -72,7 +72,8 @@ def spending(db: sqlite3.Connection, run: int) -> dict[int | str, Spending]:
     columns = db.execute(
         "SELECT t.col, max(ifnull(a.cost_usd, a.about_usd)), "
         "max(ifnull(a.input_tokens, 0) + ifnull(a.output_tokens, 0) + ifnull(a.about_tokens, 0)), "
-        "sum(a.state = 'lost' OR (a.state = 'cancelled' AND a.call_s > 0)), "
+        "sum(a.state = 'lost' OR (a.state = 'cancelled' AND a.call_s > 0) "
+        "OR (a.error_kind IS 'timeout' AND coalesce(a.input_tokens, a.output_tokens) IS NULL)), "
         "sum(iif(a.cost_usd IS NULL, ifnull(a.about_usd, 0.0), 0.0)), "
         "sum(ifnull(a.about_tokens, 0)), "
         "count(coalesce(a.input_tokens, a.output_tokens, a.about_tokens)) "
@@ -82,7 +83,8 @@ def spending(db: sqlite3.Connection, run: int) -> dict[int | str, Spending]:
     judges = db.execute(
         "SELECT judge, max(ifnull(cost_usd, about_usd)), "
         "max(ifnull(input_tokens, 0) + ifnull(output_tokens, 0) + ifnull(about_tokens, 0)), "
-        "sum(state IN ('lost', 'cancelled')), "
+        "sum(state IN ('lost', 'cancelled') "
+        "OR (error_kind IS 'timeout' AND coalesce(input_tokens, output_tokens) IS NULL)), "
         "sum(iif(cost_usd IS NULL, ifnull(about_usd, 0.0), 0.0)), "
         "sum(ifnull(about_tokens, 0)), "
         "count(coalesce(input_tokens, output_tokens, about_tokens)) "
