@@ -11,6 +11,7 @@ from tests.ui.playing import (
     app_on,
     by_hand,
     made_up,
+    plain_run,
     run_screen,
     shown_on,
     text,
@@ -167,3 +168,14 @@ def test_an_output_is_compared_with_baseline_last_full_run_and_earlier_attempts(
         said = [text_of(db, other) for other in there]
     assert [other.name.split()[0] for other in there] == ["baseline", "last", "attempt"]
     assert said == ["run 0", "run 1", "half"]
+
+
+async def test_a_detail_that_has_left_the_screen_is_not_zoomed(store: Path) -> None:
+    plain_run(store, 2)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.zoomed)
+        worktop = screen.worktop
+    assert not worktop.zoomed  # what is read for it may still come

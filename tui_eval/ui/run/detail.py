@@ -142,8 +142,12 @@ class Detail(Vertical):
         self.call_after_refresh(self._show_page, keep_place=True)
 
     @property
-    def _zoomed(self) -> bool:
-        return self.screen.has_class("-zoomed")
+    def zoomed(self) -> bool:
+        """Whether it has the whole screen; False as well once it has left the screen.
+
+        What was read for it may come when the app is being quit.
+        """
+        return self.is_attached and self.screen.has_class("-zoomed")
 
     def show(self, found: WholeTrial | None) -> None:
         """Show a trial; the same one again keeps the place one reads at."""
@@ -216,12 +220,12 @@ class Detail(Vertical):
     def _show_tabs(self) -> None:
         rule = self._glyphs.rule
         left = [Piece(f"{rule} ", "dim")]
-        if self.page.has_focus and not self._zoomed:  # as in the list: keys act here
+        if self.page.has_focus and not self.zoomed:  # as in the list: keys act here
             left = [Piece(f"{self._glyphs.cursor} ", "accent")]
         room = self.size.width - sum(len(tab) + 3 for tab in _TABS) - 4
         between = f" {self._glyphs.dot} " if room > -_TIGHT else " "
         # in zoom the line above says it
-        if self._found is not None and room >= _LEAST_NAME and not self._zoomed:
+        if self._found is not None and room >= _LEAST_NAME and not self.zoomed:
             name = fit(self._found.trial.case_id, room, ellipsis=self._glyphs.cut).rstrip()
             left += [Piece(name, "strong"), Piece(f" {rule} ", "dim")]
         for at, tab in enumerate(_TABS):

@@ -46,7 +46,7 @@ class Finder(Acting, Container):
     @property
     def zoomed(self) -> bool:
         """Whether the detail has the whole screen; then keys act on its trial alone."""
-        return self.screen.has_class("-zoomed")
+        return self.detail.zoomed
 
     @property
     def finding(self) -> bool:
