@@ -55,7 +55,8 @@ FROM numbers WHERE n >= :settled"""
 _TALLIES = """
 INSERT INTO tallies SELECT run, col, state, ifnull(verdict, ''), count(*), sum(ifnull(score, 0)),
     sum(input_tokens), sum(output_tokens), sum(ifnull(cost_usd, 0)), sum(cost_usd IS NULL),
-    sum(attempts), sum(max(attempts - 1, 0)), sum(cached)
+    sum(attempts), sum(max(attempts - 1, 0)), sum(cached),
+    sum(coalesce(cost_usd, about_usd, 0)), sum(coalesce(cost_usd, about_usd) IS NULL)
 FROM trials WHERE run = :run GROUP BY 1, 2, 3, 4"""
 _ATTEMPTS = f"""{_NUMBERS}
 INSERT INTO attempts (trial, number, state, sent_at, queue_s, call_s, error_kind, error_message,
