@@ -156,7 +156,7 @@ def test_a_short_run_has_no_rate_that_nobody_could_keep_up(
     with reading(store) as db:
         drawing = CHARTS["throughput"](db, run, 50)
     assert isinstance(drawing, Drawing)
-    assert max(y or 0 for y in drawing.panels[0].plot.curves[0].ys) == 160
+    assert max(y or 0 for y in drawing.panels[0].plot.curves[0].ys) == 80
 
 
 def test_where_a_short_run_had_no_answers_any_more_none_are_drawn(

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from tui_eval.format import clock, figure, fine_rate, many, money, number, per_second, seconds
 from tui_eval.reports.passing import a_case_is_a_trial
-from tui_eval.reports.throughput import LEAST_S, WINDOW_S, mean_rate
+from tui_eval.reports.throughput import WINDOW_S, mean_rate
 from tui_eval.store import reader, series
 from tui_eval.store.board import board
 from tui_eval.store.series import Latencies, PerCase, Spread
@@ -109,7 +109,8 @@ def _rates(counts: Sequence[int], part_s: float) -> list[float]:
     window = max(round(window_s / part_s), 1)
     sums = [0, *accumulate(counts)]
     return [
-        (sums[end] - sums[max(end - window, 0)]) / max(min(window, end) * part_s, LEAST_S)
+        (sums[end] - sums[max(end - window, 0)])
+        / max(min(window, end) * part_s, _SHORTEST_WINDOW_S)
         for end in range(1, len(sums))
     ]
 
