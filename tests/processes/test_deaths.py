@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -18,8 +19,9 @@ from tests.waiting import until
 from tui_eval.processes.capture import Capture, surviving_stream
 from tui_eval.processes.channel import encode
 from tui_eval.processes.program import EndCause, Orphans, Program, ProgramEnding
-from tui_eval.processes.running import RunningProgram
-from tui_eval.processes.supervisor import Processes
+from tui_eval.processes.running import RunningProgram, written_ending
+from tui_eval.processes.supervisor import Processes, has_warden
+from tui_eval.processes.zygote_client import ZygoteClient
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,7 +70,7 @@ async def test_an_engine_killed_amid_many_leaves_nothing(lab: Lab, processes: Pr
         for n, name in enumerate(names)
     ]
     async with engine(programs) as (pid, zygote):
-        await until(lambda: all((one.folder / "out").exists() for one in programs))
+        await until(lambda: (programs[0].folder / "out").stat().st_size)
         await until(lambda: len(lab.entries()) >= len(programs))
         os.kill(pid, signal.SIGKILL)
         await until(lambda: not lab.alive())
@@ -113,6 +115,40 @@ async def test_orphans_that_may_finish_are_taken_over(lab: Lab, processes: Proce
     for program, ending in zip(programs, endings, strict=True):
         assert (ending.cause, ending.exit_code) == (EndCause.EXITED, 7)
         assert (program.folder / "out").read_bytes() == b"begun\ndone\n"
+
+
+async def test_an_engine_that_has_gone_is_written_to_and_nothing_is_left(lab: Lab) -> None:
+    program = lab.agent("storms", "10")
+    zygote = ZygoteClient()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(encode({"program": program.as_json()}))
+        gone = await zygote.fork([theirs])
+    await gone
+    ending = written_ending(program.folder)
+    assert ending is not None
+    assert ending.cause is EndCause.ABANDONED
+    assert not lab.alive()
+    await zygote.close()
+
+
+async def test_the_zygote_of_an_engine_that_has_gone_watches_over_what_goes_on(lab: Lab) -> None:
+    """It tells of what has ended, to nobody; a warden that is killed after that has it still."""
+    release = lab.root / "release"
+    first = lab.program("sh", "-c", f"while [ ! -e {release} ]; do sleep 0.02; done", name="first")
+    second = lab.agent("storms", "10", name="second")
+    programs = [replace(one, orphans=Orphans.FINISH) for one in (first, second)]
+    async with engine(programs) as (pid, zygote):
+        await until(lambda: len(lab.entries()) >= 10)
+        os.kill(pid, signal.SIGKILL)
+        warden, _ = lab.entries()[0]
+        while (parent := parent_of(warden)) != zygote:
+            warden = parent
+        release.touch()
+        await until(lambda: not has_warden(first.folder))
+        os.kill(warden, signal.SIGKILL)
+        await until(lambda: not lab.alive())
+        await until(lambda: gone(zygote))
 
 
 async def test_an_orphan_keeps_its_limits(lab: Lab, processes: Processes) -> None:

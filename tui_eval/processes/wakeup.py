@@ -12,10 +12,12 @@ def catch(*signals: signal.Signals) -> None:
 
 
 def ignore_none() -> None:
-    """Ignore no signal, whatever who started this ignores; what is executed would go on to."""
-    for number in signal.valid_signals():
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+    """Ignore no signal, as what is executed would go on to; none that was ignored ends this.
+
+    A handler is what `execve` takes away. Python itself ignores SIGPIPE, and an engine that has
+    been killed is written to until its end is noticed.
+    """
+    catch(*(one for one in signal.Signals if signal.getsignal(one) is signal.SIG_IGN))
 
 
 class Wakeup:
