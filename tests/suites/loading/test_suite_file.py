@@ -374,6 +374,35 @@ def test_a_mistake_is_told_with_line_field_and_what_is_allowed(
             'line 4: targets[0].faults.time_out: unknown key; did you mean "timeout"?',
         ),
         (
+            'kind = "command"\ncommand = ["true"]\nmax_tokens = 5',
+            (
+                "line 4: targets[0].max_tokens: unknown key; a program is ended at tokens of its "
+                "own word: limits = { tokens = … }"
+            ),
+        ),
+        (
+            'kind = "command"\ncommand = ["true"]\nparams = { temperature = 0 }',
+            (
+                "line 4: targets[0].params: unknown key; a program asks its model itself: hand it "
+                "on in command, args, stdin or env"
+            ),
+        ),
+        (
+            'kind = "python"\ncallable = "json:dumps"\ntemperature = 0',
+            (
+                "line 4: targets[0].temperature: unknown key; a function asks its model itself: "
+                "hand it on, args = { temperature = … }"
+            ),
+        ),
+        (
+            'kind = "http"\nurl = "http://127.0.0.1:1/"\nmax_tokens = 5',
+            "line 4: targets[0].max_tokens: unknown key; write params = { max_tokens = … }",
+        ),
+        (
+            'base_url = "http://127.0.0.1:1/v1"\nmodel = "m"\ntemperature = 0',
+            "line 4: targets[0].temperature: unknown key; write params = { temperature = … }",
+        ),
+        (
             'kind = "simulated"\nanswers = "a"\nfaults = { timeout = 0.7, empty = 0.7 }',
             "line 4: targets[0].faults: the shares add up to 1.4, which is more than 1",
         ),

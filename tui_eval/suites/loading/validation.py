@@ -14,6 +14,7 @@ from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import AS_WRITTEN, SCORERS, ScorerSpec
 from tui_eval.suites.scorers.setting_error import SettingError
 from tui_eval.suites.spec import JUDGES, TARGETS, SuiteFile
+from tui_eval.suites.spec.asked import MODEL_PARAMS
 
 _UNIONS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "targets": lambda: TARGETS.names,
@@ -98,9 +99,7 @@ def _finding(detail: ErrorDetails, path: Path) -> ValidationIssue | None:
     context: Mapping[str, object] = detail.get("ctx", {})
     match kind:
         case "extra_forbidden":
-            return ValidationIssue(
-                path, "unknown key", did_you_mean(str(path[-1]), _keys(detail, path))
-            )
+            return ValidationIssue(path, "unknown key", _where_it_belongs(detail, path))
         case "missing":
             return ValidationIssue(path, "is missing", _HOW_TO_WRITE.get(path))
         case "union_tag_invalid":
@@ -130,6 +129,19 @@ def _finding(detail: ErrorDetails, path: Path) -> ValidationIssue | None:
             return ValidationIssue(path, str(error or detail["msg"]))
     message = f"{_wanted(kind, context, detail['msg'])}, not {_found(given)}"
     return ValidationIssue(path, message, _hint(kind, given, path, context))
+
+
+def _where_it_belongs(detail: ErrorDetails, path: Path) -> str | None:
+    """Return where an unknown key belongs: a parameter of a model, or one that is misspelt."""
+    hint = None
+    match detail["loc"]:
+        case ("targets", int(), str(kind), str(name)) if name in MODEL_PARAMS:
+            hint = TARGETS.of({"kind": kind}).hint_for_param(name)
+        case ("judge", str(kind), str(name)) | ("judges", int(), str(kind), str(name)) if (
+            name in MODEL_PARAMS
+        ):
+            hint = JUDGES.of({"kind": kind}).hint_for_param(name)
+    return hint or did_you_mean(str(path[-1]), _keys(detail, path))
 
 
 def _hint(kind: str, given: object, path: Path, context: Mapping[str, object]) -> str | None:

@@ -10,7 +10,7 @@ of any type. The others look at a spec that was read.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.json import Json
@@ -18,6 +18,15 @@ from tui_eval.providers.prices import Prices
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.spec.base import Spec, Text
 from tui_eval.suites.trust.permissions import Permission
+
+OUTPUT_LIMITS: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+"""Parameters that bound the tokens of an answer; the first that is given counts."""
+MODEL_PARAMS: Final = frozenset(
+    (*OUTPUT_LIMITS, "params", "temperature", "top_p", "top_k", "min_p", "seed", "stop", "n",
+     "presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "logprobs",
+     "top_logprobs", "reasoning_effort", "reasoning", "response_format", "tool_choice")
+)  # fmt: skip
+"""What people write for a model wherever one is asked, and the field that it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,15 @@ class AskedSpec(Spec):
     def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
         """Yield what is wrong between its fields, as far as no single field shows it."""
         yield from ()
+
+    @classmethod
+    def hint_for_param(cls, name: str) -> str | None:
+        """Return where a parameter of a model belongs that stands among the fields; None: nowhere.
+
+        Args:
+            name: One of `MODEL_PARAMS`, or `params` where there is no such field.
+        """
+        return None
 
     @classmethod
     def file_mistakes(cls, table: Mapping[str, object], folder: Path) -> Iterator[FieldMistake]:

@@ -13,7 +13,13 @@ from tui_eval.providers import presets
 from tui_eval.providers.local_model.server import is_model_path
 from tui_eval.providers.prices import Prices, prices_of
 from tui_eval.suites.loading.errors import did_you_mean
-from tui_eval.suites.spec.asked import AskedSpec, CallRates, FieldMistake, KeyUse
+from tui_eval.suites.spec.asked import (
+    OUTPUT_LIMITS,
+    AskedSpec,
+    CallRates,
+    FieldMistake,
+    KeyUse,
+)
 from tui_eval.suites.spec.base import Spec, Text
 
 Api: TypeAlias = Literal["chat", "responses"]
@@ -25,9 +31,6 @@ OWN_PARAMS: Final = {
     "stream": "answers are read whole",
 }
 """Parameters that no suite can set, and why."""
-
-_OUTPUT_LIMITS: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens")
-"""Parameters that bound the tokens of an answer; the first that is given counts."""
 
 Price = Annotated[StrictFloat, Field(ge=0, le=MOST_PRICE)]
 
@@ -102,6 +105,11 @@ class ModelEndpointSpec(AskedSpec):
             yield FieldMistake(("base_url",), "goes on with ? or #", hint)
 
     @classmethod
+    def hint_for_param(cls, name: str) -> str | None:
+        """Return that it goes along with each request, in `params`."""
+        return f"write params = {{ {name} = … }}"
+
+    @classmethod
     def files_read(cls, table: Mapping[str, object], folder: Path) -> Iterator[tuple[str, Path]]:
         """Yield the file of an embedded model that is named by its path."""
         model, preset = table.get("model"), presets.PRESETS.get(str(table.get("provider")))
@@ -130,7 +138,7 @@ class ModelEndpointSpec(AskedSpec):
 
     def output_limit(self) -> int | None:
         """Return the limit that its parameters name."""
-        named = (self.params.get(name) for name in _OUTPUT_LIMITS)
+        named = (self.params.get(name) for name in OUTPUT_LIMITS)
         return next((int(limit) for limit in named if isinstance(limit, int | float)), None)
 
     def token_prices(self) -> Prices | None:

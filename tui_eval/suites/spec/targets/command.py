@@ -10,7 +10,7 @@ from tui_eval.model.home import from_home
 from tui_eval.suites.data import jsonpath
 from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec.agents import AGENTS, TRANSCRIPT_FORMATS
-from tui_eval.suites.spec.asked import FieldMistake
+from tui_eval.suites.spec.asked import OUTPUT_LIMITS, FieldMistake
 from tui_eval.suites.spec.base import Spec, Text
 from tui_eval.suites.spec.programs import CONTAINERS, Command, Limits, RunsPrograms
 from tui_eval.suites.spec.run import Concurrency
@@ -133,6 +133,13 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         if table.get("image") is not None and not contained:
             hint = 'add isolation = "podman" or "docker"'
             yield FieldMistake(("image",), "is for a container", hint)
+
+    @classmethod
+    def hint_for_param(cls, name: str) -> str | None:
+        """Return that the program asks its model itself; what it takes may be limited."""
+        if name in OUTPUT_LIMITS:
+            return "a program is ended at tokens of its own word: limits = { tokens = … }"
+        return "a program asks its model itself: hand it on in command, args, stdin or env"
 
     @classmethod
     def files_read(cls, table: Mapping[str, object], folder: Path) -> Iterator[tuple[str, Path]]:

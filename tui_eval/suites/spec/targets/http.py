@@ -123,6 +123,11 @@ class HttpTargetSpec(TargetSpec):
     """Requests in a minute, at most. Default: as many as it takes."""
 
     @classmethod
+    def hint_for_param(cls, name: str) -> str | None:
+        """Return that it goes along with each request, in `params`."""
+        return f"write params = {{ {name} = … }}"
+
+    @classmethod
     def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
         """Yield what is wrong between its fields, and with its addresses and headers."""
         url = table.get("url")

@@ -60,6 +60,11 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
     """Part of the key: bump it when what the function uses has changed and its files have not."""
 
     @classmethod
+    def hint_for_param(cls, name: str) -> str | None:
+        """Return that the function asks its model itself."""
+        return f"a function asks its model itself: hand it on, args = {{ {name} = … }}"
+
+    @classmethod
     def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
         """Yield the limits that cannot be watched."""
         limits = table.get("limits")
