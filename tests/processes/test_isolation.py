@@ -11,7 +11,7 @@ import pytest
 
 from tests.processes.conftest import PYTHON, Lab, run, started
 from tests.waiting import until
-from tui_eval.processes.isolation.choice import choose, survey, try_level
+from tui_eval.processes.isolation.choice import choose, try_level
 from tui_eval.processes.isolation.landlock import abi
 from tui_eval.processes.isolation.reach import without
 from tui_eval.processes.isolation.sweep import sweep
@@ -210,10 +210,10 @@ async def test_exit_codes_and_missing_programs_are_told(
 async def test_auto_takes_the_strongest_that_works(lab: Lab, processes: Processes) -> None:
     choice = await choose(processes, replace(lab.program("sh"), sandbox=Sandbox("auto")))
     assert choice.level is not None
-    reports = {one.level: one for one in await survey(processes, lab.program("sh"))}
-    works = [name for name in ("bwrap", "landlock", "none") if reports[name].works]
-    assert choice.level == works[0]
-    assert all(one.why for one in reports.values() if not one.works)
+    levels = ("bwrap", "landlock", "none")
+    reports = [await try_level(processes, lab.program("sh"), level) for level in levels]
+    assert choice.level == next(one.level for one in reports if one.works)
+    assert all(one.why for one in reports if not one.works)
 
 
 async def test_auto_passes_over_levels_on_which_the_program_cannot_be_read(

@@ -98,9 +98,8 @@ import pkgutil, importlib
 import tui_eval.processes
 for found in pkgutil.walk_packages(tui_eval.processes.__path__, "tui_eval.processes."):
     importlib.import_module(found.name)
-from tui_eval.processes.platform_support import watching, become_subreaper, forbid_inspection
+from tui_eval.processes.platform_support import become_subreaper, forbid_inspection
 become_subreaper(); forbid_inspection()
-print(watching())
 from tui_eval.processes.isolation.landlock import abi
 print(abi())
 """
@@ -109,8 +108,6 @@ print(abi())
 def test_nothing_needs_linux_to_be_imported() -> None:
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "descendants=False" in done.stdout
-    assert "process group" in done.stdout
     assert done.stdout.split()[-1] == "0"
 
 

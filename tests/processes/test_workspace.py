@@ -15,9 +15,9 @@ from tui_eval.processes.disk_meter import DiskMeter
 from tui_eval.processes.workspace.bounds import WorkspaceError, WorkspaceLimits
 from tui_eval.processes.workspace.changes import (
     WorkspaceChanges,
+    apply_changes,
     compare,
     keep_files,
-    rebuild_workspace,
 )
 from tui_eval.processes.workspace.kept_content import kept_path
 from tui_eval.processes.workspace.manifest import (
@@ -142,7 +142,8 @@ def test_changes_are_found_kept_and_made_again(tmp_path: Path, fixture: Path, st
     assert kept_path(store, next(iter(kept.digests))).is_file()
     remove_folder(root)
     again = tmp_path / "again"
-    rebuild_workspace(again, FolderSource(fixture), changes, store)
+    make_workspace(again, FolderSource(fixture))
+    apply_changes(again, changes, store)
     assert take_manifest(again).digest() == _with(before, changes).digest()
 
 
@@ -370,8 +371,10 @@ def test_nothing_is_rebuilt_through_a_link_or_outside(tmp_path: Path, store: Pat
     (fixture / "link").symlink_to(tmp_path / "outside")
     for number, path in enumerate((b"link/file", b"../outside/file", b"/tmp/file", b"a/../../x")):
         forged = WorkspaceChanges(((path, entry),), (), ())
+        again = tmp_path / f"r{number}"
+        make_workspace(again, FolderSource(fixture))
         with pytest.raises(WorkspaceError):
-            rebuild_workspace(tmp_path / f"r{number}", FolderSource(fixture), forged, store)
+            apply_changes(again, forged, store)
     assert not list((tmp_path / "outside").iterdir())
 
 

@@ -7,7 +7,6 @@ from tui_eval.providers.keys import (
     redact,
     redact_answer,
     redact_json,
-    require,
     resolve,
     word_note,
 )
@@ -26,14 +25,6 @@ def test_a_missing_key_names_the_variable_who_needs_it_and_how_to_set_it() -> No
     assert "target 'x' (api.example.com)" in said
     assert "export MY_KEY=" in said
     assert "\n" not in said
-
-
-def test_all_missing_keys_are_told_at_once() -> None:
-    with pytest.raises(MissingKeyError) as caught:
-        require(
-            {"A_KEY": ["target 'a'"], "B_KEY": ["target 'b'"], "C_KEY": ["c"]}, {"C_KEY": "ccc"}
-        )
-    assert [line.split()[0] for line in str(caught.value).split("\n")] == ["A_KEY", "B_KEY"]
 
 
 @pytest.mark.parametrize("value", ["sk-1234\n5678", "sk 12345678", "sk-12345678é"])

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support import ODD_TEXTS, do, key, output, staged
-from tui_eval.store import long_texts
-from tui_eval.store.long_texts import INLINE, PREVIEW
+from tui_eval.store.long_texts import INLINE
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.bulk import usable_outputs
 from tui_eval.store.tx import Tx
@@ -50,19 +49,6 @@ def test_messages_come_back_whole_wherever_they_are_read(db: sqlite3.Connection)
     assert list(line.messages) == MESSAGES
     [(_, _, again)] = usable_outputs(db, [key("long", run.trials[0])])
     assert list(again.messages) == MESSAGES
-
-
-def test_they_are_listed_by_their_beginnings_and_opened_one_by_one(db: sqlite3.Connection) -> None:
-    made = answered(db, staged(db, 1).trials[0], MESSAGES)
-    listed = run_queries.output(db, made, whole=False).messages
-    assert listed[2]["content"] == LONG[:PREVIEW]
-    assert long_texts.characters(db, made) == {
-        (0, "tool_calls", 0, "function", "arguments"): len(LONG),
-        (1, "content", 0, "text"): len(LONG),
-        (2, "content"): len(LONG) + 7,
-    }
-    assert long_texts.text_at(db, made, (2, "content")) == LONG + "another"
-    assert long_texts.text_at(db, made, (1, "content", 1, "text")) is None
 
 
 @pytest.mark.parametrize("odd", ODD_TEXTS)

@@ -93,6 +93,6 @@ def width(stream: TextIO | None = None) -> int:
     return 200
 
 
-def coloured(stream: TextIO | None = None) -> bool:
+def coloured() -> bool:
     """Say whether colours are wanted: there is a terminal, and `NO_COLOR` is not set."""
-    return not os.environ.get("NO_COLOR") and redrawable(stream or sys.stdout)
+    return not os.environ.get("NO_COLOR") and redrawable(sys.stdout)

@@ -66,8 +66,3 @@ RUN_MOVES: dict[RunState, frozenset[RunState]] = {
     _R.INTERRUPTED: frozenset({_R.RUNNING, _R.CANCELLED}),
     _R.CANCELLED: frozenset({_R.RUNNING}),
 }
-
-
-def sources(to: TrialState) -> tuple[TrialState, ...]:
-    """Return the states from which a trial may move to `to`."""
-    return tuple(state for state, targets in TRIAL_MOVES.items() if to in targets)

@@ -39,5 +39,5 @@ mistaken for another's. The program's own processes are refused.
 their changes kept by digest.
 
 Where a system has no subreapers (macOS), only the program's process group can be ended, and no
-figures but its processor time are known: `platform_support.watching` says so.
+figures but its processor time are known.
 """

@@ -5,7 +5,6 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 LINUX: Final = sys.platform == "linux"
@@ -18,25 +17,6 @@ _SET_NO_NEW_PRIVS: Final = 38
 _MOST_CAPABILITIES: Final = 64
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
-
-
-@dataclass(frozen=True)
-class Watching:
-    """Whether all that a program starts can be watched and ended."""
-
-    descendants: bool
-    why_not: str | None = None
-
-
-def watching() -> Watching:
-    """Say what can be watched here: all descendants, or a process group only."""
-    if LINUX:
-        return Watching(True)
-    return Watching(
-        False,
-        f"{sys.platform} has no subreapers: only a program's process group is ended, "
-        "and its memory, processes and disk are not known",
-    )
 
 
 def become_subreaper() -> None:

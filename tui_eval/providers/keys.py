@@ -12,7 +12,7 @@ and, as outputs are reused from the store, would do so in every later run. Where
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from tui_eval.model.json import Json
@@ -71,26 +71,6 @@ def resolve(env_name: str, needed_by: str, environ: Mapping[str, str] | None = N
         )
     keep_secret(value, env_name)
     return value
-
-
-def require(needs: Mapping[str, Sequence[str]], environ: Mapping[str, str] | None = None) -> None:
-    """Resolve every key that a run needs, before anything of it starts.
-
-    Args:
-        needs: For each variable, who needs it.
-        environ: Instead of the process's environment.
-
-    Raises:
-        MissingKeyError: one message with a line for each key that is not there.
-    """
-    problems = []
-    for env_name, needed_by in needs.items():
-        try:
-            resolve(env_name, ", ".join(needed_by), environ)
-        except MissingKeyError as problem:
-            problems.append(str(problem))
-    if problems:
-        raise MissingKeyError("\n".join(problems))
 
 
 def is_word(value: str) -> bool:

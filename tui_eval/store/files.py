@@ -67,7 +67,6 @@ class FolderSize:
     bytes: int = 0
     unnamed: int = 0
     """Files that the store does not name: the next engine takes them away."""
-    unnamed_bytes: int = 0
     missing: int = 0
     """Files that the store names and that are not there."""
 
@@ -291,7 +290,7 @@ class FileStore:
         Raises:
             OSError: the folder cannot be read.
         """
-        files = size = unnamed = unnamed_bytes = 0
+        files = size = unnamed = 0
         there: set[bytes] = set()
         for below in self._parts():
             for _, digest, found in _listed(below):
@@ -299,13 +298,11 @@ class FileStore:
                 size += found
                 if digest is not None:
                     there.add(digest)
-            for _, found in self._unnamed(db, below):
-                unnamed += 1
-                unnamed_bytes += found
+            unnamed += sum(1 for _ in self._unnamed(db, below))
         missing = sum(
             digest not in there for (digest,) in db.execute("SELECT digest FROM kept_files")
         )
-        return FolderSize(files, size, unnamed, unnamed_bytes, missing)
+        return FolderSize(files, size, unnamed, missing)
 
     def _unnamed(self, db: sqlite3.Connection, below: Path) -> Iterator[tuple[Path, int]]:
         listed = list(_listed(below))

@@ -81,26 +81,6 @@ def whole(db: sqlite3.Connection, output: int, messages: list[Any]) -> None:
         container[last] = unpack_text(text)
 
 
-def characters(db: sqlite3.Connection, output: int) -> dict[tuple[str | int, ...], int]:
-    """Return how long the texts of an output are that are cut in its messages, by place."""
-    rows = db.execute(
-        "SELECT o.place, t.characters FROM output_texts o JOIN long_texts t ON t.digest = o.digest "
-        "WHERE o.output = ?",
-        (output,),
-    )
-    return {tuple(json.loads(place)): length for place, length in rows}
-
-
-def text_at(db: sqlite3.Connection, output: int, place: Sequence[str | int]) -> str | None:
-    """Return the whole of a text that is cut in an output's messages; None: it is not cut."""
-    row = db.execute(
-        "SELECT t.text FROM output_texts o JOIN long_texts t ON t.digest = o.digest "
-        "WHERE o.output = ? AND o.place = ?",
-        (output, dump(place)),
-    ).fetchone()
-    return None if row is None else unpack_text(row[0])
-
-
 def forget(db: sqlite3.Connection, outputs: Sequence[int]) -> None:
     """Remove what outputs that are gone had, but for texts that others have, too."""
     chosen = json.dumps(list(outputs))

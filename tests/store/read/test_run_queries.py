@@ -5,13 +5,12 @@ import sqlite3
 import pytest
 
 from tests.store.fates import finish
-from tests.support import Staged, do, key, output, score, stage, staged
+from tests.support import Staged, do, score, staged
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
 from tui_eval.store.write import run_writes, trial_writes
-from tui_eval.store.write.run_writes import NewTrial
 
 
 def rename(db: sqlite3.Connection, run: int, name: str) -> int:
@@ -69,12 +68,10 @@ def test_a_run_that_is_not_there_is_an_error_with_its_number(db: sqlite3.Connect
             question(db, 7)
 
 
-def test_runs_come_newest_first_and_by_suite(db: sqlite3.Connection) -> None:
-    made = [staged(db, 1, suite=suite).run for suite in ("a", "b", "a")]
+def test_runs_come_newest_first(db: sqlite3.Connection) -> None:
+    made = [staged(db, 1).run for _ in range(3)]
     assert [row.id for row in run_queries.runs(db)] == made[::-1]
-    assert [row.id for row in run_queries.runs(db, suite="a")] == [made[2], made[0]]
     assert [row.id for row in run_queries.runs(db, limit=2)] == [made[2], made[1]]
-    assert run_queries.runs(db, suite="none") == []
 
 
 def test_a_run_is_read_as_it_was_made(db: sqlite3.Connection) -> None:
@@ -179,19 +176,6 @@ def test_reasons_are_those_of_the_first_scorer_that_is_not_met(
     }
     do(db, lambda tx: trial_writes.rescore(tx, failed))
     assert run_queries.reasons(db, [failed]) == {}
-
-
-def test_latencies_are_of_calls_this_run_made(db: sqlite3.Connection) -> None:
-    shared = do(db, lambda tx: trial_writes.add_output(tx, key("shared"), output(latency_s=99.0)))
-    run = staged(db, 0).run
-    trials = [NewTrial(i, i, 0, 0, key(i)) for i in range(3)]
-    cached = NewTrial(3, 3, 0, 0, key("shared"), output=shared)
-    made = stage(db, run, [*trials, cached], 4)
-    for trial, latency_s in zip(made.trials[:2], (2.0, 1.0), strict=True):
-        finish(db, trial, score(), latency_s=latency_s)
-    assert run_queries.latencies(db, run, 0) == [1.0, 2.0]
-    assert run_queries.latencies(db, run, 0, newest=1) == [1.0]
-    assert run_queries.latencies(db, run, 1) == []
 
 
 def test_history_is_given_whole_and_in_order(db: sqlite3.Connection, grid: Staged) -> None:

@@ -1,7 +1,6 @@
 """Which levels of isolation work on this machine, found by starting something on them."""
 
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -57,13 +56,6 @@ async def choose(processes: Processes, program: Program) -> IsolationChoice:
         if report.works:
             return IsolationChoice(level, tuple(tried))
     return IsolationChoice(None, tuple(tried))
-
-
-async def survey(
-    processes: Processes, program: Program, levels: Iterable[str] = tuple(LEVELS)
-) -> tuple[LevelReport, ...]:
-    """Try all levels."""
-    return tuple([await try_level(processes, program, level) for level in levels])
 
 
 async def try_level(processes: Processes, program: Program, level: str) -> LevelReport:

@@ -17,7 +17,6 @@ from tui_eval.processes.workspace.kept_content import (
 )
 from tui_eval.processes.workspace.manifest import EntryKind, Manifest, ManifestEntry
 from tui_eval.processes.workspace.removal import remove_entry
-from tui_eval.processes.workspace.source import WorkspaceSource, make_workspace
 from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_all
 
 _MADE_AGAIN: Final = 0o777
@@ -118,19 +117,6 @@ def _keep(root: int, path: bytes, entry: ManifestEntry, digest: bytes, store: Pa
     finally:
         os.close(source)
     return None
-
-
-def rebuild_workspace(
-    target: Path, source: WorkspaceSource | None, changes: WorkspaceChanges, store: Path
-) -> None:
-    """Make a workspace as a program left its own: the source, and on it what was changed.
-
-    Raises:
-        WorkspaceError: the source is not what it was, or a file is not in the store.
-        OSError: the folder cannot be written to.
-    """
-    make_workspace(target, source)
-    apply_changes(target, changes, store)
 
 
 def apply_changes(root: Path, changes: WorkspaceChanges, store: Path) -> None:

@@ -44,14 +44,6 @@ NOTHING = StoredRecord(NO_RECORD, None)
 """What an attempt left that ran no program."""
 
 
-def of_attempt(db: sqlite3.Connection, attempt: int) -> StoredRecord:
-    """Return what an attempt left beside its output."""
-    row = db.execute(
-        f"SELECT {_FIGURES} FROM attempt_records r WHERE r.attempt = ?", (attempt,)
-    ).fetchone()
-    return NOTHING if row is None else _stored(row)
-
-
 def of_trial(db: sqlite3.Connection, trial: int) -> StoredRecord:
     """Return what was left beside a trial's output; as in `of_trials`."""
     return of_trials(db, [trial]).get(trial, NOTHING)

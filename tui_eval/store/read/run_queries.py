@@ -56,12 +56,9 @@ def change(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0])
 
 
-def runs(db: sqlite3.Connection, *, suite: str | None = None, limit: int = -1) -> list[RunRow]:
-    """Return runs, newest first; of one suite if named; `limit` -1: all."""
-    where = "WHERE suite = ?" if suite is not None else "WHERE ?1 IS NULL"
-    return [
-        _run(row) for row in db.execute(f"{_RUN}{where} ORDER BY id DESC LIMIT ?2", (suite, limit))
-    ]
+def runs(db: sqlite3.Connection, *, limit: int = -1) -> list[RunRow]:
+    """Return runs, newest first; `limit` -1: all."""
+    return [_run(row) for row in db.execute(f"{_RUN}ORDER BY id DESC LIMIT ?", (limit,))]
 
 
 def run(db: sqlite3.Connection, run_id: int) -> RunRow:
@@ -249,24 +246,18 @@ OUTPUT = (
 """The columns `output_of` makes an output of."""
 
 
-def output(db: sqlite3.Connection, output_id: int, whole: bool = True) -> Output:
-    """Return an output by its id.
-
-    Args:
-        db: The connection.
-        output_id: The output.
-        whole: Whether its messages have their long texts; else their beginnings (`long_texts`).
-    """
+def output(db: sqlite3.Connection, output_id: int) -> Output:
+    """Return an output by its id."""
     row = db.execute(f"SELECT {OUTPUT} FROM outputs WHERE id = ?", (output_id,)).fetchone()
-    return output_of(db, row, whole)
+    return output_of(db, row)
 
 
-def output_of(db: sqlite3.Connection, row: Sequence[Any], whole: bool = True) -> Output:
-    """Make an output of its row; as in `output`."""
+def output_of(db: sqlite3.Connection, row: Sequence[Any]) -> Output:
+    """Make an output of its row, with the long texts of its messages."""
     return Output(
         text=unpack(row[1]),
         reasoning=unpack(row[2]),
-        messages=messages_of(db, row[0], row[3], whole),
+        messages=messages_of(db, row[0], row[3]),
         fields=json.loads(row[4]) if row[4] else {},
         finish_reason=unpack(row[5]),
         model=unpack(row[6]),
@@ -278,14 +269,13 @@ def output_of(db: sqlite3.Connection, row: Sequence[Any], whole: bool = True) ->
 
 
 def messages_of(
-    db: sqlite3.Connection, output_id: int, stored: str | None, whole: bool = True
+    db: sqlite3.Connection, output_id: int, stored: str | None
 ) -> tuple[JsonObject, ...]:
-    """Return an output's messages from their column; as in `output`."""
+    """Return an output's messages from their column, with their long texts."""
     if not stored:
         return ()
     messages = json.loads(stored)
-    if whole:
-        long_texts.whole(db, output_id, messages)
+    long_texts.whole(db, output_id, messages)
     return tuple(messages)
 
 
@@ -376,23 +366,6 @@ def limit_of(row: Sequence[Any]) -> LimitRow:
     kind, seconds, before_s, what = row[2:6]
     event = EndpointEvent(EndpointEventKind(kind), seconds, before_s, unpack(what))
     return LimitRow(row[0], row[1], event, row[6])
-
-
-def latencies(db: sqlite3.Connection, run_id: int, col: int, newest: int = -1) -> list[float]:
-    """Return the call times in seconds of a column's outputs made in this run, ascending.
-
-    Args:
-        db: The connection.
-        run_id: The run.
-        col: The column's index.
-        newest: Only of so many trials that changed last; -1: of all.
-    """
-    rows = db.execute(
-        "SELECT latency_s FROM trials WHERE run = ? AND col = ? AND latency_s IS NOT NULL "
-        "AND +cached = 0 ORDER BY change DESC LIMIT ?",
-        (run_id, col, newest),
-    )
-    return sorted(row[0] for row in rows)
 
 
 def _run(row: Sequence[Any]) -> RunRow:

@@ -126,10 +126,6 @@ class View:
         """Narrow it further; where it has the part already it stays as it is."""
         return self if part in self.parts else replace(self, parts=(*self.parts, part))
 
-    def without(self, part: Condition) -> "View":
-        """Take a part away."""
-        return replace(self, parts=tuple(one for one in self.parts if one != part))
-
 
 _FEW, _MANY = 200, 50_000
 """Trials of a list that are looked at together: few first, as what one looks for is often near."""

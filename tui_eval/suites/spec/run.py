@@ -12,7 +12,6 @@ from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.spec.base import Amount, Count, Positive, Spec, Times, Whole
 
-_NAMED: Final = ("mean", "max", "majority")
 _WITH_K: Final = re.compile(r"(at_least_|pass@|pass\^)([1-9][0-9]{0,5})")
 _FORMS: Final = "mean, max, majority, at_least_2, pass@2 or pass^2 with any number for the 2"
 

@@ -54,7 +54,6 @@ _UNSEEN_S = 3.0
 """Seconds after which the pace is asked of the store: the screen was covered, or suspended."""
 _LEAST_ROOM = 2
 """Targets that have a line of their own on the lowest screens: then only what is amiss is told."""
-_FILTER = "filter"
 KEPT_OF_TARGET = 6
 """Cells at the end of a target's name that stay where it is cut: its prompt's."""
 _FIELDS = (

@@ -34,9 +34,6 @@ _REST_S = 0.1
 _UNKNOWN = ("–",)
 _MOST_SAID = 8
 """Lines of what is wrong that are shown under the form."""
-_AROUND = 8
-"""Lines and cells of the screen that are not the list."""
-_WIDTH = 74
 
 
 class _Paths(Suggester):
