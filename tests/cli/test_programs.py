@@ -125,3 +125,26 @@ def test_a_level_that_does_not_work_is_told_at_launch(
     assert done.code == 2
     assert "target 'agent': its isolation cannot be had: podman: " in done.err
     assert "no engine answers" in done.err
+
+
+def test_containers_that_a_killed_warden_left_are_removed_when_an_engine_starts(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = place.folder / "asked"
+    stand_in = place.folder / "bin" / "podman"
+    stand_in.parent.mkdir()
+    stand_in.write_text(
+        f"""#!/bin/sh
+echo "$*" >> {log}
+case "$1" in
+  run) while [ "$1" != IMAGE ]; do shift; done; shift; exec "$@" ;;
+  ps) printf 'left\\t{place.folder}/gone\\n' ;;
+esac
+""",
+        encoding="utf-8",
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    done = tui_eval("run", written(place, 'isolation = "podman"\nimage = "IMAGE"'), "--trust")
+    assert done.code == 0, done.err
+    assert "rm --force left" in log.read_text("utf-8").splitlines()

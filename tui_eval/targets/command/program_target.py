@@ -16,6 +16,7 @@ from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
 from tui_eval.processes.isolation.choice import choose
 from tui_eval.processes.isolation.levels import LEVELS
+from tui_eval.processes.isolation.sweep import sweep
 from tui_eval.processes.program import (
     ERR,
     OUT,
@@ -209,12 +210,14 @@ class CommandTarget(Target):
         return " ".join(words)
 
     async def __aenter__(self) -> Self:
-        """Find the level of isolation that its programs run on.
+        """Find the level of isolation that its programs run on; remove containers left there.
 
         Raises:
             UnavailableError: the one that it names cannot be had, or a key is not set.
         """
         sandbox, secrets = await self._sandbox(), self._keys()
+        if sandbox.level in CONTAINERS:
+            await sweep(sandbox.level, sandbox.client_env)
         self._around = TrialSurroundings(
             spec=self._spec,
             processes=self._own_processes,
