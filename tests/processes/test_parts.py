@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.processes.conftest import Lab, parent_of, started
 from tests.waiting import until
 from tui_eval.processes.capture import Capture
-from tui_eval.processes.process_tree import GroupTree
 from tui_eval.processes.program import ResourceSample
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.thinning import MOST_SAMPLES, Thinned
+from tui_eval.processes.wardens.process_tree import GroupTree
 
 KEY = "sk-only-for-" + "the-program"
 """Put together, so that no file of this test's byte code holds it."""

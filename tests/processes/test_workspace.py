@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.processes.disk_meter import DiskMeter
+from tui_eval.processes.wardens.disk_meter import DiskMeter
 from tui_eval.processes.workspace.bounds import WorkspaceError, WorkspaceLimits
 from tui_eval.processes.workspace.changes import (
     WorkspaceChanges,

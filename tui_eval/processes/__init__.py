@@ -34,6 +34,7 @@ socket and has the same `RunningProgram` as if it had started it. Whether a ward
 lock on `out` says, which the kernel takes back from a process that ends: no process id can be
 mistaken for another's. The program's own processes are refused.
 
+**Zygote and wardens** (`wardens/`) run beside the engine; what they share with it stands here.
 **Isolation** (`isolation/`) is one function a level: a program becomes what is really executed.
 **Workspaces** (`workspace/`) are made from a folder or a git tree, listed before and after, and
 their changes kept by digest.

@@ -12,11 +12,11 @@ from typing import Final
 
 import tui_eval
 from tui_eval.processes.channel import LineAssembler
-from tui_eval.processes.zygote import REQUEST
+from tui_eval.processes.wardens.zygote import REQUEST
 
 _RUN: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from tui_eval.processes.zygote import main; main(int(sys.argv[2]))"
+    "from tui_eval.processes.wardens.zygote import main; main(int(sys.argv[2]))"
 )
 _PASSED_ON: Final = ("LD_LIBRARY_PATH",)
 """Of the environment, what Python itself may need to start; there may be keys in the rest."""

@@ -15,12 +15,8 @@ from typing import Final
 
 from tui_eval.processes.capture import Capture
 from tui_eval.processes.channel import Message, WardenChannel
-from tui_eval.processes.engine_link import EngineLink
 from tui_eval.processes.isolation.execution import CannotStartError
-from tui_eval.processes.launch import LaunchedProgram, launch
-from tui_eval.processes.oom import oom_kills
 from tui_eval.processes.platform_support import become_subreaper
-from tui_eval.processes.process_tree import tree_of
 from tui_eval.processes.program import (
     EndCause,
     LimitName,
@@ -30,9 +26,13 @@ from tui_eval.processes.program import (
     StartFailure,
 )
 from tui_eval.processes.records import write_ending
-from tui_eval.processes.sampler import Sampler
-from tui_eval.processes.spawn import run_quietly
-from tui_eval.processes.wakeup import Wakeup
+from tui_eval.processes.wardens.engine_link import EngineLink
+from tui_eval.processes.wardens.launch import LaunchedProgram, launch
+from tui_eval.processes.wardens.oom import oom_kills
+from tui_eval.processes.wardens.process_tree import tree_of
+from tui_eval.processes.wardens.sampler import Sampler
+from tui_eval.processes.wardens.spawn import run_quietly
+from tui_eval.processes.wardens.wakeup import Wakeup
 
 TRACEBACK: Final = "warden.txt"
 """In a program's folder: how its warden failed, by a mistake of ours."""

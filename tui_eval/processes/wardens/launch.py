@@ -10,9 +10,9 @@ from typing import get_args
 from tui_eval.processes.capture import Capture
 from tui_eval.processes.isolation.execution import CannotStartError, Execution
 from tui_eval.processes.isolation.levels import LEVELS
-from tui_eval.processes.process_tree import all_pids
 from tui_eval.processes.program import ERR, OUT, LimitName, Program, StartFailure
-from tui_eval.processes.spawn import StandardStreams, spawn
+from tui_eval.processes.wardens.process_tree import all_pids
+from tui_eval.processes.wardens.spawn import StandardStreams, spawn
 
 
 @dataclass(frozen=True)

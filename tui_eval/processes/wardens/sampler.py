@@ -6,11 +6,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from tui_eval.processes.disk_meter import DiskMeter
 from tui_eval.processes.platform_support import LINUX
-from tui_eval.processes.process_tree import ProcessFigures, Tree
 from tui_eval.processes.program import LimitName, ProgramLimits, ResourceSample, ResourceUse
 from tui_eval.processes.thinning import Thinned
+from tui_eval.processes.wardens.disk_meter import DiskMeter
+from tui_eval.processes.wardens.process_tree import ProcessFigures, Tree
 
 _EVERY_S: Final = 0.5
 _FIRST_S: Final = 0.1

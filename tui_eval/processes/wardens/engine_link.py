@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from tui_eval.processes.channel import Message, WardenChannel
-from tui_eval.processes.process_tree import is_descendant
 from tui_eval.processes.records import CONTROL
+from tui_eval.processes.wardens.process_tree import is_descendant
 
 
 class EngineLink:

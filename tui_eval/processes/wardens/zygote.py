@@ -10,11 +10,11 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from tui_eval.processes import warden
 from tui_eval.processes.channel import encode
 from tui_eval.processes.platform_support import LINUX, become_subreaper, forbid_inspection
-from tui_eval.processes.process_tree import DescendantTree
-from tui_eval.processes.wakeup import Wakeup, catch, ignore_none
+from tui_eval.processes.wardens import warden
+from tui_eval.processes.wardens.process_tree import DescendantTree
+from tui_eval.processes.wardens.wakeup import Wakeup, catch, ignore_none
 
 REQUEST: Final = 8
 """Bytes of a request: the program's number; with it come one or two sockets."""

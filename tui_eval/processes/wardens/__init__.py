@@ -1,0 +1,1 @@
+"""What runs beside an engine: the zygote, and a warden for each program; see `processes`."""
