@@ -19,8 +19,10 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.processes.workspace import kept_content, tree_files
 from tui_eval.store.files import FileStore
+from tui_eval.store.location import attempt_folders
 from tui_eval.store.read import attempt_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.command import trial_run
 
@@ -196,6 +198,29 @@ async def test_a_patch_can_be_applied(tmp_path: Path) -> None:
     assert "x\n" in (fixture / "a b.txt").read_text()
     assert (fixture / "end").read_text() == "other\n"
     assert os.access(fixture / "run", os.X_OK)
+
+
+async def test_a_diff_leaves_out_what_is_protected(tmp_path: Path) -> None:
+    (tmp_path / "fixture/tests").mkdir(parents=True)
+    for name in ("a.py", "tests/test_a.py", "tests/test_b.py"):
+        (tmp_path / "fixture" / name).write_text("before\n")
+    code = (
+        "import os, pathlib\n"
+        "for name in ('a.py', 'tests/test_a.py', 'tests/new.py', 'setup.cfg'):\n"
+        "    pathlib.Path(name).write_text('after\\n')\n"
+        "os.unlink('tests/test_b.py')\n"
+    )
+    fields: dict[str, Any] = {"workspace": str(tmp_path / "fixture"), "output": "diff"}
+    harness, _, whole = await ran(tmp_path, code, protected=["tests", "*.cfg"], **fields)
+    assert whole.output is not None
+    touched = [line for line in (whole.output.text or "").splitlines() if "diff --git" in line]
+    assert touched == ["diff --git a/a.py b/a.py"]
+    with reading(harness.path) as db:
+        changes = attempt_queries.of_trial(db, whole.trial.id).record.changes
+    assert changes is not None
+    assert (changes.added, changes.changed, changes.removed) == (2, 2, 1)  # all of it is told
+    again = await harness.run(suite(tmp_path, code, **fields))
+    assert not harness.trials(again)[0].cached  # it is part of the key
 
 
 async def test_files_of_a_commit_come_without_history(tmp_path: Path) -> None:
@@ -395,3 +420,43 @@ async def test_a_disk_that_stays_full_is_the_reason_that_is_recorded(
     _, _, whole = await ran(tmp_path, f"open('made', 'w').write('x'); {ECHO}", run={"retries": 0})
     assert (whole.trial.state, whole.trial.error_kind) == (TrialState.ERROR, "disk")
     assert "No space left" in (whole.trial.error_message or "")
+
+
+async def test_a_run_goes_on_only_with_the_version_it_began_with(tmp_path: Path) -> None:
+    says = tmp_path / "says"
+    says.write_text("agent 1.0\nof today", encoding="utf-8")
+    code = "import sys; sys.exit(3) if sys.argv[-1] == 'q1' else print(sys.argv[-1])"
+    made = suite(tmp_path, code, n=2, version=["cat", str(says)])
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(made)
+    assert harness.counts(run).error == 1
+    says.write_text("agent 1.1\nof tomorrow", encoding="utf-8")
+    answer = await harness.again(run, Verb.RESUME)
+    assert "was agent 1.0 and is agent 1.1 now" in str(answer.detail)
+    assert answer.outcome == Outcome.CLOSED
+    assert harness.counts(run).attempts == 2
+    await harness.again(run, Verb.RESCORE)  # asks no target
+    assert harness.row(run).state is RunState.DONE
+    says.write_text("agent 1.0\nof today", encoding="utf-8")
+    await harness.again(run, Verb.RESUME)
+    assert harness.counts(run).attempts == 3
+    says.unlink()
+    assert "did not print it" in str((await harness.again(run, Verb.RESUME)).detail)
+
+
+@pytest.mark.parametrize(
+    ("code", "fields", "stays"),
+    [
+        (ECHO, {}, False),
+        ("print('wrong')", {}, False),
+        ("import sys; sys.exit(3)", {}, True),
+        ("import time; time.sleep(60)", {"limits": {"wall": 0.2}}, True),
+    ],
+    ids=["pass", "fail", "error", "limit"],
+)
+async def test_the_folder_stays_of_an_error_or_a_limit_and_not_of_a_fail(
+    tmp_path: Path, code: str, fields: dict[str, Any], stays: bool
+) -> None:
+    await ran(tmp_path, code, keep="failed", **fields)
+    kept = [*attempt_folders(tmp_path / "store.db").glob("*.kept/workspace")]
+    assert len(kept) == stays

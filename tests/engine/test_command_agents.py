@@ -29,7 +29,7 @@ for event in (
       "result": "Fixed: " + asked, "total_cost_usd": 0.25, "session_id": "s",
       "usage": {{"input_tokens": 30, "output_tokens": 12}}}},
 ):
-    print(json.dumps({{**event, "session_id": "s"}}), flush=True)
+    print(json.dumps(event), flush=True)
 """
 
 

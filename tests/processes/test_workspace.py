@@ -25,6 +25,7 @@ from tui_eval.processes.workspace.manifest import (
     Manifest,
     take_manifest,
 )
+from tui_eval.processes.workspace.path_patterns import PathPatterns
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.source import (
     FolderSource,
@@ -250,6 +251,7 @@ sys.path.insert(0, {root!r})
 from pathlib import Path
 from tests.processes.test_workspace import unreadable
 from tui_eval.processes.workspace.manifest import take_manifest
+from tui_eval.processes.workspace.path_patterns import PathPatterns
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.changes import compare, keep_files
 if os.geteuid() == 0:  # to whom nothing is closed
@@ -477,3 +479,22 @@ def test_a_tree_whose_paths_leave_it_is_refused(tmp_path: Path, repository: Path
     ).stdout.decode().strip()  # fmt: skip
     with pytest.raises(WorkspaceError, match="leaves it"):
         make_workspace(tmp_path / "w", GitSource(repository, tree))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named", "not_named"),
+    [
+        ("tests", ["tests", "tests/a.py", "tests/a/b"], ["test", "a/tests", "tests2"]),
+        ("tests/", ["tests/a.py"], ["a/tests/b"]),
+        ("tests/**", ["tests/a", "tests/a/b"], ["tests"]),
+        ("**/test_*.py", ["test_a.py", "a/b/test_é.py", "test_d.py/in"], ["a/test.py"]),
+        ("*.c?g", ["a.cfg", "é.cég"], ["a/b.cfg", "a.cg"]),
+        ("a.b", ["a.b"], ["axb"]),
+    ],
+)
+def test_a_pattern_names_paths(pattern: str, named: list[str], not_named: list[str]) -> None:
+    patterns = PathPatterns([pattern, "other"])
+    assert [one for one in named if not patterns.match(os.fsencode(one))] == []
+    assert [one for one in not_named if patterns.match(os.fsencode(one))] == []
+    assert not PathPatterns([]).match(b"")
+    assert patterns.match(b"other/" + ODD)

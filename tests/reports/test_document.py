@@ -71,6 +71,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "model": "model-0",
                 "prompt": None,
                 "kind": "simulated",
+                "version": None,
                 "n": 3,
                 "cases": 6,
                 "cases_rated": 3,

@@ -20,7 +20,7 @@ from tui_eval.engine.launch.orphans import take_up
 from tui_eval.engine.launch.plan import cases_of_verdict
 from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter, as_launched, stage
 from tui_eval.engine.preflight.permission import refusal
-from tui_eval.engine.preflight.readiness import unready
+from tui_eval.engine.preflight.readiness import asks_targets, unready
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
@@ -58,6 +58,10 @@ _NOTHING_LEFT = "no case is left to run"
 _CHANGED = (
     "{what} after this run was launched, before its cases were copied: "
     "start it again with tui-eval run {suite}"
+)
+_UPDATED = (
+    "{what}, and this run has outputs of the former one: put that back and resume {run}, "
+    "or evaluate the present one with tui-eval run {suite}"
 )
 _WIDER = "choose fewer filters, or look at the data"
 
@@ -140,6 +144,9 @@ class Engine:
             if missing := await reading.call(self._missing):
                 await self._when_there_is_room(writing, self._refuse, missing, "unready")
                 return
+            if row.staged and (updated := await self._updated(session, reading, row)):
+                await self._when_there_is_room(writing, self._refuse, updated, "version")
+                return
             if not row.staged and not await self._stage(writing, row, session, number):
                 return
             writer = Writer(writing, self._run, number)
@@ -212,8 +219,25 @@ class Engine:
 
     def _missing(self, db: sqlite3.Connection) -> str:
         """Say what is missing for what was asked; nothing: all is there."""
-        verbs = {request.verb for request in run_queries.requests(db, self._run)}
-        return "; ".join(unready(db, self._run, verbs))
+        return "; ".join(unready(db, self._run, self._verbs(db)))
+
+    def _verbs(self, db: sqlite3.Connection) -> set[str]:
+        return {request.verb for request in run_queries.requests(db, self._run)}
+
+    async def _updated(self, session: Session, reading: Connection, row: RunRow) -> str | None:
+        """Say that a target which has to be asked is another one now; None: none is.
+
+        Its outputs would stand among those of the former one, under keys of the former one.
+        """
+        if not await reading.call(lambda db: asks_targets(db, self._run, self._verbs(db))):
+            return None
+        then = await reading.call(run_queries.columns, self._run)
+        try:
+            updated = await session.updated(then)
+        except UnavailableError as error:
+            return str(error)
+        suite = shlex.quote(row.path or "SUITE")
+        return updated and _UPDATED.format(what=updated, run=row.name, suite=suite)
 
     def _refuse(self, tx: Tx, why: str, word: str) -> None:
         """Leave a run that nobody here trusts, or that lacks what it needs, as it is."""

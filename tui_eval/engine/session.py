@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
@@ -24,6 +25,9 @@ from tui_eval.suites.judge_choice import asked_judges, judges_of
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets import Connections, build, build_judges, problems
+
+_QUOTED: Final = 80
+"""Characters of a version that a message has."""
 
 
 class Session:
@@ -92,6 +96,23 @@ class Session:
         for name in dict.fromkeys(column.target for column in self.columns):
             await self.targets[name].prepare()
 
+    async def updated(self, then: Iterable[ColumnRow]) -> str | None:
+        """Say which target is another one than the run was staged with; None: none is.
+
+        Args:
+            then: The run's columns as they were staged.
+
+        Raises:
+            UnavailableError: a target that told its version then does not now.
+        """
+        for name, was in {row.target: row.version for row in then if row.version}.items():
+            target = self.targets[name]
+            await target.prepare()
+            if target.version != was:
+                now = _first_line(target.version or "")
+                return f"target {name!r} was {_first_line(was)} and is {now} now"
+        return None
+
     def target_problems(self) -> list[str]:
         """Say what must be put right before targets can be asked."""
         asked = {column.target: self.targets[column.target] for column in self.columns}
@@ -147,6 +168,7 @@ class Session:
                 model=self.targets[column.target].model,
                 endpoint=self.targets[column.target].endpoint,
                 source=self.targets[column.target].source,
+                version=self.targets[column.target].version,
             )
             for column in self.columns
         ]
@@ -235,6 +257,12 @@ class Session:
             suite, self._renderer, self._calls, scoring_version=self.scoring_version
         )
         self._gold = None
+
+
+def _first_line(printed: str) -> str:
+    """Return the beginning of what a program printed as its version, as a message quotes it."""
+    line = (printed.splitlines() or ["nothing"])[0]
+    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…"
 
 
 def bound_of(spec: AskedSpec) -> CallBound:

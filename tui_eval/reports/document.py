@@ -133,6 +133,7 @@ def _target(of: ColumnResults) -> JsonObject:
         "model": of.column.model,
         "prompt": of.column.prompt,
         "kind": of.column.kind,
+        "version": of.column.version,
         **_rates(of.rates),
         "cut_short": of.cut_short,
         "filtered": of.filtered,

@@ -76,6 +76,8 @@ class ColumnRow:
     endpoint: str
     source: AnswerSource
     """Where its answers come from."""
+    version: str | None = None
+    """What its target printed as its version when the run was staged; None: it tells none."""
 
 
 @dataclass(frozen=True, slots=True)

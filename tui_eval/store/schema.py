@@ -757,6 +757,11 @@ def attempts_turns(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE attempt_records ADD COLUMN turns TEXT")
 
 
+def columns_version(db: sqlite3.Connection) -> None:
+    """Keep what each column's target said its version is: an engine that goes on compares it."""
+    db.execute("ALTER TABLE columns ADD COLUMN version TEXT")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -785,6 +790,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     long_texts_once,
     attempts_history,
     attempts_turns,
+    columns_version,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -127,11 +127,17 @@ class Target(Asked):
     async def prepare(self) -> None:
         """Find out what `identity` needs and only running something tells, as a program's version.
 
-        Called by an engine before it stages a run, and by nobody else.
+        Called by an engine before it stages a run, before it goes on with one whose target told its
+        version, and by nobody else.
 
         Raises:
             UnavailableError: where that cannot be known, saying what to do.
         """
+
+    @property
+    def version(self) -> str | None:
+        """What it printed as its version; None: it tells none, or not before `prepare`."""
+        return None
 
     def shown(self, column: Column, case: Case) -> list[JsonObject]:
         """Return what it is asked as chat messages, as people read them; none: it needs no prompt.

@@ -47,7 +47,7 @@ def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list
     Returns:
         Keys that are not set and models that are not there; empty: nothing, or nobody needs any.
     """
-    targets, judges = _asks_targets(db, run_id, verbs), _asks_judges(db, run_id, verbs)
+    targets, judges = asks_targets(db, run_id, verbs), _asks_judges(db, run_id, verbs)
     if not targets and not judges:
         return []
     suite = frozen_suite(db, run_id)
@@ -65,7 +65,8 @@ def judges_of_cases(db: sqlite3.Connection, run_id: int, suite: Suite) -> frozen
     return judge_queries.named_by_cases(db, run_id)
 
 
-def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
+def asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
+    """Say whether any target has to be asked for these requests to be met."""
     if Verb.RETRY in verbs or Verb.UNCANCEL in verbs:
         return True
     counts, _ = board(db, run_id)
@@ -74,7 +75,7 @@ def _asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -
 
 
 def _asks_judges(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
-    if Verb.RESCORE in verbs or _asks_targets(db, run_id, verbs):
+    if Verb.RESCORE in verbs or asks_targets(db, run_id, verbs):
         return True
     counts, _ = board(db, run_id)
     return Verb.RESUME in verbs and bool(counts.scoring or counts.ungraded)

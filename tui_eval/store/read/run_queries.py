@@ -162,10 +162,10 @@ def last_change(db: sqlite3.Connection, run_id: int) -> int:
 def columns(db: sqlite3.Connection, run_id: int) -> list[ColumnRow]:
     """Return a run's columns in order."""
     return [
-        ColumnRow(*(*row[:-1], AnswerSource(row[-1])))
+        ColumnRow(*(*row[:7], AnswerSource(row[7]), row[8]))
         for row in db.execute(
-            "SELECT idx, name, target, prompt, kind, model, endpoint, source FROM columns "
-            "WHERE run = ? ORDER BY idx",
+            "SELECT idx, name, target, prompt, kind, model, endpoint, source, version "
+            "FROM columns WHERE run = ? ORDER BY idx",
             (run_id,),
         )
     ]

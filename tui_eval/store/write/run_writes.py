@@ -92,10 +92,21 @@ def add_columns(tx: Tx, run: int, columns: Sequence[ColumnRow]) -> None:
     """Write down a run's columns, instead of any it had."""
     tx.db.execute("DELETE FROM columns WHERE run = ?", (run,))
     tx.db.executemany(
-        "INSERT INTO columns (run, idx, name, target, prompt, kind, model, endpoint, source) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO columns (run, idx, name, target, prompt, kind, model, endpoint, source, "
+        "version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (run, c.index, c.name, c.target, c.prompt, c.kind, c.model, c.endpoint, c.source)
+            (
+                run,
+                c.index,
+                c.name,
+                c.target,
+                c.prompt,
+                c.kind,
+                c.model,
+                c.endpoint,
+                c.source,
+                c.version,
+            )
             for c in columns
         ],
     )

@@ -17,6 +17,7 @@ from tui_eval.model.output import Estimate, Failure, Output
 from tui_eval.processes.program import OUT, EndCause, ProgramEnding
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
 from tui_eval.processes.workspace.manifest import Manifest, ManifestEntry, take_manifest
+from tui_eval.processes.workspace.path_patterns import PathPatterns
 from tui_eval.providers import keys
 from tui_eval.store.files import FileStore
 from tui_eval.suites.data import jsonpath
@@ -210,23 +211,30 @@ def _text(
             assert reader is not None, "without a transcript a suite is refused"
             return reader.text
         case "diff":
-            return patch(folder.original, folder.workspace, _without_transcript(spec, changes))
+            return patch(folder.original, folder.workspace, _work(spec, changes))
         case "file":
             return _file(folder, rest)
     said = printed.text(folder.program / OUT, ended.ending.out)
     return _at_path(said, rest) if head == "json" else said.rstrip("\n")
 
 
-def _without_transcript(spec: CommandTargetSpec, changes: WorkspaceChanges) -> WorkspaceChanges:
-    """Return changes without the file that tells of them: it is listed and kept, and no work."""
+def _work(spec: CommandTargetSpec, changes: WorkspaceChanges) -> WorkspaceChanges:
+    """Return changes that are work: not of its transcript, and not of what is protected.
+
+    All of them are listed and kept.
+    """
     head, _, path = ("" if spec.told is None else spec.told.from_).partition(":")
-    if head != "file":
-        return changes
-    own = os.fsencode(os.path.normpath(path))
+    transcript = os.fsencode(os.path.normpath(path)) if head == "file" else None
+    protected = PathPatterns(spec.protected)
+
+    def counts(path: bytes) -> bool:
+        return path != transcript and not protected.match(path)
+
     return replace(
         changes,
-        added=tuple(one for one in changes.added if one[0] != own),
-        changed=tuple(one for one in changes.changed if one[0] != own),
+        added=tuple(one for one in changes.added if counts(one[0])),
+        changed=tuple(one for one in changes.changed if counts(one[0])),
+        removed=tuple(one for one in changes.removed if counts(one)),
     )
 
 

@@ -111,10 +111,16 @@ class CommandTarget(Target):
             "image": spec.image,
             "network": spec.network,
             "output": spec.text_of,
+            **({"protected": [*spec.protected]} if spec.protected else {}),
             "transcript": None if spec.told is None else spec.told.model_dump(mode="json"),
             "exit_codes": [*spec.exit_codes],
             "version": self._version,
         }
+
+    @property
+    def version(self) -> str | None:
+        """What its command `version` printed, once it is prepared."""
+        return self._version
 
     async def prepare(self) -> None:
         """See that the level of isolation can be had, and run what prints the program's version.

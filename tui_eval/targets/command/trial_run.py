@@ -291,9 +291,14 @@ class TrialRun:
         )
 
     def _keeps(self, result: Output | Failure | None) -> bool:
-        if self._spec.keep == "failed":
-            return not isinstance(result, Output) or result.cut_short
-        return self._spec.keep == "always"
+        """Say whether the folder stays; `failed` looks at how it ended, which no rescore changes.
+
+        Args:
+            result: What came of it; None: it was cancelled.
+        """
+        if self._spec.keep != "failed":
+            return self._spec.keep == "always"
+        return isinstance(result, Failure) or (result is not None and result.cut_short)
 
     def _leave(self, folder: TrialFolder, *, keep: bool) -> None:
         def leave() -> None:

@@ -2,7 +2,8 @@
 
 One event for each block of a reply, each with the usage so far: events of one reply have the same
 message id, and of its usage the last counts. The `result` at the end has that of all replies, and
-knows how many tokens they produced, which the others tell from the beginning of a reply.
+knows how many tokens they produced, which the others tell from the beginning of a reply. An event
+is known by its form: most have a `session_id`, but what a person or a tool said may come without.
 """
 
 from typing import ClassVar, Final
@@ -32,8 +33,6 @@ class ClaudeCodeReader(EventReader):
 
     def _event(self, event: JsonObject) -> Seen:
         kind = event.get("type")
-        if not isinstance(event.get("session_id"), str):
-            return Seen.UNKNOWN
         if kind == "system" and isinstance(event.get("subtype"), str):
             self.model = values.text(event.get("model")) or self.model
             return Seen.OWN
@@ -41,7 +40,7 @@ class ClaudeCodeReader(EventReader):
             self._finished(event)
             return Seen.OWN
         message = event.get("message")
-        if not isinstance(message, dict):
+        if not isinstance(message, dict) or not isinstance(message.get("content"), str | list):
             return Seen.UNKNOWN
         if kind == "assistant":
             self._replied(message, event)

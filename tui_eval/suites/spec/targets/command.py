@@ -50,6 +50,13 @@ def _known_source(source: str) -> str:
     raise ValueError(f'must be stdout or file:PATH, not "{source}"')
 
 
+def _inside(pattern: str) -> str:
+    parts = pattern.split("/")
+    if not pattern or ".." in parts or "" in parts[:-1]:
+        raise ValueError(f'must be a path inside the workspace, not "{pattern}"')
+    return pattern
+
+
 class GitWorkspace(Spec):
     """The files of a commit, without history."""
 
@@ -99,14 +106,15 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     stdout; for an agent its last message."""
     transcript: Transcript | None = None
     """Where it tells what it does. Default: nowhere; for an agent its own."""
-    protected: tuple[Text, ...] = ()
-    """Patterns of paths in the workspace whose changes are taken back before it is scored."""
+    protected: tuple[Annotated[StrictStr, AfterValidator(_inside)], ...] = ()
+    """Patterns of paths in the workspace whose changes are in no diff: `tests`, `**/*.cfg`."""
     version: Command | None = None
     """A command that prints the program's version, which is in the key: run once, before."""
     exit_codes: Annotated[tuple[StrictInt, ...], Field(min_length=1)] = (0,)
     """Exit codes that are no error."""
     keep: Literal["never", "failed", "always"] = "never"
-    """Whether a trial's folder stays after it: never, where it failed or was cut short, always."""
+    """Whether an attempt's folder stays after it: never, where it ended as an error or was cut
+    short (a score does not matter), always."""
     concurrency: Concurrency | None = None
     """Trials at once, in place of [run] concurrency."""
 
@@ -123,6 +131,9 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         tells = agent is not None or table.get("transcript") is not None
         if table.get("output") == "last_message" and not tells:
             yield FieldMistake(("output",), "needs a transcript", "say where it is: transcript")
+        usual = None if agent not in AGENTS else AGENTS[str(agent)].output
+        if table.get("protected") and (table.get("output") or usual) != "diff":
+            yield FieldMistake(("protected",), "keeps changes out of a diff", 'add output = "diff"')
         limits = table.get("limits")
         for name in Limits.TOLD:
             if isinstance(limits, Mapping) and limits.get(name) is not None and not tells:
