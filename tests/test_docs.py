@@ -165,7 +165,7 @@ def by_id(block: Block) -> str:
 # --- suites -----------------------------------------------------------------------------------
 
 WANTED_TOO = {
-    "targets": '\n[[targets]]\nname = "stand-in"\nkind = "simulated"\nanswers = "x"\n',
+    "targets": '\n[[targets]]\nname = "stand-in"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n',
     "prompt": '\n[prompt]\nuser = "stand-in"\n',
     "cases": '\n[[cases]]\nid = "stand-in"\n',
 }
@@ -350,6 +350,9 @@ def test_outputs_are_graded_as_the_page_says(example: Example) -> None:
     (settings,) = tomllib.loads(example.block.text)["scorers"]
     spec = TypeAdapter(ScorerSpec).validate_python(settings)
     output = Output(example.output)
+    if settings["kind"] == "tool_calls":
+        message = {"role": "assistant", "tool_calls": json.loads(example.output)}
+        output = Output(None, messages=(message,))
     checks = Scorers([spec]).checks(Subject(Case(0, "shown", {}), output=output))
     assert not isinstance(checks, Failure)
     given = grade(checks[0], output)

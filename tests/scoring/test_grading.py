@@ -22,6 +22,7 @@ ASKED: dict[str, JsonObject] = {
     "f1": {"expected": "Paris"},
     "json": {"extract": True, "expected": {"city": "Paris"}},
     "json_schema": {"extract": True, "schema": {"type": "object"}},
+    "tool_calls": {"expected": ["search"]},
     "latency": {"max": 1},
     "tokens": {"max": 10},
     "cost": {"max": 1},

@@ -19,6 +19,7 @@ LEAST: dict[str, dict[str, object]] = {
     "f1": {"expected": "a"},
     "json": {},
     "json_schema": {"schema": {"type": "object"}},
+    "tool_calls": {"max_calls": 3},
     "latency": {"max": 1.5},
     "tokens": {"max": 10},
     "cost": {"max": 0.01},

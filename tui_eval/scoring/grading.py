@@ -11,6 +11,7 @@ from tui_eval.model.states import Verdict
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.rules import call_figures, choice, numeric, similarity, structure, text
+from tui_eval.scoring.rules.tool_calls import tool_calls
 from tui_eval.suites import at_once
 
 
@@ -26,13 +27,13 @@ class TextRule:
 
 
 @frozen
-class CallRule:
-    """How what the call took, or how it ended, is graded."""
+class OutputRule:
+    """How an output as a whole is graded: what it took, how it ended, which tools it called."""
 
     grade: Callable[[JsonObject, Output], Grade]
 
 
-RULES: Final[Mapping[str, TextRule | CallRule]] = {
+RULES: Final[Mapping[str, TextRule | OutputRule]] = {
     "exact": TextRule(text.exact, 500_000),
     "includes": TextRule(text.includes, 500_000),
     "starts_with": TextRule(text.starts_with, 500_000),
@@ -43,10 +44,11 @@ RULES: Final[Mapping[str, TextRule | CallRule]] = {
     "f1": TextRule(similarity.f1, 5_000),
     "json": TextRule(structure.json_value, 100_000),
     "json_schema": TextRule(structure.json_schema, 20_000),
-    "latency": CallRule(call_figures.latency),
-    "tokens": CallRule(call_figures.tokens),
-    "cost": CallRule(call_figures.cost),
-    "finish": CallRule(call_figures.finish),
+    "tool_calls": OutputRule(tool_calls),
+    "latency": OutputRule(call_figures.latency),
+    "tokens": OutputRule(call_figures.tokens),
+    "cost": OutputRule(call_figures.cost),
+    "finish": OutputRule(call_figures.finish),
 }
 """What grades, by the kind of scorer; one that asks a judge has no rule."""
 _NORMALIZED: Final = 5_000
@@ -77,7 +79,7 @@ def grade(check: Check, output: Output) -> Grade:
         KeyError: for a kind there is no scorer for, which is a bug of whoever made the check.
     """
     rule = RULES[check.kind]
-    if isinstance(rule, CallRule):
+    if isinstance(rule, OutputRule):
         return negated(check, rule.grade(check.settings, output))
     try:
         part = parts.part(check.of, output)

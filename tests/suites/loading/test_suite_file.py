@@ -207,7 +207,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             (
                 'line 2: scorers[0].kind: unknown kind "magic"; there are '
                 "exact, includes, starts_with, regex, numeric, choice, fuzzy, f1, json, "
-                "json_schema, "
+                "json_schema, tool_calls, "
                 "latency, tokens, cost, finish, judge"
             ),
         ),
@@ -217,15 +217,15 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
                 'line 2: scorers[0].kind: unknown kind "exat"; did you mean '
                 '"exact"? there are exact, includes, starts_with, regex, numeric, choice, '
                 "fuzzy, f1, json, "
-                "json_schema, latency, tokens, cost, finish, judge"
+                "json_schema, tool_calls, latency, tokens, cost, finish, judge"
             ),
         ),
         (
             "[[scorers]]\n",
             (
                 "line 1: scorers[0].kind: is missing; there are exact, includes, "
-                "starts_with, regex, numeric, choice, fuzzy, f1, json, json_schema, latency, "
-                "tokens, cost, finish, judge"
+                "starts_with, regex, numeric, choice, fuzzy, f1, json, json_schema, tool_calls, "
+                "latency, tokens, cost, finish, judge"
             ),
         ),
         ("scorers = [3]", "line 1: scorers[0]: must be a table, not 3"),

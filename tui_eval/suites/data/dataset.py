@@ -25,7 +25,7 @@ from tui_eval.suites.data.tasks.task_formats import RowReader
 from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.source_map import named_from, shown
 from tui_eval.suites.loading.validation import explain
-from tui_eval.suites.scorers import AS_WRITTEN, ScorerSpec, missing_part
+from tui_eval.suites.scorers import AS_WRITTEN, ScorerSpec
 from tui_eval.suites.spec import Dataset, Suite
 from tui_eval.suites.templates.template import NestedTemplate, Template, TemplateError
 from tui_eval.suites.trust.capabilities import Folder
@@ -185,8 +185,7 @@ class _Reader:
         self._scorers = [scorer.name for scorer in suite.scorers]
         self._judges = [judge.name for judge in suite.judges]
         self._asks = bool(suite.targets)
-        self._several_turns = any(one.gives_messages(one.as_written()) for one in suite.targets)
-        self._fields = suite.gives_fields
+        self._given = suite.parts_given
         self._recordings = recordings
         self._seen: set[bytes] = set()
         self._alike: dict[str, int] = {}
@@ -307,10 +306,10 @@ class _Reader:
                 message = f'a scorer called "{spec.name}" is there already'
                 raise _BadRowError((field, message, "give it another name"))
             names.append(spec.name)
-            missing = missing_part(spec.of, several_turns=self._several_turns, fields=self._fields)
+            missing = spec.missing_part(spec.of, self._given)
             if self._asks and missing is not None:
-                hint = "score the text, or another part of it"
-                raise _BadRowError((f"{field}.of", missing, hint))
+                inner, message, hint = missing
+                raise _BadRowError((f"{field}.{inner}", message, hint))
             unfit = spec.unfit_for_a_case()
             if unfit is not None:
                 raise _BadRowError((field, *unfit))

@@ -12,9 +12,10 @@ from tui_eval.suites.judge_choice import judge_mistakes, judge_names
 from tui_eval.suites.loading.errors import Mistake, did_you_mean
 from tui_eval.suites.loading.source_map import SourceMap, shown, tables
 from tui_eval.suites.loading.toml_lines import Path
-from tui_eval.suites.scorers import is_template, missing_part, scorer_of
+from tui_eval.suites.scorers import is_template, scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec
 from tui_eval.suites.spec.run import parse_reduce
+from tui_eval.suites.spec.targets import parts_given
 from tui_eval.suites.spec.targets.base import default_name
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 
@@ -179,24 +180,23 @@ class _Checker:
             name = scorer.get("name", scorer.get("kind"))
             if isinstance(name, str):
                 self._differs((*path, "name"), name, names, "scorer")
-            self._part((*path, "of"), scorer.get("of"))
+            self._parts(path, scorer)
             if scorer_of(scorer).ASKS_JUDGE:
                 for field, message, hint in judge_mistakes(scorer.get("judge"), judges):
                     self._wrong((*path, *field), message, hint)
 
         for path, case in tables(self._data, "cases"):
             for inner, scorer in tables(case, "scorers"):
-                self._part((*path, *inner, "of"), scorer.get("of"))
+                self._parts((*path, *inner), scorer)
 
-    def _part(self, path: Path, of: Json) -> None:
-        targets = [target for _, target in tables(self._data, "targets")]
-        missing = None
-        if isinstance(of, str):
-            several = any(TARGETS.of(target).gives_messages(target) for target in targets)
-            fields = any(TARGETS.of(target).gives_fields(target) for target in targets)
-            missing = missing_part(of, several_turns=several, fields=fields)
+    def _parts(self, path: Path, scorer: JsonObject) -> None:
+        """See that what a scorer looks at may be there."""
+        given = parts_given([target for _, target in tables(self._data, "targets")])
+        of = scorer.get("of", "text")
+        missing = scorer_of(scorer).missing_part(of, given) if isinstance(of, str) else None
         if missing is not None:
-            self._wrong(path, missing, "score the text, or another part of it")
+            field, message, hint = missing
+            self._wrong((*path, field), message, hint)
 
     def _differs(self, path: Path, name: str, names: set[str], what: str) -> None:
         if name in names:

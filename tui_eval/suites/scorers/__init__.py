@@ -21,7 +21,7 @@ from tui_eval.suites.scorers.choice import ChoiceScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 from tui_eval.suites.scorers.numeric import NumericScorer
-from tui_eval.suites.scorers.scorer import PARTS, Scorer, check_part, is_template, missing_part
+from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part, is_template
 from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer
 from tui_eval.suites.scorers.structure import JsonSchemaScorer, JsonScorer, check_schema
 from tui_eval.suites.scorers.text import (
@@ -30,6 +30,7 @@ from tui_eval.suites.scorers.text import (
     RegexScorer,
     StartsWithScorer,
 )
+from tui_eval.suites.scorers.tool_calls import ToolCallsScorer
 
 __all__ = [
     "ARITHMETIC",
@@ -37,12 +38,12 @@ __all__ = [
     "PARTS",
     "SCORERS",
     "JudgeScorer",
+    "PartsGiven",
     "Scorer",
     "ScorerSpec",
     "check_part",
     "check_schema",
     "is_template",
-    "missing_part",
     "scorer_of",
     "unweighted",
 ]
@@ -74,6 +75,7 @@ ScorerSpec = Annotated[
     | F1Scorer
     | JsonScorer
     | JsonSchemaScorer
+    | ToolCallsScorer
     | LatencyScorer
     | TokensScorer
     | CostScorer

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from tui_eval.model.bounds import MOST_WEIGHT
+from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.suites import patterns
@@ -47,6 +48,17 @@ def is_template(value: object) -> bool:
     if isinstance(value, dict):
         return any(is_template(item) for item in value.values())
     return False
+
+
+@frozen
+class PartsGiven:
+    """What outputs may have beside a text, by the targets of a suite."""
+
+    several_turns: bool
+    """More than one reply."""
+    fields: bool
+    tool_calls: bool
+    """Calls of tools that are told of."""
 
 
 class Scorer(BaseModel):
@@ -155,25 +167,25 @@ class Scorer(BaseModel):
         """Say why no case can bring it along, and what to do; None: one can."""
         return None
 
+    @classmethod
+    def missing_part(cls, of: str, given: PartsGiven) -> tuple[str, str, str] | None:
+        """Say which of its fields asks for what no output has, why, and what to do; None: none.
+
+        Args:
+            of: What it looks at.
+            given: What the suite's outputs may have.
+        """
+        head, _, rest = of.partition(":")
+        what_to_do = "score the text, or another part of it"
+        if head == "field" and not given.fields:
+            return "of", "no target gives fields", what_to_do
+        if head == "turn" and rest != "1" and not given.several_turns:
+            return "of", "no target gives more than one reply", what_to_do
+        return None
+
     def judges_named(self) -> tuple[str, ...]:
         """Return the judges that it names; empty: none, or the suite's only one."""
         return ()
-
-
-def missing_part(of: str, *, several_turns: bool, fields: bool) -> str | None:
-    """Say why no output can have the part that `of` names; None: one may.
-
-    Args:
-        of: What a scorer looks at.
-        several_turns: Whether a target may give more than one reply.
-        fields: Whether a target gives fields beside its text.
-    """
-    head, _, rest = of.partition(":")
-    if head == "field" and not fields:
-        return "no target gives fields"
-    if head == "turn" and rest != "1" and not several_turns:
-        return "no target gives more than one reply"
-    return None
 
 
 def check_part(of: str) -> None:

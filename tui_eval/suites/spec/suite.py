@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, JsonValue, StrictStr
 
-from tui_eval.suites.scorers import ScorerSpec
+from tui_eval.suites.scorers import PartsGiven, ScorerSpec
 from tui_eval.suites.spec.asked import AskedSpec
 from tui_eval.suites.spec.base import Spec, Text, Texts
 from tui_eval.suites.spec.dataset import Dataset
@@ -14,7 +14,7 @@ from tui_eval.suites.spec.kinds import DEFAULT_KIND
 from tui_eval.suites.spec.prompts import Prompt
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.run import RunSettings
-from tui_eval.suites.spec.targets import AnyTarget
+from tui_eval.suites.spec.targets import AnyTarget, parts_given
 
 
 def _with_kind(given: object) -> object:
@@ -88,7 +88,12 @@ class Suite(_Common):
     @property
     def gives_fields(self) -> bool:
         """Whether a target may give fields beside its text, so that `fields` is theirs."""
-        return any(one.gives_fields(one.as_written()) for one in self.targets)
+        return self.parts_given.fields
+
+    @property
+    def parts_given(self) -> PartsGiven:
+        """What its outputs may have beside a text."""
+        return parts_given([one.as_written() for one in self.targets])
 
     @property
     def names_of_output(self) -> frozenset[str]:

@@ -152,6 +152,11 @@ def test_scorers_may_look_at_its_fields_and_turns(tmp_path: Path) -> None:
     (wrong,) = refused(written(tmp_path, GOOD, scorer=scorer("turn:2")))
     assert "no target gives more than one reply" in wrong
     load(written(tmp_path, GOOD, 'messages = "$.m"', scorer=scorer("turn:2")))
+    calls = '[[scorers]]\nkind = "tool_calls"\nexpected = ["f"]\n'
+    (wrong,) = refused(written(tmp_path, GOOD, scorer=calls))
+    assert "scorers[0].kind: no target tells which tools it calls; give a transcript" in wrong
+    for told in ('messages = "$.m"', 'tool_calls = "$.calls[*]"'):
+        load(written(tmp_path, GOOD, told, scorer=calls))
 
 
 @pytest.mark.parametrize(

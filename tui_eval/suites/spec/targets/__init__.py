@@ -4,8 +4,10 @@ A new kind derives from `TargetSpec`, answers of `AskedSpec` and `TargetSpec` wh
 defaults say, and is listed in `TARGETS`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
+from tui_eval.suites.scorers import PartsGiven
 from tui_eval.suites.spec.kinds import Kinds
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.spec.targets.command import CommandTargetSpec
@@ -25,6 +27,7 @@ __all__ = [
     "ReplayTargetSpec",
     "SimulatedTargetSpec",
     "TargetSpec",
+    "parts_given",
 ]
 
 TARGETS: Final = Kinds(
@@ -40,3 +43,13 @@ TARGETS: Final = Kinds(
 
 AnyTarget = Annotated[TargetSpec, TARGETS]
 """One target of a suite; its `kind` says which model it is."""
+
+
+def parts_given(targets: Sequence[Mapping[str, object]]) -> PartsGiven:
+    """Return what the outputs of targets, as written, may have beside a text."""
+    kinds = [(TARGETS.of(target), target) for target in targets]
+    return PartsGiven(
+        several_turns=any(kind.gives_messages(target) for kind, target in kinds),
+        fields=any(kind.gives_fields(target) for kind, target in kinds),
+        tool_calls=any(kind.gives_tool_calls(target) for kind, target in kinds),
+    )

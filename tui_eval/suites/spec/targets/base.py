@@ -47,6 +47,11 @@ class TargetSpec(AskedSpec):
         return False
 
     @classmethod
+    def gives_tool_calls(cls, table: Mapping[str, object]) -> bool:
+        """Say whether its outputs tell which tools were called."""
+        return cls.gives_messages(table)
+
+    @classmethod
     def prompts_named(cls, table: Mapping[str, object]) -> Iterator[tuple[Path, object]]:
         """Yield each name of a prompt in its fields, with where it stands in the table."""
         wanted = table.get("prompts")

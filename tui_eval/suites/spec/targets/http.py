@@ -160,6 +160,11 @@ class HttpTargetSpec(TargetSpec):
         return table.get("messages") is not None
 
     @classmethod
+    def gives_tool_calls(cls, table: Mapping[str, object]) -> bool:
+        """Say whether it takes calls of tools out of the answer."""
+        return table.get("tool_calls") is not None or cls.gives_messages(table)
+
+    @classmethod
     def gives_fields(cls, table: Mapping[str, object]) -> bool:
         """Say whether it takes fields out of the answer."""
         return bool(table.get("fields"))

@@ -36,3 +36,8 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
     """The tools the model may call: a JSON file relative to the suite, or the list itself."""
     concurrency: Concurrency | None = None
     """Calls in flight at this target's endpoint, in place of [run] concurrency."""
+
+    @classmethod
+    def gives_tool_calls(cls, table: Mapping[str, object]) -> bool:
+        """Say that a model's reply may call tools."""
+        return True
