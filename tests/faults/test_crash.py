@@ -282,7 +282,8 @@ async def test_a_run_killed_before_it_was_staged_takes_no_edited_data(
         kept = data.read_text()
         data.write_text('{"id": "c0", "q": "another"}\n')
         edited = await resume(harness, run)
-        assert await edited.ended() == 130
+        assert await edited.ended() == 2
+        assert "goes on from here" not in edited.err
         assert "data.jsonl was changed after this run was launched" in edited.err
         assert server.requests == 0
         data.write_text(kept)

@@ -177,6 +177,8 @@ class _Drive:
         self._telling.finished(of, code)
         if of.run.live and self._leaving.is_set():
             streams.tell(f"the run goes on; `tui-eval watch {of.run.name}` shows it")
+        elif code == ExitCode.NOT_STARTED:
+            pass  # the reason says what to do instead
         elif self._broke or (of.resumable and self._telling.form is not OutputForm.TEXT):
             streams.tell(f"`tui-eval resume {of.run.name}` goes on from here")
         return (code or ExitCode.INCOMPLETE) if self._telling.unheard else code

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import Final
 
 from tui_eval.model.output import Failure
-from tui_eval.model.states import RunState
+from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.store.tx import Fact
 
 
@@ -55,7 +55,7 @@ CANCELLED: Final = Departure(RunState.CANCELLED, "stopped", "person", Urgency.AT
 """A person has cancelled the run."""
 
 
-def refused(reason: str, stopped_by: str) -> Departure:
+def refused(reason: str, stopped_by: StartRefusal) -> Departure:
     """Return the departure from a run that cannot, or may not, even begin."""
     return Departure(RunState.INTERRUPTED, reason, stopped_by)
 

@@ -25,7 +25,7 @@ from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model import endpoint_event
-from tui_eval.model.states import RunState
+from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store import lease, requests
@@ -139,10 +139,10 @@ class Engine:
             opened.callback(session.close)
             why_not = await asyncio.to_thread(refusal, suite, session.settings, staged=row.staged)
             if why_not is not None:
-                await self._when_there_is_room(writing, self._refuse, why_not, "trust")
+                await self._when_there_is_room(writing, self._refuse, why_not, StartRefusal.TRUST)
                 return
             if missing := await reading.call(self._missing):
-                await self._when_there_is_room(writing, self._refuse, missing, "unready")
+                await self._when_there_is_room(writing, self._refuse, missing, StartRefusal.UNREADY)
                 return
             if row.staged and (updated := await self._updated(session, reading, row)):
                 await self._when_there_is_room(writing, self._refuse, updated, "version")
@@ -239,7 +239,7 @@ class Engine:
         suite = shlex.quote(row.path or "SUITE")
         return updated and _UPDATED.format(what=updated, run=row.name, suite=suite)
 
-    def _refuse(self, tx: Tx, why: str, word: str) -> None:
+    def _refuse(self, tx: Tx, why: str, word: StartRefusal) -> None:
         """Leave a run that nobody here trusts, or that lacks what it needs, as it is."""
         log.warning("%s", why)
         for request in run_queries.requests(tx.db, self._run):
@@ -262,10 +262,10 @@ class Engine:
             return False
         except DataChangedError as error:
             why = _CHANGED.format(what=error, suite=shlex.quote(row.path or "SUITE"))
-            await self._when_there_is_room(writing, self._refuse, why, "data")
+            await self._when_there_is_room(writing, self._refuse, why, StartRefusal.DATA)
             return False
         except (SuiteError, UnavailableError) as error:
-            refused = departure.refused(str(error), "suite")
+            refused = departure.refused(str(error), StartRefusal.SUITE)
             await self._when_there_is_room(writing, self._let_go, refused)
             raise
         return True

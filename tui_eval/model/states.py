@@ -43,6 +43,18 @@ class RunState(StrEnum):
         return self in (RunState.DONE, RunState.INTERRUPTED, RunState.CANCELLED)
 
 
+class StartRefusal(StrEnum):
+    """Why an engine did not begin a run: a word of `stopped_by`."""
+
+    TRUST = "trust"
+    UNREADY = "unready"
+    """What it needs is missing."""
+    DATA = "data"
+    """Its data was changed after it was launched, before its cases were copied."""
+    SUITE = "suite"
+    """Its data has mistakes, or a target cannot be described."""
+
+
 _T = TrialState
 TRIAL_MOVES: dict[TrialState, frozenset[TrialState]] = {
     # a cached output leads straight to scoring

@@ -9,7 +9,7 @@ from functools import cached_property
 from tui_eval.engine.settings import caps_in_force
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.finish import Ending
-from tui_eval.model.states import RunState
+from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.reports import gate
 from tui_eval.reports.gate import GateMeasures, MissedThreshold, TargetMeasures
 from tui_eval.reports.rates.pass_rates import rests_on_judges
@@ -26,6 +26,8 @@ from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.store.rows import ColumnRow, RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.spec import Gate, Suite, Thresholds
+
+_REFUSALS = frozenset(StartRefusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ class Results:
     def exit_code(self) -> int | None:
         """The exit code the run ends with; None while an engine may still change it."""
         if self.state is RunState.INTERRUPTED:
-            return ExitCode.INTERRUPTED
+            refused = self.run.stopped_by in _REFUSALS
+            return ExitCode.NOT_STARTED if refused else ExitCode.INTERRUPTED
         if not self.finished:
             return (
                 ExitCode.INCOMPLETE if self.state is RunState.PAUSED and not self.run.live else None
