@@ -108,6 +108,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
             "target_retries": 2,
             "target_lost": 0,
             "judge": 0,
+            "judge_lost": 0,
             "judge_items": 0,
             "cached_outputs": 0,
             "cached_scores": 0,

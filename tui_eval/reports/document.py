@@ -80,6 +80,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "target_retries": counts.retries,
         "target_lost": counts.lost,
         "judge": sum(one.asked.calls for one in of.judges),
+        "judge_lost": sum(one.asked.lost for one in of.judges),
         "judge_items": sum(one.asked.items for one in of.judges),
         "cached_outputs": counts.cached,
         "cached_scores": of.cached_scores,

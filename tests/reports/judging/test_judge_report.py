@@ -38,6 +38,7 @@ def test_a_judge_is_told_once_with_all_its_scorers() -> None:
         "items": 100,
         "asked_again": 2,
         "failed": 0,
+        "lost": 0,
         "tokens": {"input": 900, "output": 90},
         "cost_usd": 0.5,
         "scorers": {
@@ -135,6 +136,26 @@ async def test_requests_are_counted_by_the_model_that_got_them(tmp_path: Path) -
     (figures,) = judge_figures(db, run)
     db.close()
     assert figures.models == {"old": 1, "new": figures.asked.calls - 1}
+
+
+async def test_requests_that_may_have_been_sent_as_an_engine_ended_are_counted_apart(
+    tmp_path: Path,
+) -> None:
+    bench = Harness(tmp_path / "store.sqlite3")
+    async with FakeModel(answers(by_number)) as server:
+        run = await bench.run(judged(server.base_url, server.base_url, 20))
+    bench.write("UPDATE judge_calls SET state = 'lost' WHERE id = 1")
+    bench.write("UPDATE judge_calls SET state = 'sent' WHERE id = 2")
+
+    def counted() -> tuple[int, int, int, int]:
+        ((asked,),) = ([one.asked for one in bench._read(judge_figures, run)],)
+        return asked.calls, asked.items, asked.lost, asked.failed
+
+    assert counted() == (3, 15, 1, 0)  # who holds no run may not have written it down yet
+    bench.write("UPDATE runs SET lease_pid = 1, lease_birth = 0, lease_beat = 0")
+    assert counted() == (2, 10, 2, 0)
+    (line,) = said(bench._read(judge_figures, run))
+    assert "2 calls for 10 outputs, 2 may have been sent as an engine ended" in line
 
 
 async def test_a_summary_says_why_grades_are_missing_and_how_to_ask_again(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def judges(of: Sequence[JudgeFigures]) -> JsonObject:
             "items": asked.items,
             "asked_again": asked.asked_again,
             "failed": asked.failed,
+            "lost": asked.lost,
             "tokens": {"input": asked.input_tokens or None, "output": asked.output_tokens or None},
             "cost_usd": dollars(asked.cost_usd),
             "scorers": {
@@ -71,6 +72,7 @@ def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
         counted = (
             (asked.asked_again, "asked again"),
             (asked.failed, "failed"),
+            (asked.lost, "may have been sent as an engine ended"),
             (sum(one.ungraded for one in group), "ungraded"),
             (sum(one.flaky for one in group), "flaky"),
             (

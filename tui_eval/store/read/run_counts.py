@@ -68,7 +68,7 @@ def board(db: sqlite3.Connection, run: int) -> tuple[Counts, dict[int, Counts]]:
     """
     columns = {column.index: column for column in run_queries.columns(db, run)}
     rows = run_queries.tallies(db, run)
-    apart = unanswered(db, run, _abandoned(db, run))
+    apart = unanswered(db, run, abandoned(db, run))
     by_column = {
         col: _without(
             counts([row for row in rows if row.col == col]), apart.get(col), columns.get(col)
@@ -88,7 +88,7 @@ def board(db: sqlite3.Connection, run: int) -> tuple[Counts, dict[int, Counts]]:
     return whole, by_column
 
 
-def _abandoned(db: sqlite3.Connection, run: int) -> bool:
+def abandoned(db: sqlite3.Connection, run: int) -> bool:
     """Return whether the engine that holds a run has gone without a word."""
     try:
         lease = run_queries.run(db, run).lease

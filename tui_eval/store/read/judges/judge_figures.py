@@ -5,9 +5,11 @@ import math
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from tui_eval.model.judge_quality import Audit, GoldAgreement
 from tui_eval.store.read.call_spending import unanswered_judge_call
+from tui_eval.store.read.run_counts import abandoned
 from tui_eval.store.text import unpack
 from tui_eval.store.write import measured_judges
 
@@ -17,7 +19,7 @@ class JudgeRequests:
     """What one judge was asked for one purpose."""
 
     calls: int = 0
-    """Requests that were sent, whatever came of them."""
+    """Requests that were sent for certain, whatever came of them."""
     items: int = 0
     """Outputs in them, each as often as it was sent."""
     asked_again: int = 0
@@ -36,6 +38,8 @@ class JudgeRequests:
     """That, and estimates where no endpoint told; None: nothing is estimated."""
     unestimated: bool = False
     """Whether some of what is unknown is not in `about_usd` either."""
+    lost: int = 0
+    """Requests that may have been sent beside `calls`, as their engine ended meanwhile."""
 
     def __add__(self, other: "JudgeRequests") -> "JudgeRequests":
         """Return both together."""
@@ -52,6 +56,7 @@ class JudgeRequests:
             self.known_usd + other.known_usd,
             self._known_or_estimated + other._known_or_estimated if estimated else None,
             self.unestimated or other.unestimated,
+            self.lost + other.lost,
         )
 
     @property
@@ -102,6 +107,10 @@ class JudgeFigures:
     def asked(self) -> JudgeRequests:
         """What it was asked in all, whatever for."""
         return self.grading + self.auditing + self.on_gold
+
+
+_LOST: Final = "(state = 'lost' OR (?2 AND state = 'sent'))"
+"""Nobody knows whether it left: its engine ended meanwhile. ?2: whether that has only just gone."""
 
 
 def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
@@ -201,19 +210,24 @@ def _calls(
 ) -> list[tuple[str, str, str, str | None, JudgeRequests]]:
     unpaid = f"sum({unanswered_judge_call('judge_calls')}) AND ifnull(max(cost_usd), 1) > 0"
     rows = db.execute(
-        "SELECT scorer, judge, purpose, model, count(*), sum(items), sum(round <> 'first'), "
-        "sum(state IN ('failed', 'lost')), ifnull(sum(input_tokens), 0), "
+        f"SELECT scorer, judge, purpose, model, sum(NOT {_LOST}), "
+        f"sum(iif({_LOST}, 0, items)), sum(round <> 'first' AND NOT {_LOST}), "
+        "sum(state = 'failed'), ifnull(sum(input_tokens), 0), "
         "ifnull(sum(output_tokens), 0), iif(sum(state = 'answered' AND cost_usd IS NULL) OR "
         f"({unpaid}), NULL, ifnull(sum(cost_usd), 0.0)), ifnull(sum(cost_usd), 0.0), "
         "iif(sum(cost_usd IS NULL AND about_usd IS NOT NULL), "
         "sum(coalesce(cost_usd, about_usd, 0.0)), NULL), "
         "sum(state = 'answered' AND coalesce(cost_usd, about_usd) IS NULL) "
-        f"OR ({unpaid}), max(id) "
-        "FROM judge_calls WHERE run = ? GROUP BY scorer, judge, purpose",
-        (run_id,),
+        f"OR ({unpaid}), sum({_LOST}), max(id) "
+        "FROM judge_calls WHERE run = ?1 GROUP BY scorer, judge, purpose",
+        (run_id, abandoned(db, run_id)),
     )  # with max(id), SQLite takes the model of that very row
     return [
-        (*row[:3], unpack(row[3]), replace(JudgeRequests(*row[4:13]), unestimated=bool(row[13])))
+        (
+            *row[:3],
+            unpack(row[3]),
+            replace(JudgeRequests(*row[4:13]), unestimated=bool(row[13]), lost=row[14]),
+        )
         for row in rows
     ]
 
@@ -221,9 +235,9 @@ def _calls(
 def _models(db: sqlite3.Connection, run_id: int) -> dict[tuple[str, str], dict[str, int]]:
     """Count the requests to each model by scorer and judge, in the order they turned up."""
     rows = db.execute(
-        "SELECT scorer, judge, model, count(*) FROM judge_calls WHERE run = ? "
-        "AND model IS NOT NULL GROUP BY scorer, judge, model ORDER BY min(id)",
-        (run_id,),
+        "SELECT scorer, judge, model, count(*) FROM judge_calls WHERE run = ?1 "
+        f"AND model IS NOT NULL AND NOT {_LOST} GROUP BY scorer, judge, model ORDER BY min(id)",
+        (run_id, abandoned(db, run_id)),
     )
     found: dict[tuple[str, str], dict[str, int]] = {}
     for scorer, judge, model, n in rows:
