@@ -137,6 +137,13 @@ def test_requests_and_what_they_changed_are_told_in_order(place: Place, tui_eval
     assert "withdraw of what request 1 did" in tui_eval("trace", "last", "--case", "case-0").out
 
 
+def test_a_trial_that_never_had_a_score_is_told(place: Place, tui_eval: Command) -> None:
+    suite = place.suite(n=1, target="faults = { server_error = 1.0 }", more="[run]\nretries = 0")
+    tui_eval("run", suite)
+    found = events(place, tui_eval, "last", "--case", "case-0")
+    assert [event["event"] for event in found][-2:] == ["failed", "error"]
+
+
 def test_one_trial_is_chosen_by_target_epoch_or_number(place: Place, tui_eval: Command) -> None:
     place.suite(n=2, more="[run]\nepochs = 2")
     tui_eval("run", "s.toml")

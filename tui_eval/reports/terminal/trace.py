@@ -6,6 +6,7 @@ Times count from the making of its run: a judge call that another run has made m
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 
 from tui_eval.format import decimal, seconds
 from tui_eval.model.json import Json, JsonObject
@@ -325,7 +326,7 @@ def _verdicts(trace: TrialTrace) -> Iterator[TraceEvent]:
     moves = {move.at for move in trace.moves if move.at is not None}
     moments = sorted(changed | moves)
     before: Verdict | None = None
-    for at, then in zip(moments, [*moments[1:], None], strict=True):
+    for at, then in zip_longest(moments, moments[1:]):
         done = trace.trial.state is TrialState.DONE if then is None else then in found_done
         standing = list(_standing(scores, at))
         if at not in changed or not standing or not (done or then in withdrawn):
