@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.engine.harness import Harness
 from tests.engine.test_command import output, ran, suite
@@ -115,3 +116,27 @@ async def test_odd_files_cost_nothing(tmp_path: Path) -> None:
     assert changes.added == 7
     assert largest(tmp_path) < 1_000_000
     assert not [*(tmp_path / "store.db.attempts").iterdir()]
+
+
+@pytest.mark.parametrize("instead", ["", "open(own, 'w').close()", "os.symlink('/etc', own)"])
+async def test_a_workspace_that_is_gone_is_an_empty_one(tmp_path: Path, instead: str) -> None:
+    (tmp_path / "fixture").mkdir()
+    (tmp_path / "fixture" / "passwd").write_text("old\n")
+    code = f"import os, shutil; own = os.getcwd(); shutil.rmtree(own); print('done')\n{instead}"
+    harness, _, whole = await ran(
+        tmp_path, code, workspace=str(tmp_path / "fixture"), output="diff"
+    )
+    assert whole.output is not None
+    assert whole.output.text is not None
+    assert "-old" in whole.output.text
+    with reading(harness.path) as db:
+        changes = attempt_queries.of_trial(db, whole.trial.id).record.changes
+    assert changes is not None
+    assert (changes.added, changes.changed, changes.removed) == (0, 0, 1)
+
+
+async def test_a_program_whose_whole_folder_is_gone_is_run_once(tmp_path: Path) -> None:
+    code = "import os, shutil; shutil.rmtree(os.path.dirname(os.getcwd()))"
+    _, _, whole = await ran(tmp_path, code)
+    assert (whole.trial.error_kind, whole.trial.attempts) == ("collect", 1)
+    assert "what it left cannot be kept" in (whole.trial.error_message or "")

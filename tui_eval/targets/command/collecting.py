@@ -70,6 +70,7 @@ def collect(
         OSError: what it left cannot be read, or not be kept.
     """
     folder, ending = ended.folder, ended.ending
+    folder.see_to_workspace()
     after = take_manifest(folder.workspace, former=ended.before, unlock=True)
     changes = _without_secrets(folder, compare(ended.before, after), secrets)
     kept = files.keep_workspace(folder.workspace, changes)

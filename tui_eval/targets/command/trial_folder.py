@@ -50,6 +50,17 @@ class TrialFolder:
         """What the warden of a command of `setup` writes to."""
         return self.root / f"setup-{number}"
 
+    def see_to_workspace(self) -> None:
+        """Put an empty workspace where a program left none: gone, or replaced by a link or file.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if self.workspace.is_dir() and not self.workspace.is_symlink():
+            return
+        self.workspace.unlink(missing_ok=True)
+        self.workspace.mkdir(mode=0o700, parents=True)
+
     def note(self, asked: bytes, before: Manifest) -> None:
         """Write down what a later engine needs to go on: what was asked, and the files before.
 

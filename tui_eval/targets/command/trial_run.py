@@ -227,7 +227,9 @@ class TrialRun:
                 return await self._off_loop(self._collect, ended)
             except OSError as error:
                 # its work is done and in its folder: it is not run again while there may be room
-                if error.errno not in _FULL or time.monotonic() >= until:
+                if error.errno not in _FULL:
+                    return Failure("collect", f"what it left cannot be kept: {_why(error)}")
+                if time.monotonic() >= until:
                     return _no_room(error)
             await asyncio.sleep(_LOOK_FOR_ROOM_S)
 
@@ -341,6 +343,9 @@ def _not_started(why: NotStarted) -> Failure:
 
 def _no_room(error: OSError) -> Failure:
     """Return that the disk, or the machine, has no room for a trial's files."""
-    where = f"{error.filename}: " if error.filename else ""
-    message = f"the trial's files cannot be written: {where}{error.strerror or error}"
-    return Failure("disk", message, retryable=True)
+    return Failure("disk", f"the trial's files cannot be written: {_why(error)}", retryable=True)
+
+
+def _why(error: OSError) -> str:
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{where}{error.strerror or error}"
