@@ -24,7 +24,7 @@ from tui_eval.store.read import attempt_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.spec import Suite
-from tui_eval.targets.command import trial_run
+from tui_eval.targets.command import printed, trial_run
 
 
 def program(folder: Path, code: str, name: str = "agent.py") -> list[str]:
@@ -263,6 +263,7 @@ async def test_other_exit_codes_are_errors_with_the_last_lines(tmp_path: Path) -
     assert (whole.trial.error_kind, whole.trial.attempts) == ("exit", 1)
     assert whole.trial.error_message == "exit code 7: it broke"
     assert whole.attempts[0].partial == "on its way\n"
+    assert whole.attempts[0].printed == "it broke\n"
     assert (await output(tmp_path, code, exit_codes=[0, 7])).text == "on its way"
     kind, message = await error(tmp_path, "import os; os.kill(os.getpid(), 9)")
     assert (kind, message) == ("exit", "ended by signal 9: it printed nothing")
@@ -371,6 +372,26 @@ async def test_no_kept_file_holds_a_key(tmp_path: Path, monkeypatch: pytest.Monk
     assert added[b"fine"].digest is not None
     held = [one.read_bytes() for one in files.folder.rglob("*") if one.is_file()]
     assert not any(b"sk-9f8e7d6c5b4a" in one for one in held)
+
+
+async def test_a_key_that_a_cut_goes_through_is_not_kept_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_KEY", "sk-9f8e7d6c5b4a39281706")
+    code = (
+        "import os, sys; key = os.environ['AGENT_KEY'] * 4_000\n"
+        "print(key); print(key, file=sys.stderr); sys.exit(1)"
+    )
+    _, _, whole = await ran(tmp_path, code, keys=["AGENT_KEY"])
+    assert "[AGENT_KEY]" in (whole.attempts[0].partial or "")
+    assert "9f8e" not in f"{whole.attempts[0].partial}{whole.attempts[0].printed}"
+    assert "9f8e" not in (printed.begun(_flood(tmp_path)) or "9f8e")
+
+
+def _flood(folder: Path) -> Path:
+    flood = folder / "flood"
+    flood.write_text("sk-9f8e7d6c5b4a39281706" * 4_000)
+    return flood
 
 
 async def test_money_is_capped_by_a_limit_of_its_own(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tui_eval.model.attempt_record import (
 )
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Estimate, Failure, Output
-from tui_eval.processes.program import OUT, EndCause, ProgramEnding
+from tui_eval.processes.program import ERR, OUT, EndCause, ProgramEnding
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
 from tui_eval.processes.workspace.manifest import Manifest, ManifestEntry, take_manifest
 from tui_eval.processes.workspace.path_patterns import PathPatterns
@@ -83,23 +83,24 @@ def collect(
         steps=None if reader is None else reader.steps,
         tool_calls=None if reader is None else reader.tool_calls,
         files=kept.files,
-        printed=printed.beside(folder.program, ending, with_out=spec.text_of != "stdout"),
+        printed=printed.both_ends(folder.program / ERR, ending.err),
     )
     limit = ended.limit or (ending.limit if ending.cause is EndCause.LIMIT else None)
     finish = _finish(spec, ended, reader) if limit is None else f"limit:{limit}"
+    text = None
+    if isinstance(finish, str):
+        try:
+            text = _text(spec, ended, changes, reader)
+        except _NothingThereError as error:
+            if limit is None:
+                finish = Failure("output", str(error))
+    out = None
+    if isinstance(finish, Failure) or spec.text_of != "stdout":
+        out = printed.both_ends(folder.program / OUT, ending.out)
     if isinstance(finish, Failure):
-        partial = printed.begun(folder.program / OUT)
         usage = finish.usage if reader is None else reader.usage
-        return replace(finish, record=record, workspace=kept.digest, partial=partial, usage=usage)
-    try:
-        text = _text(spec, ended, changes, reader)
-    except _NothingThereError as error:
-        if limit is None:
-            partial = printed.begun(folder.program / OUT)
-            return Failure(
-                "output", str(error), record=record, workspace=kept.digest, partial=partial
-            )
-        text = None
+        return replace(finish, record=record, workspace=kept.digest, partial=out, usage=usage)
+    record = replace(record, printed="\n".join(filter(None, (record.printed, out))) or None)
     return _with_transcript(
         Output(
             text=None if text is None else keys.redact_answer(text),

@@ -14,8 +14,10 @@ _LAST: Final = 4_000
 """Bytes of the end that last lines are looked for in."""
 _LINES: Final = 3
 _LONGEST: Final = 300
+_LONGEST_KEY: Final = 4_000
+"""Bytes beyond a cut that are looked at for a key which it goes through."""
 PARTIAL: Final = 64_000
-"""Bytes of what a program printed that are kept where it has no output."""
+"""How much of what a program printed is kept where it is no output."""
 
 
 def pieces(path: Path, stream: CapturedStream) -> Iterator[bytes]:
@@ -44,32 +46,23 @@ def begun(path: Path, at_most: int = PARTIAL) -> str | None:
     """Return the first that was printed, while it is or afterwards; None: nothing."""
     try:
         with path.open("rb") as file:
-            said = file.read(at_most)
+            said = file.read(at_most + _LONGEST_KEY)
     except OSError:
         return None
-    return keys.redact_answer(said.decode("utf-8", "replace")) or None
+    found = keys.redact_answer(said.decode("utf-8", "replace"))
+    return found[: len(found) - max(0, len(said) - at_most)] or None
 
 
-def beside(folder: Path, ending: ProgramEnding, *, with_out: bool) -> str | None:
-    """Return the beginning and the end of what was printed beside the output; None: nothing.
-
-    Args:
-        folder: The program's.
-        ending: How it ended.
-        with_out: Whether the standard output is none of the output.
-    """
-    streams = [("err", ending.err), *([("out", ending.out)] if with_out else [])]
-    said = []
-    for name, stream in streams:
-        try:
-            whole = text(folder / name, stream)
-        except OSError:
-            continue
-        if len(whole) > PARTIAL:
-            half = PARTIAL // 2
-            whole = f"{whole[:half]}\n[…]\n{whole[-half:]}"
-        said.append(whole)
-    return keys.redact_answer("\n".join(filter(None, said))) or None
+def both_ends(path: Path, stream: CapturedStream) -> str | None:
+    """Return the beginning and the end of a stream that has ended; None: there is nothing."""
+    try:
+        whole = keys.redact_answer(text(path, stream))  # before it is cut, perhaps amid a key
+    except OSError:
+        return None
+    if len(whole) > PARTIAL:
+        half = PARTIAL // 2
+        whole = f"{whole[:half]}\n[…]\n{whole[-half:]}"
+    return whole or None
 
 
 def last_lines(folder: Path, ending: ProgramEnding) -> str:
