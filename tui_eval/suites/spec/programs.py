@@ -1,5 +1,6 @@
 """What whoever runs programs says of them: environment, keys, limits, isolation."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -85,8 +86,10 @@ class RunsProcesses(AskedSpec):
     """What one trial may take."""
 
     @classmethod
-    def key_permissions(cls, table: Mapping[str, object], whom: str) -> Iterator[Permission]:
-        """Yield what a person has to allow for keys to be handed on.
+    def environment_permissions(
+        cls, table: Mapping[str, object], whom: str
+    ) -> Iterator[Permission]:
+        """Yield what a person has to allow for keys to be handed on, and variables to be set.
 
         Args:
             table: The fields as written.
@@ -95,6 +98,11 @@ class RunsProcesses(AskedSpec):
         keys = table.get("keys")
         for key in keys if isinstance(keys, list | tuple) else ():
             yield Permission(f"hand {key} to {whom}", f"hand {key} to programs")
+        env = table.get("env")
+        if isinstance(env, Mapping) and env:
+            words = shown_command(f"{name}={value}" for name, value in env.items())
+            exactly = f"environment {sorted((str(n), str(v)) for n, v in env.items())!r}"
+            yield Permission(f"give {whom} the environment {words}", exactly)
 
 
 class RunsPrograms(RunsProcesses):
@@ -112,7 +120,11 @@ class RunsPrograms(RunsProcesses):
 
     @classmethod
     def program_permissions(
-        cls, table: Mapping[str, object], commands: Iterable[list[str]], folder: Path | None
+        cls,
+        table: Mapping[str, object],
+        commands: Iterable[list[str]],
+        folder: Path | None,
+        workspace: Path | None = None,
     ) -> Iterator[Permission]:
         """Yield what a person has to allow for programs to run.
 
@@ -120,12 +132,15 @@ class RunsPrograms(RunsProcesses):
             table: The fields as written.
             commands: Every command that is run, as far as it is known.
             folder: The suite's own; None: it has none.
+            workspace: What their workspaces are copies of; None: that is unknown, or no folder.
         """
         for command in commands:
             yield Permission(f"run {shown_command(command)}", f"run {command!r}")
-            for name, path in own_files(command, folder).items():
-                yield Permission(f"run what {name} holds", f"program {path}", path)
-        yield from cls.key_permissions(table, "the programs it runs")
+            own = {**own_files(command, folder), **own_files(command, workspace)}
+            for path in own.values():
+                shown = os.path.relpath(path, folder)
+                yield Permission(f"run what {shown} holds", f"program {path}", path)
+        yield from cls.environment_permissions(table, "the programs it runs")
         if (image := table.get("image")) is not None:
             yield Permission(f"start containers of the image {image}", f"image {image}")
         if table.get("network") != "none":
@@ -135,7 +150,7 @@ class RunsPrograms(RunsProcesses):
 
 
 def own_files(command: Iterable[str], folder: Path | None) -> dict[str, Path]:
-    """Return the words of a command that name files of the suite's own folder, with their paths.
+    """Return the words of a command that name files of a folder, with their paths.
 
     A first word without a slash is none: it is looked for on PATH.
     """

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tui_eval.suites.loading.errors import SuiteError
-from tui_eval.suites.loading.suite_file import load
+from tui_eval.suites.loading.suite_file import load, look
+from tui_eval.suites.trust.trust_store import TrustStore
 
 HEAD = '[[cases]]\nq = "one"\n[prompt]\nuser = "{{ q }}"\n[[targets]]\nkind = "command"\n'
 PROGRAM = 'command = ["echo"]'
@@ -38,3 +39,42 @@ def refused(folder: Path, *lines: str) -> list[str]:
 def test_what_does_not_go_together_is_told(tmp_path: Path, lines: list[str], said: str) -> None:
     [mistake] = refused(tmp_path, *lines)
     assert said in mistake
+
+
+def wanted(folder: Path, *lines: str) -> list[str]:
+    path = folder / "suite.toml"
+    path.write_text(HEAD + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return [ask.permission.does for ask in look(path).refused]
+
+
+def test_trust_is_asked_for_all_that_decides_what_runs(tmp_path: Path) -> None:
+    for name in ("own.sh", "fixture/run.sh", "fixture/own.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("true")
+    lines = [
+        'command = ["sh"]',
+        'stdin = "{{ q }}"',
+        'workspace = "fixture"',
+        'setup = [["./run.sh"], ["sh", "own.sh"]]',
+        'env = { PATH = "bin", LD_PRELOAD = "a b.so" }',
+        'network = "none"',
+    ]
+    assert wanted(tmp_path, *lines) == [
+        "run sh",
+        "run ./run.sh",
+        "run what fixture/run.sh holds",
+        "run sh own.sh",
+        "run what fixture/own.sh holds",
+        "give the programs it runs the environment PATH=bin 'LD_PRELOAD=a b.so'",
+        "have its program read '{{ q }}'",
+    ]
+    path = tmp_path / "suite.toml"
+    TrustStore().trust_suite(path, [ask.permission for ask in look(path).asks])
+    assert wanted(tmp_path, *lines) == []
+    (tmp_path / "fixture" / "run.sh").write_text("false")
+    assert wanted(tmp_path, *lines) == ["run what fixture/run.sh holds"]
+
+
+def test_trust_names_the_model_that_an_agent_is_told_to_ask(tmp_path: Path) -> None:
+    found = wanted(tmp_path, 'agent = "opencode"', 'model = "a/b"', 'args = ["--auto"]')
+    assert found[0] == "run opencode run --format json --model a/b --auto"

@@ -166,11 +166,19 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         commands = [_words(table.get("command"))]
         preset = AGENTS.get(str(table.get("agent")))
         if preset is not None:
-            commands.append([*preset.command, *_words(table.get("args"))])
+            model = table.get("model")
+            named = [] if model is None else [*preset.model, str(model)]
+            commands.append([*preset.command, *named, *_words(table.get("args"))])
         setup = table.get("setup")
         commands += [_words(one) for one in (setup if isinstance(setup, list | tuple) else ())]
         commands.append(_words(table.get("version")))
-        yield from cls.program_permissions(table, filter(None, commands), folder)
+        fixture = table.get("workspace")
+        workspace = None
+        if folder is not None and isinstance(fixture, str) and not is_template(fixture):
+            workspace = folder / from_home(fixture)
+        yield from cls.program_permissions(table, filter(None, commands), folder, workspace)
+        if (stdin := table.get("stdin")) is not None:
+            yield Permission(f"have its program read {str(stdin)!r}", f"standard input {stdin!r}")
 
     @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:

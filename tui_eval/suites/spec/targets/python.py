@@ -99,7 +99,7 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
             for code in local_code(_module(table), folder):
                 shown = code.path.relative_to(folder)
                 yield Permission(f"run the code in {shown}", f"run {code.path}", code.path)
-        yield from cls.key_permissions(table, str(wanted))
+        yield from cls.environment_permissions(table, str(wanted))
 
     @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
