@@ -145,7 +145,7 @@ class Engine:
                 await self._when_there_is_room(writing, self._refuse, missing, StartRefusal.UNREADY)
                 return
             if row.staged and (updated := await self._updated(session, reading, row)):
-                await self._when_there_is_room(writing, self._refuse, updated, "version")
+                await self._when_there_is_room(writing, self._refuse, updated, StartRefusal.VERSION)
                 return
             if not row.staged and not await self._stage(writing, row, session, number):
                 return

@@ -51,6 +51,8 @@ class StartRefusal(StrEnum):
     """What it needs is missing."""
     DATA = "data"
     """Its data was changed after it was launched, before its cases were copied."""
+    VERSION = "version"
+    """A program prints another version than when the run began."""
     SUITE = "suite"
     """Its data has mistakes, or a target cannot be described."""
 

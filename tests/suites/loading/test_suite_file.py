@@ -567,6 +567,15 @@ def test_defaults_are_merged_key_by_key_under_every_target(tmp_path: Path) -> No
     assert (model.concurrency, simulated.concurrency) == (3, 3)
 
 
+def test_defaults_have_the_names_that_fields_have_in_a_suite(tmp_path: Path) -> None:
+    text = '[target_defaults]\nkind = "command"\ncommand = ["true"]\nkeys = ["A_KEY"]\n' + CASES
+    path = write(tmp_path, text + '[[targets]]\nname = "own"\nkeys = ["B_KEY"]\n[[targets]]\n')
+    assert [one.as_written()["keys"] for one in load(path, trusted=True).targets] == [
+        ["B_KEY"],
+        ["A_KEY"],
+    ]
+
+
 def test_a_mistake_in_the_defaults_is_told_once_where_it_stands(tmp_path: Path) -> None:
     text = (
         "[target_defaults]\nconcurrency = 0\nmodle = 1\n"

@@ -168,7 +168,10 @@ def _with_defaults(data: JsonObject, places: SourceMap) -> list[Mistake]:
         return []
     if not isinstance(defaults, dict):
         return [places.mistake(("target_defaults",), "must be a table")]
-    known = {kind: set(model.model_fields) - {"name"} for kind, model in TARGETS.models.items()}
+    known = {
+        kind: {field.alias or name for name, field in model.model_fields.items()} - {"name"}
+        for kind, model in TARGETS.models.items()
+    }
     fields = set().union(*known.values())
     mistakes = [
         places.mistake(("target_defaults", key), "unknown key", did_you_mean(key, sorted(fields)))
