@@ -14,7 +14,9 @@ A `ProgramEnding` says how it ended, by which limit, what it took and where what
 
 **The zygote** (`zygote`) is a small Python process without the engine's modules: forking it costs
 a millisecond and its pages are shared by all wardens. It is the subreaper above the wardens: when
-one is killed, what that one watched becomes the zygote's and is ended.
+one is killed, or gives up, what that one watched becomes the zygote's and is ended. Its exit code
+(`WardenExit`) says whether the ending is its own. A warden that somebody stops is continued, by the
+zygote, as the zygote is by the engine: a limit is held by nobody else.
 
 **A warden** (`warden`) has a session of its own, is the subreaper of whatever the program starts,
 and does four things in one poll loop: it moves what is printed into bounded files (`capture`),

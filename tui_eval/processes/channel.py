@@ -40,6 +40,8 @@ class WardenChannel:
         self._reader = LineAssembler()
         self._ahead: list[Message] = []
         self._unsent = b""
+        self._broken = False
+        """Whether the engine has gone before it had taken all."""
 
     def receive(self) -> list[Message] | None:
         """Return the messages that have come; None where the engine has gone."""
@@ -67,11 +69,14 @@ class WardenChannel:
             self._unsent += encode(message)
             self._flush()
 
-    def drain(self, seconds: float) -> None:
-        """Send the rest to an engine that takes it within the seconds."""
+    def drain(self, seconds: float) -> bool:
+        """Send the rest to an engine that takes it within the seconds; return whether it did."""
         ends = time.monotonic() + seconds
-        while self._flush() and (left := ends - time.monotonic()) > 0:
+        while more := self._flush():
+            if (left := ends - time.monotonic()) <= 0:
+                break
             _wait_for(self.socket, select.POLLOUT, left)
+        return not (more or self._broken)
 
     def _flush(self) -> bool:
         """Send what is taken; return whether there is more."""
@@ -81,7 +86,7 @@ class WardenChannel:
         except BlockingIOError:
             return True
         except ConnectionError:
-            self._unsent = b""
+            self._unsent, self._broken = b"", True
         return False
 
 

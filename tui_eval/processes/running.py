@@ -23,6 +23,7 @@ from tui_eval.processes.program import (
 )
 from tui_eval.processes.records import read_ending
 from tui_eval.processes.thinning import Thinned
+from tui_eval.processes.zygote_client import WardenGone
 
 Talk = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -39,7 +40,7 @@ class RunningProgram:
         connection: socket.socket,
         folder: Path,
         isolation: str,
-        gone: asyncio.Future[None] | None = None,
+        gone: asyncio.Future[WardenGone] | None = None,
         talk: Talk | None = None,
     ) -> None:
         """Begin to follow a warden; to be called on an event loop.
@@ -48,7 +49,7 @@ class RunningProgram:
             connection: To the warden.
             folder: The program's.
             isolation: The level, for an ending that the warden cannot write any more.
-            gone: Done when nothing of the warden is left.
+            gone: Done when nothing of the warden is left; None: another engine has started it.
             talk: To the program itself.
         """
         self.folder = folder
@@ -89,9 +90,8 @@ class RunningProgram:
         if self.pid is not None:
             return self
         await self._following
-        return self._not_started or NotStarted(
-            StartFailure.OTHER, "its supervising process was killed before it started"
-        )
+        assert self._not_started is not None, "what neither runs nor was refused was killed"
+        return self._not_started
 
     async def samples(self) -> AsyncIterator[ResourceSample]:
         """Give the newest sample whenever there is one, until the program has ended."""
@@ -149,19 +149,27 @@ class RunningProgram:
                 while data := await loop.sock_recv(self.connection, 1 << 16):
                     for message in reader.feed(data):
                         self._take(message)
-            if self._gone is not None and not self._left:
-                await self._gone
-            if self._ending is None and self.pid is not None and not self._left:
-                # of a warden of ours that was killed, what stands in the folder may be anybody's
-                written = written_ending(self.folder) if self._gone is None else None
-                self._ending = written or lost_ending(
-                    self.folder, self.started_at, self._isolation, self._samples.kept
-                )
+            if not self._left:
+                self._conclude(WardenGone(True) if self._gone is None else await self._gone)
         finally:
             self.connection.close()
             if self.talk is not None:
                 self.talk[1].close()
             self._change()
+
+    def _conclude(self, gone: WardenGone) -> None:
+        """Say what came of it where its warden had no time to, or nobody who listened."""
+        if self.pid is None:
+            refused = "its supervising process was killed before it started"
+            if gone.refused is not None:
+                refused = f"no process can be started: {gone.refused}"
+            self._not_started = self._not_started or NotStarted(StartFailure.OTHER, refused)
+        elif self._ending is None:
+            # of a warden that was killed, what stands in the folder may be anybody's
+            written = written_ending(self.folder) if gone.concluded else None
+            self._ending = written or lost_ending(
+                self.folder, self.started_at, self._isolation, self._samples.kept
+            )
 
     def _take(self, message: Message) -> None:
         if "sample" in message:

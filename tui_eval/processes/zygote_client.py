@@ -2,16 +2,19 @@
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import tui_eval
 from tui_eval.processes.channel import LineAssembler
+from tui_eval.processes.platform_support import LINUX
 from tui_eval.processes.wardens.zygote import REQUEST
 
 _RUN: Final = (
@@ -20,6 +23,18 @@ _RUN: Final = (
 )
 _PASSED_ON: Final = ("LD_LIBRARY_PATH",)
 """Of the environment, what Python itself may need to start; there may be keys in the rest."""
+_LOOK_S: Final = 1.0
+"""Between two looks whether somebody has stopped it."""
+
+
+@dataclass(frozen=True)
+class WardenGone:
+    """Nothing of a warden is left, nor of what it watched; or the zygote itself has gone."""
+
+    concluded: bool = False
+    """Whether it had done its work: the ending in its program's folder is its own."""
+    refused: str | None = None
+    """Why there never was one."""
 
 
 class ZygoteClient:
@@ -51,7 +66,7 @@ class ZygoteClient:
         ours.setblocking(False)
         self._socket = ours
         self._number = 0
-        self._wardens: dict[int, asyncio.Future[None]] = {}
+        self._wardens: dict[int, asyncio.Future[WardenGone]] = {}
         self._listening = asyncio.create_task(self._listen(), name="zygote")
 
     @property
@@ -64,7 +79,7 @@ class ZygoteClient:
         """Whether it has not ended, as far as is known."""
         return not self._listening.done()
 
-    async def fork(self, sockets: Sequence[socket.socket]) -> asyncio.Future[None]:
+    async def fork(self, sockets: Sequence[socket.socket]) -> asyncio.Future[WardenGone]:
         """Have a warden forked that gets the sockets.
 
         The future that is returned is done once nothing of the warden is left: it has ended, and
@@ -100,21 +115,33 @@ class ZygoteClient:
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         reader = LineAssembler()
+        self._keep_going()
         try:
             with suppress(ConnectionError):
                 while data := await loop.sock_recv(self._socket, 1 << 12):
                     for message in reader.feed(data):
-                        self._resolve(message["gone"])
+                        self._resolve(message.pop("gone"), WardenGone(**message))
         finally:
             self._socket.close()
             for number in list(self._wardens):
-                self._resolve(number)
-        await asyncio.to_thread(self._process.wait)
+                self._resolve(number, WardenGone())
+        try:
+            await asyncio.to_thread(self._process.wait)
+        finally:
+            self._looking.cancel()
 
-    def _resolve(self, number: int) -> None:
+    def _keep_going(self) -> None:
+        """Continue it where somebody has stopped it: nothing starts or is ended meanwhile."""
+        if LINUX:
+            with suppress(ChildProcessError):  # it has ended
+                if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None:
+                    os.kill(self.pid, signal.SIGCONT)
+        self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._keep_going)
+
+    def _resolve(self, number: int, how: WardenGone) -> None:
         gone = self._wardens.pop(number, None)
         if gone is not None and not gone.done():
-            gone.set_result(None)
+            gone.set_result(how)
 
 
 async def _writable(connection: socket.socket) -> None:

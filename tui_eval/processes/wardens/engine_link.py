@@ -39,17 +39,20 @@ class EngineLink:
     def listen(self) -> int | None:
         """Begin to listen for a later engine; return the descriptor to watch, the first time.
 
-        Where that cannot be had (a full disk), a later engine finds the ending alone.
+        Where that cannot be had (a full disk, something else of that name), there is none, and a
+        later engine finds the ending alone.
         """
         if self._listener is not None:
             return None
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.setblocking(False)
-        with suppress(FileNotFoundError):
-            os.unlink(CONTROL)
         with suppress(OSError):
+            os.unlink(CONTROL)
+        try:
             self._listener.bind(CONTROL)
             self._listener.listen()
+        except OSError:
+            return None
         return self._listener.fileno()
 
     def accept(self) -> bool:
@@ -73,15 +76,21 @@ class EngineLink:
         if self._channel is not None:
             self._channel.send(message, droppable)
 
-    def close(self, seconds: float) -> None:
-        """Send what is unsent, to an engine that reads it within the seconds, and close all."""
+    def close(self, seconds: float) -> bool:
+        """Send what is unsent, to an engine that reads it within the seconds, and close all.
+
+        Returns:
+            Whether an engine has been sent all that there was.
+        """
+        sent = False
         if self._channel is not None:
-            self._channel.drain(seconds)
+            sent = self._channel.drain(seconds)
             self._channel.socket.close()
         if self._listener is not None:
             self._listener.close()
             with suppress(OSError):
                 os.unlink(CONTROL)
+        return sent
 
 
 def _peer(connection: socket.socket) -> int:

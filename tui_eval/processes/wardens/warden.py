@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -29,7 +29,7 @@ from tui_eval.processes.records import write_ending
 from tui_eval.processes.wardens.engine_link import EngineLink
 from tui_eval.processes.wardens.launch import LaunchedProgram, launch
 from tui_eval.processes.wardens.oom import oom_kills
-from tui_eval.processes.wardens.process_tree import tree_of
+from tui_eval.processes.wardens.process_tree import Tree, tree_of
 from tui_eval.processes.wardens.sampler import Sampler
 from tui_eval.processes.wardens.spawn import run_quietly
 from tui_eval.processes.wardens.wakeup import Wakeup
@@ -41,15 +41,27 @@ _KILL_AGAIN_S: Final = 0.01
 """Between two rounds of killing, where no child's end comes first."""
 _GIVE_UP_S: Final = 10.0
 """Seconds after which what cannot be killed is named instead."""
-_TELL_S: Final = 5.0
-"""Seconds an engine that is there, but does not read, is waited for at the end."""
+_TELL_S: Final = 1.0
+"""Seconds an engine that is there, but does not read, is waited for at the end: after that it finds
+the ending in the program's folder."""
 _AFTERWARDS_S: Final = 20.0
 _DANGEROUS: Final[frozenset[LimitName]] = frozenset({"memory", "processes"})
 """Limits beyond which there is no grace: it would be used to take more."""
 
 
-def main(connection: socket.socket, talk: socket.socket | None, supervisor: int) -> int:
-    """Run the program that the engine names, to the end; return this process's exit code.
+class WardenExit(IntEnum):
+    """Exit codes of a warden, by which the zygote knows what it leaves behind."""
+
+    CONCLUDED = 0
+    """Nothing; the program's ending was told or is written down."""
+    UNWRITTEN = 1
+    """Perhaps processes, and no ending: also what Python ends with at a mistake of ours."""
+    SURVIVED = 2
+    """Processes that it could not end, which its ending names."""
+
+
+def main(connection: socket.socket, talk: socket.socket | None, supervisor: int) -> WardenExit:
+    """Run the program that the engine names, to the end; return how this process is to exit.
 
     Args:
         connection: To the engine.
@@ -62,7 +74,7 @@ def main(connection: socket.socket, talk: socket.socket | None, supervisor: int)
     channel = WardenChannel(connection)
     asked = channel.first()
     if asked is None:
-        return 0
+        return WardenExit.CONCLUDED
     oom_before = oom_kills()
     try:
         program = Program.from_json(asked["program"])
@@ -71,19 +83,22 @@ def main(connection: socket.socket, talk: socket.socket | None, supervisor: int)
     except CannotStartError as error:
         channel.send({"not_started": {"failure": error.failure, "reason": str(error)}})
         channel.drain(_TELL_S)
-        return 0
+        return WardenExit.CONCLUDED
     link = EngineLink(channel)
-    warden = Warden(launched, link, wakeup, supervisor)
+    tree = tree_of(launched.pid, launched.strangers)
     try:
+        warden = Warden(launched, tree, link, wakeup, supervisor)
         warden.watch()
+        ending, written = warden.conclude(oom_before)
     except Exception:
+        _end_at_once(tree)
         _write_traceback()
         raise
-    finally:
-        warden.end_at_once()
-    link.send({"ended": warden.conclude(oom_before).as_json()})
-    link.close(_TELL_S)
-    return 0
+    link.send({"ended": ending.as_json()})
+    told = link.close(_TELL_S)
+    if not (told or written):
+        return WardenExit.UNWRITTEN
+    return WardenExit.SURVIVED if ending.survivors else WardenExit.CONCLUDED
 
 
 def _enter(folder: Path) -> None:
@@ -105,13 +120,18 @@ class Warden:
     """Watches a program that has started until the last process of its tree has ended."""
 
     def __init__(
-        self, launched: LaunchedProgram, link: EngineLink, wakeup: Wakeup, supervisor: int
+        self,
+        launched: LaunchedProgram,
+        tree: Tree,
+        link: EngineLink,
+        wakeup: Wakeup,
+        supervisor: int,
     ) -> None:
         self._launched = launched
         self._program = launched.program
         self._link = link
         self._wakeup = wakeup
-        self._tree = tree_of(launched.pid, launched.strangers)
+        self._tree = tree
         watched = self._tree if launched.execution.descendants else None
         self._sampler = Sampler(watched, self._program.cwd, self._program.limits)
         wall = self._program.limits.wall
@@ -137,16 +157,8 @@ class Warden:
         while not self._over():
             self._turn()
 
-    def end_at_once(self) -> None:
-        """Kill what is left, where `watch` did not come to its end."""
-        ends = time.monotonic() + _GIVE_UP_S
-        self._phase = _Phase.KILLING
-        while not self._survivors and self._reap() and time.monotonic() < ends:
-            self._tree.kill()
-            time.sleep(_KILL_AGAIN_S)
-
-    def conclude(self, oom_before: int) -> ProgramEnding:
-        """Return how it ended, which is written down by then; with no engine, on the disk."""
+    def conclude(self, oom_before: int) -> tuple[ProgramEnding, bool]:
+        """Return how it ended, and whether that is written down; with no engine, on the disk."""
         for command in self._launched.execution.afterwards:
             run_quietly(command, self._launched.execution.env, _AFTERWARDS_S)
         sync = self._link.connection is None or self._program.orphans is Orphans.FINISH
@@ -168,9 +180,11 @@ class Warden:
             oom=self._killed and oom_kills() > oom_before,
             survivors=self._survivors,
         )
-        with suppress(OSError):  # a full disk: an engine that is there is told all the same
+        try:
             write_ending(self._program.folder, ending, sync)
-        return ending
+        except OSError:  # a full disk: an engine that is there is told all the same
+            return ending, False
+        return ending, True
 
     def _turn(self) -> None:
         pause = max(0.0, self._next_deadline() - time.monotonic())
@@ -299,6 +313,20 @@ class Warden:
     def _ignore(self, descriptor: int) -> None:
         del self._handlers[descriptor]
         self._poll.unregister(descriptor)
+
+
+def _end_at_once(tree: Tree) -> None:
+    """Kill a tree that is watched no more; the zygote goes on where this gives up."""
+    ends = time.monotonic() + _GIVE_UP_S
+    while time.monotonic() < ends:
+        with suppress(OSError):  # as it may be what has brought us here: no descriptor, no memory
+            tree.kill()
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(_KILL_AGAIN_S)
 
 
 def _write_traceback() -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from typing import Final
 
@@ -15,11 +16,17 @@ from tui_eval.processes.platform_support import LINUX, become_subreaper, forbid_
 from tui_eval.processes.wardens import warden
 from tui_eval.processes.wardens.process_tree import DescendantTree
 from tui_eval.processes.wardens.wakeup import Wakeup, catch, ignore_none
+from tui_eval.processes.wardens.warden import WardenExit
 
 REQUEST: Final = 8
 """Bytes of a request: the program's number; with it come one or two sockets."""
 _KILL_AGAIN_S: Final = 0.01
 _GIVE_UP_S: Final = 10.0
+"""Seconds in which an engine is not told that a warden has gone that left something."""
+_KILL_LATER_S: Final = 1.0
+"""Between two rounds after that."""
+_MOST_STOPS: Final = 20
+"""How often a warden is continued that somebody stops: its program has found it."""
 
 
 def main(descriptor: int) -> None:
@@ -39,9 +46,10 @@ def main(descriptor: int) -> None:
 class Zygote:
     """Forks wardens, and is the subreaper above them.
 
-    All its children are wardens, until one is killed: then what that one watched becomes the
-    zygote's own, and is ended. The engine is told of each warden that has gone once nothing of it
-    is left.
+    All its children are wardens, until one is killed or gives up: then what that one watched
+    becomes the zygote's own, and is ended, for as long as there is anything. The engine is told of
+    each warden that has gone, and whether it had done its work, once nothing of it is left. A
+    warden that is stopped, and would hold no limit meanwhile, is continued.
     """
 
     def __init__(self, engine: socket.socket) -> None:
@@ -54,25 +62,40 @@ class Zygote:
         self._wardens: dict[int, int] = {}
         """Numbers of programs by the process ids of their wardens."""
         self._strays = DescendantTree(os.getpid(), self._wardens)
+        self._stops: Counter[int] = Counter()
+        """How often wardens were stopped, by their process ids."""
         self._killed: list[int] = []
         """Programs whose wardens were killed, while what they left is ended."""
         self._give_up_at = 0.0
+        """When the engine is told of them, whatever is left by then."""
+        self._left = False
+        """Whether there is something that wardens have left, as far as is known."""
 
     def serve(self) -> None:
         """Fork what is asked for, and reap."""
-        while self._asks or self._wardens or self._killed:
+        while self._asks or self._wardens or self._sweeping:
             poll = select.poll()
             poll.register(self._wakeup.descriptor, select.POLLIN)
             if self._asks:
                 poll.register(self._engine, select.POLLIN)
-            ready = dict(poll.poll(_KILL_AGAIN_S * 1000 if self._killed else None))
+            ready = dict(poll.poll(self._pause_ms()))
             if signal.SIGTERM in self._wakeup.taken():
                 return  # wardens see it, and end what they watch
             if self._engine.fileno() in ready:
                 self._fork_asked()
             self._reap()
-            if self._killed:
+            if self._left:
                 self._sweep()
+
+    @property
+    def _sweeping(self) -> bool:
+        """Whether what wardens have left may still be ended in time."""
+        return self._left and time.monotonic() < self._give_up_at
+
+    def _pause_ms(self) -> float | None:
+        if not self._left:
+            return None
+        return (_KILL_AGAIN_S if self._sweeping else _KILL_LATER_S) * 1000
 
     def _fork_asked(self) -> None:
         try:
@@ -88,19 +111,17 @@ class Zygote:
         number = int.from_bytes(request, "little")
         try:
             pid = os.fork()
-        except OSError:
-            pid = None  # the engine sees its socket close
-        if pid == 0:
-            self._become_warden(sockets)
-        for one in sockets:
-            one.close()
-        if pid is None:
-            self._tell(number)
-        else:
+            if pid == 0:
+                self._become_warden(sockets)
             self._wardens[pid] = number
+        except OSError as error:
+            self._tell(number, refused=error.strerror)
+        finally:
+            for one in sockets:
+                one.close()
 
     def _become_warden(self, sockets: list[socket.socket]) -> None:
-        code = 1
+        code = WardenExit.UNWRITTEN
         try:
             self._engine.close()
             self._wakeup.close()
@@ -113,32 +134,50 @@ class Zygote:
     def _reap(self) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
+            if os.WIFSTOPPED(status):
+                self._continue(pid)
+                continue
             number = self._wardens.pop(pid, None)
             if number is None:
                 continue
-            if status == 0 or not LINUX:
-                self._tell(number)
+            self._stops.pop(pid, None)
+            code = os.waitstatus_to_exitcode(status)
+            if code == WardenExit.CONCLUDED or not LINUX:
+                self._tell(number, concluded=code == WardenExit.CONCLUDED)
+                continue
+            self._left, self._give_up_at = True, time.monotonic() + _GIVE_UP_S
+            if code == WardenExit.SURVIVED:
+                self._tell(number, concluded=True)
             else:
                 self._killed.append(number)
-                self._give_up_at = time.monotonic() + _GIVE_UP_S
+
+    def _continue(self, pid: int) -> None:
+        """Continue a warden that was stopped; strays stay stopped until they are killed."""
+        if pid in self._wardens:
+            self._stops[pid] += 1
+            often = self._stops[pid] > _MOST_STOPS
+            os.kill(pid, signal.SIGKILL if often else signal.SIGCONT)
 
     def _sweep(self) -> None:
-        """End what killed wardens have left."""
-        if self._strays.look(fresh=True) and time.monotonic() < self._give_up_at:
-            self._strays.kill()
-            return
-        for number in self._killed:
-            self._tell(number)
-        self._killed.clear()
+        """End what wardens have left."""
+        with suppress(OSError):  # no descriptor, no memory: there will be, and nobody else does it
+            self._left = bool(self._strays.look(fresh=True))
+            if self._left:
+                self._strays.kill()
+        if not self._sweeping:
+            for number in self._killed:
+                self._tell(number)
+            self._killed.clear()
 
-    def _tell(self, number: int) -> None:
+    def _tell(self, number: int, concluded: bool = False, refused: str | None = None) -> None:
         with suppress(OSError):  # it has gone
-            self._engine.sendall(encode({"gone": number}))
+            message = {"gone": number, "concluded": concluded, "refused": refused}
+            self._engine.sendall(encode(message))
 
 
 if __name__ == "__main__":
