@@ -274,14 +274,6 @@ def test_every_field_is_described_and_no_other(
     assert described == fields(*models) - fields(*common)
 
 
-def scorer_model(kind: str) -> type[BaseModel]:
-    minimal: dict[str, dict[str, Any]] = {"json": {}, "finish": {}, "json_schema": {"schema": {}}}
-    minimal["judge"] = {"rubric": "Is it right?", "scale": "pass-fail"}
-    figures = {kind: {"max": 1} for kind in ("latency", "tokens", "cost")}
-    own = {**minimal, **figures}.get(kind, {"expected": "1"})
-    return type(TypeAdapter(ScorerSpec).validate_python({"kind": kind, **own}))
-
-
 def sections_of_scorers() -> dict[str, list[str]]:
     """Give the kinds of each section that describes some."""
     found = {heading: heading.split(", ") for heading in PAGES[SUITES].headings()}
@@ -297,7 +289,7 @@ def test_every_kind_of_scorer_has_a_section() -> None:
 @pytest.mark.parametrize(("section", "kinds"), sections_of_scorers().items())
 def test_every_field_of_a_scorer_is_described_and_no_other(section: str, kinds: list[str]) -> None:
     described = PAGES[SUITES].names(section, "field")
-    all_fields = fields(*map(scorer_model, kinds))
+    all_fields = fields(*(SCORERS[kind] for kind in kinds))
     assert all_fields - fields(Scorer) <= described <= all_fields
 
 

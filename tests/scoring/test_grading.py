@@ -23,6 +23,7 @@ ASKED: dict[str, JsonObject] = {
     "json": {"extract": True, "expected": {"city": "Paris"}},
     "json_schema": {"extract": True, "schema": {"type": "object"}},
     "tool_calls": {"expected": ["search"]},
+    "instructions": {"instructions": ["punctuation:no_comma"], "kwargs": [{}]},
     "latency": {"max": 1},
     "tokens": {"max": 10},
     "cost": {"max": 1},

@@ -11,6 +11,7 @@ from tui_eval.model.states import Verdict
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.rules import call_figures, choice, numeric, similarity, structure, text
+from tui_eval.scoring.rules.instructions import instructions
 from tui_eval.scoring.rules.tool_calls import tool_calls
 from tui_eval.suites import at_once
 
@@ -45,6 +46,7 @@ RULES: Final[Mapping[str, TextRule | OutputRule]] = {
     "json": TextRule(structure.json_value, 100_000),
     "json_schema": TextRule(structure.json_schema, 20_000),
     "tool_calls": OutputRule(tool_calls),
+    "instructions": TextRule(instructions, 20_000),
     "latency": OutputRule(call_figures.latency),
     "tokens": OutputRule(call_figures.tokens),
     "cost": OutputRule(call_figures.cost),

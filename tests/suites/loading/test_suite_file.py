@@ -208,7 +208,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
                 'line 2: scorers[0].kind: unknown kind "magic"; there are '
                 "exact, includes, starts_with, regex, numeric, choice, fuzzy, f1, json, "
                 "json_schema, tool_calls, "
-                "latency, tokens, cost, finish, judge"
+                "instructions, latency, tokens, cost, finish, judge"
             ),
         ),
         (
@@ -217,7 +217,8 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
                 'line 2: scorers[0].kind: unknown kind "exat"; did you mean '
                 '"exact"? there are exact, includes, starts_with, regex, numeric, choice, '
                 "fuzzy, f1, json, "
-                "json_schema, tool_calls, latency, tokens, cost, finish, judge"
+                "json_schema, tool_calls, instructions, latency, tokens, cost, finish, "
+                "judge"
             ),
         ),
         (
@@ -225,7 +226,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             (
                 "line 1: scorers[0].kind: is missing; there are exact, includes, "
                 "starts_with, regex, numeric, choice, fuzzy, f1, json, json_schema, tool_calls, "
-                "latency, tokens, cost, finish, judge"
+                "instructions, latency, tokens, cost, finish, judge"
             ),
         ),
         ("scorers = [3]", "line 1: scorers[0]: must be a table, not 3"),

@@ -18,6 +18,7 @@ from tui_eval.suites.scorers.call_figures import (
     TokensScorer,
 )
 from tui_eval.suites.scorers.choice import ChoiceScorer
+from tui_eval.suites.scorers.instructions import InstructionsScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 from tui_eval.suites.scorers.numeric import NumericScorer
@@ -76,6 +77,7 @@ ScorerSpec = Annotated[
     | JsonScorer
     | JsonSchemaScorer
     | ToolCallsScorer
+    | InstructionsScorer
     | LatencyScorer
     | TokensScorer
     | CostScorer
