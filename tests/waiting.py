@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 
 
-async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until something holds.
 
     Raises:

@@ -104,9 +104,9 @@ def test_transport(measured: Measured) -> None:
 
 
 def test_resume(measured: Measured) -> None:
-    tiny = ("--cases", "20", "--done", "120", "--rounds", "1", "--in-flight", "5")
+    tiny = ("--cases", "10", "--done", "60", "--rounds", "1", "--in-flight", "5")
     found = measured(resume.main, *tiny)
-    assert column(found["again"], "requests") == [20, 0]
+    assert column(found["again"], "requests") == [10, 0]
     assert column(found["resume"], "requests") == [10]
     assert all(row["first_request_s"] > 0 for row in found["resume"])
 
@@ -139,8 +139,9 @@ def test_what_a_case_adds_to_the_memory() -> None:
     assert memory.growth(least, most) == {"engine_kb": 1.0, "app_kb": 0.5, "both_kb": 1.5}
 
 
-def test_screen(measured: Measured) -> None:
-    tiny = ("--in-flight", "10", "--seconds", "1", "--cases", "30", "--rounds", "1")
+def test_screen(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "_STEADY", (10, 0.1))
+    tiny = ("--in-flight", "4", "--seconds", "0.5", "--cases", "20", "--rounds", "1")
     found = measured(screen.main, *tiny)
     assert column(found["keys"], "while") == ["live", "idle"]
     assert all(row["keys"] >= 10 and row["p50_ms"] <= row["max_ms"] for row in found["keys"])

@@ -301,7 +301,7 @@ async def test_an_endpoint_that_is_left_alone_is_told_of_and_that_it_answers_aga
         done = await beside("run", suite, "--concurrency", "2")
     said = f"{server.base_url}: nothing remains of its requests: paused for 1 s\n"
     assert said in done.err
-    assert f"{server.base_url}: answers again after 1 s\n" in done.err.partition(said)[2]
+    assert f"{server.base_url}: answers again after " in done.err.partition(said)[2]
 
 
 async def test_who_waits_is_told_for_which_process_and_that_it_is_stopped(place: Place) -> None:

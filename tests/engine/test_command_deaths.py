@@ -25,7 +25,7 @@ LEDGER = (
     "note('end'); print(sys.argv[-1])\n"
 )
 """A program that notes outside when it starts and when it ends."""
-N = 20
+N = 16
 
 
 class Ledger:
@@ -56,7 +56,7 @@ async def test_killed_twice_amid_programs(tmp_path: Path, orphans: str) -> None:
         tmp_path,
         LEDGER,
         n=N,
-        args=[str(ledger.path), "1.0", "{{ q }}"],
+        args=[str(ledger.path), "0.6", "{{ q }}"],
         scorers=[{"kind": "includes", "expected": "{{ q }}"}],
         run={"concurrency": 5, "orphans": orphans},
     )

@@ -13,15 +13,6 @@ from tests.engine.harness import Harness
 from tests.servers.fake_model import FakeModel
 
 
-async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until something holds; that it never does is a failure as any other."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not condition():
-        assert loop.time() < end, "it never came to that"
-        await asyncio.sleep(0.01)
-
-
 def had(server: FakeModel, requests: int) -> Callable[[], bool]:
     """Give the question whether a server has had so many requests."""
     return lambda: server.requests >= requests

@@ -12,8 +12,9 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import failing, guarded, without
-from tests.faults.processes import Command, assert_whole, attempts, names, resume, until
+from tests.faults.processes import Command, assert_whole, attempts, names, resume
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tests.waiting import until
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings

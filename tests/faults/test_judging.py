@@ -8,9 +8,10 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import failing, guarded
-from tests.faults.processes import assert_whole, had, resume, until
+from tests.faults.processes import assert_whole, had, resume
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import FakeModel
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
 from tui_eval.store.read.judges.judge_figures import judge_figures

@@ -10,8 +10,9 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import guarded, without
-from tests.faults.processes import assert_whole, attempts, resume, until
+from tests.faults.processes import assert_whole, attempts, resume
 from tests.servers.fake_model import Call, FakeModel, Mix, Reply, always, refuse
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, Verdict

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.engine.harness import Harness, suite
-from tests.faults.processes import Command, resume, staged, unsent, until
+from tests.faults.processes import Command, resume, staged, unsent
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tests.waiting import until
 from tui_eval.engine.control import verbs
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.dispatch import trial_pool

@@ -11,10 +11,11 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import failing, guarded
-from tests.faults.processes import Command, assert_whole, attempts, had, resume, until
+from tests.faults.processes import Command, assert_whole, attempts, had, resume
 from tests.faults.terminal import Screen, assert_restored
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Mix, Reply, refuse
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
 from tui_eval.store.clock import elapsed

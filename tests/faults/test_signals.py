@@ -16,11 +16,12 @@ import pytest
 from tests import hostile
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import failing, guarded
-from tests.faults.processes import Command, assert_whole, resume, until
+from tests.faults.processes import Command, assert_whole, resume
 from tests.faults.terminal import Screen, assert_restored, kinds
 from tests.servers.fake_model import FakeModel
 from tests.support import output
 from tests.ui.playing import by_hand, plain_run
+from tests.waiting import until
 from tui_eval.cli.signals import TOGETHER_S
 from tui_eval.engine.engine import GRACE_S, Engine
 from tui_eval.isolated.calls import IsolatedCalls

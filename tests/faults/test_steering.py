@@ -11,8 +11,9 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import guarded, without
-from tests.faults.processes import assert_whole, attempts, staged, until
+from tests.faults.processes import assert_whole, attempts, staged
 from tests.servers.fake_model import Call, FakeModel, Mix, Reply, refuse
+from tests.waiting import until
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.limits.limiter import Limiter

@@ -16,9 +16,10 @@ import pytest
 from tests import hostile
 from tests.engine.harness import Harness, suite
 from tests.faults.guards import GUARDS, failing, guarded, without
-from tests.faults.processes import Command, assert_whole, resume, staged, until
+from tests.faults.processes import Command, assert_whole, resume, staged
 from tests.servers.fake_model import FakeModel
 from tests.support import ODD_TEXTS
+from tests.waiting import until
 from tui_eval.cli.main import run as command_line
 from tui_eval.engine.engine import Engine, RunBusyError
 from tui_eval.store import connection

@@ -21,7 +21,7 @@ from tui_eval.processes.program import EndCause
 from tui_eval.processes.supervisor import Processes
 
 GRACE = 0.3
-SLACK = 3.0
+SLACK = 20.0
 """Seconds an end may take beyond the grace on a machine that has other things to do."""
 
 

@@ -1,11 +1,13 @@
 """Fixtures of the app's tests."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.css.stylesheet import Stylesheet
+from textual.notifications import Notification
 
 from tests.engine.harness import Harness
 
@@ -24,6 +26,15 @@ def _styles_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", known)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _words_in_a_corner_wait_to_be_seen() -> Iterator[None]:
+    """Let none end by time: on a busy machine it is gone before the test looks."""
+    with pytest.MonkeyPatch.context() as patch:
+        left = property(lambda said: said.raised_at + 600 - time.time())
+        patch.setattr(Notification, "time_left", left)
         yield
 
 

@@ -73,8 +73,9 @@ async def test_an_output_that_came_too_late_is_not_asked_for_again(harness: Harn
 
 @pytest.mark.parametrize("live", [False, True])
 async def test_a_rescore_is_withdrawn_with_the_scorers_it_brought(
-    harness: Harness, live: bool
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, live: bool
 ) -> None:
+    monkeypatch.setattr("tui_eval.engine.engine.GRACE_S", 0.1)
     async with (
         FakeModel(script=hangs("q3")) as server,
         harness.working(suite(server.base_url, 4)) as (run, engine),
@@ -240,8 +241,9 @@ async def test_a_score_that_other_scorers_made_stale_comes_back_with_its_rescore
 
 @pytest.mark.parametrize("verb", [Verb.RETRY, Verb.CANCEL])
 async def test_what_a_dead_engine_has_moved_is_not_moved_again(
-    harness: Harness, verb: Verb
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, verb: Verb
 ) -> None:
+    monkeypatch.setattr("tui_eval.engine.engine.GRACE_S", 0.1)
     async with FakeModel(script=hangs("q0", "q1")) as server:
         async with harness.working(suite(server.base_url, 2)) as (run, _):
             await until(lambda: harness.row(run).staged and server.requests == 2)

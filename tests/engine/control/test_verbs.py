@@ -420,8 +420,11 @@ async def test_a_rescore_while_the_run_goes_on_waits_for_no_call(harness: Harnes
         engine.abort()
 
 
-async def test_trials_that_alone_are_refused_fail_by_their_own_retries(harness: Harness) -> None:
+async def test_trials_that_alone_are_refused_fail_by_their_own_retries(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The endpoint answers others: it is not refusing everybody, even once only they are left."""
+    monkeypatch.setattr("tui_eval.engine.limits.call_permit.LAST_ONES_S", 1.0)
 
     def script(call: Call) -> Reply | None:
         number = int(call.prompt[1:])

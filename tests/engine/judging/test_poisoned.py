@@ -5,19 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.engine.harness import Harness, suite
+from tests.engine.harness import RUBRIC, Harness, suite
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
 
-RUBRIC = {
-    "kind": "judge",
-    "name": "good",
-    "rubric": "Is it good?",
-    "scale": [0, 10],
-    "judge": ["j"],
-}
 POISON = {
     "refused": refuse(400, "content_filter", "flagged by the content policy"),
     "broken": refuse(500),
@@ -71,8 +64,9 @@ async def test_gold_costs_the_one_row_and_the_run_goes_on(harness: Harness, kind
 
 @poisoned
 async def test_an_audit_is_of_the_others_and_takes_no_grade_away(
-    harness: Harness, kind: str
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
+    monkeypatch.setattr("tui_eval.engine.limits.call_permit.LAST_ONES_S", 1.0)
     script = where(kind, lambda _, items: [item["output"] for item in items] == ["q3"])
     async with FakeModel(answers(by_number), script=script) as server:
         made = suite(

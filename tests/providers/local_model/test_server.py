@@ -4,12 +4,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.waiting import until
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.endpoint import Endpoint
@@ -227,9 +227,3 @@ async def test_loading_a_model_does_not_hold_up_the_loop() -> None:
     async with LocalServer("smollm2", slots=1, threads=1):
         ticking.cancel()
     assert ticks > 20
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
