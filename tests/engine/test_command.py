@@ -12,6 +12,7 @@ import pytest
 
 from tests.engine.harness import Harness
 from tests.support import reading
+from tests.waiting import until
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
@@ -372,6 +373,37 @@ async def test_no_kept_file_holds_a_key(tmp_path: Path, monkeypatch: pytest.Monk
     assert added[b"fine"].digest is not None
     held = [one.read_bytes() for one in files.folder.rglob("*") if one.is_file()]
     assert not any(b"sk-9f8e7d6c5b4a" in one for one in held)
+
+
+async def test_no_name_and_no_folder_that_stays_holds_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-9f8e7d6c5b4a39281706"
+    monkeypatch.setenv("AGENT_KEY", key)
+    code = (
+        "import os\nkey = os.environ['AGENT_KEY']\n"
+        "os.mkdir(key); open(f'{key}/in', 'w').write('in'); os.symlink(key, 'link')\n"
+        "open('told', 'w').write(key); open('fine', 'w').write('fine'); print('said', key)\n"
+    )
+    harness, _, whole = await ran(tmp_path, code, keys=["AGENT_KEY"], keep="always")
+    assert whole.output is not None
+    assert whole.output.workspace is not None
+    found = FileStore.beside(harness.path).changes(whole.output.workspace).added
+    assert [(path, entry.target, entry.error) for path, entry in found] == [
+        (b"[AGENT_KEY]", None, "its name holds a key"),
+        (b"[AGENT_KEY]/in", None, "its name holds a key"),
+        (b"fine", None, None),
+        (b"link", b"[AGENT_KEY]", None),
+        (b"told", None, "it holds a key"),
+    ]
+    attempts = tmp_path / "store.db.attempts"
+    await until(lambda: [*attempts.glob("*.kept")])
+    [kept] = attempts.iterdir()
+    assert (kept / "program" / "out").read_text() == "said [AGENT_KEY]\n"
+    assert [one.name for one in (kept / "workspace").iterdir()] == ["fine"]
+    everything = [*tmp_path.rglob("*")]  # noqa: ASYNC240
+    assert not any(key in str(one) for one in everything)
+    assert not any(key.encode() in one.read_bytes() for one in everything if one.is_file())
 
 
 async def test_a_key_that_a_cut_goes_through_is_not_kept_in_part(

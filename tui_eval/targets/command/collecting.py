@@ -2,9 +2,10 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Final
 
 from tui_eval.model.attempt_record import (
@@ -26,13 +27,11 @@ from tui_eval.suites.spec.agents import AGENTS
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.command.workspace_diff import patch
-from tui_eval.targets.command.workspace_file import content
+from tui_eval.targets.command.workspace_file import content, holds
 from tui_eval.targets.transcripts import Reader, reader_of
 
 _MOST: Final = 10_000_000
 """Bytes of a file that becomes an output."""
-_PIECE: Final = 4_000_000
-"""Bytes of a file that are looked through at once."""
 _MOST_TOLD: Final = 64_000_000
 """Bytes of a transcript in a file."""
 
@@ -72,8 +71,8 @@ def collect(
     folder, ending = ended.folder, ended.ending
     folder.see_to_workspace()
     after = take_manifest(folder.workspace, former=ended.before, unlock=True)
-    changes = _without_secrets(folder, compare(ended.before, after), secrets)
-    kept = files.keep_workspace(folder.workspace, changes)
+    changes = compare(ended.before, after)
+    kept = files.keep_workspace(folder.workspace, _without_secrets(folder, changes, secrets))
     reader = _transcript(spec, ended)
     record = AttemptRecord(
         exit=ProgramExit(ending.exit_code, ending.signal),
@@ -116,35 +115,35 @@ def collect(
 def _without_secrets(
     folder: TrialFolder, changes: WorkspaceChanges, secrets: Sequence[bytes]
 ) -> WorkspaceChanges:
-    """Return changes in which files that hold a key have no digest: they are not kept."""
+    """Return changes in which no name has a key, and files that hold one are not kept."""
     if not secrets:
         return changes
 
-    def told(path: bytes, entry: ManifestEntry) -> ManifestEntry:
-        if entry.digest is None or not _holds(folder, path, secrets):
-            return entry
-        return replace(entry, digest=None, error="it holds a key")
+    def told(path: bytes, entry: ManifestEntry) -> tuple[bytes, ManifestEntry]:
+        if entry.target is not None:
+            entry = replace(entry, target=_redacted(entry.target))
+        if any(secret in path for secret in secrets):
+            return _redacted(path), replace(entry, digest=None, error="its name holds a key")
+        if entry.digest is not None and holds(folder.workspace, path, secrets):
+            entry = replace(entry, digest=None, error="it holds a key")
+        return path, entry
 
     return replace(
         changes,
-        added=tuple((path, told(path, entry)) for path, entry in changes.added),
-        changed=tuple((path, told(path, entry)) for path, entry in changes.changed),
+        added=_by_path(starmap(told, changes.added)),
+        changed=_by_path(starmap(told, changes.changed)),
+        removed=tuple(sorted(map(_redacted, changes.removed))),
     )
 
 
-def _holds(folder: TrialFolder, path: bytes, secrets: Sequence[bytes]) -> bool:
-    """Say whether a file holds a secret, or cannot be looked through."""
-    start, overlap = 0, max(map(len, secrets))
-    while True:
-        try:
-            piece = content(folder.workspace, path, _PIECE, start)
-        except OSError:
-            return True
-        if any(secret in piece for secret in secrets):
-            return True
-        if len(piece) < _PIECE:
-            return False
-        start += _PIECE - overlap
+def _by_path(
+    entries: Iterable[tuple[bytes, ManifestEntry]],
+) -> tuple[tuple[bytes, ManifestEntry], ...]:
+    return tuple(sorted(entries, key=lambda one: one[0]))
+
+
+def _redacted(name: bytes) -> bytes:
+    return os.fsencode(keys.redact_answer(os.fsdecode(name)))
 
 
 def _with_transcript(output: Output, reader: Reader | None) -> Output:

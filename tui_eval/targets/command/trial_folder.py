@@ -2,12 +2,20 @@
 
 import json
 import os
+import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_eval.processes.program import ERR, OUT
+from tui_eval.processes.workspace.bounds import DEFAULT_LIMITS
 from tui_eval.processes.workspace.manifest import EntryKind, Manifest, ManifestEntry
-from tui_eval.processes.workspace.removal import remove_folder
+from tui_eval.processes.workspace.removal import remove_entry, remove_folder
+from tui_eval.processes.workspace.tree_files import parent_of
+from tui_eval.processes.workspace.walk import WalkEntry, walk
+from tui_eval.providers import keys
 from tui_eval.targets.attempt_context import PROGRAM
+from tui_eval.targets.command.workspace_file import holds
 
 
 @dataclass(frozen=True)
@@ -105,13 +113,45 @@ class TrialFolder:
         }
         return Manifest(entries, noted[2], noted[3])
 
-    def leave(self, *, keep: bool) -> None:
+    def leave(self, *, keep: bool, secrets: Sequence[bytes] = ()) -> None:
         """Take the folder away, or let it stay under a name that nobody takes away.
+
+        Args:
+            keep: Whether it stays.
+            secrets: Keys: of a folder that stays, what holds one or is named so is taken away, but
+                for what was printed, in which they are blotted out.
 
         Raises:
             OSError: something in it cannot be removed.
         """
-        if keep:
-            self.root.rename(self.root.with_name(f"{self.root.name}.kept"))
-        else:
+        if not keep:
             remove_folder(self.root)
+            return
+        if secrets:
+            self._clear_of(secrets)
+        self.root.rename(self.root.with_name(f"{self.root.name}.kept"))
+
+    def _clear_of(self, secrets: Sequence[bytes]) -> None:
+        for stream in filter(Path.exists, (self.program / OUT, self.program / ERR)):
+            said = stream.read_bytes().decode("utf-8", "surrogateescape")
+            stream.write_bytes(keys.redact_answer(said).encode("utf-8", "surrogateescape"))
+        entries = (one for one in walk(self.root, unlock=True) if not one.left and not one.error)
+        found = [one.path for one in entries if self._tells(one, secrets)]
+        root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for path in reversed(found):
+                with parent_of(root, path) as (folder, name):
+                    remove_entry(folder, name)
+        finally:
+            os.close(root)
+
+    def _tells(self, entry: WalkEntry, secrets: Sequence[bytes]) -> bool:
+        names = [entry.name]
+        if stat.S_ISLNK(entry.status.st_mode):
+            names.append(os.readlink(entry.name, dir_fd=entry.folder))
+        if any(secret in name for name in names for secret in secrets):
+            return True
+        if not entry.is_file:
+            return False
+        unread = entry.status.st_size > DEFAULT_LIMITS.bytes
+        return unread or holds(self.root, entry.path, secrets)

@@ -305,7 +305,7 @@ class TrialRun:
     def _leave(self, folder: TrialFolder, *, keep: bool) -> None:
         def leave() -> None:
             with suppress(OSError):  # what stays is taken away by a later engine
-                folder.leave(keep=keep)
+                folder.leave(keep=keep, secrets=self._around.secrets)
 
         try:
             self._around.pool.submit(leave)

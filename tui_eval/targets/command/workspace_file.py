@@ -1,9 +1,14 @@
 """A file in a folder in which anything may lie: links, pipes, devices."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from tui_eval.processes.workspace.tree_files import open_regular, parent_of
+
+_PIECE: Final = 4_000_000
+"""Bytes of a file that are looked through at once."""
 
 
 def content(root: Path, path: bytes, at_most: int, start: int = 0) -> bytes:
@@ -32,3 +37,18 @@ def content(root: Path, path: bytes, at_most: int, start: int = 0) -> bytes:
     finally:
         os.close(opened)
     return bytes(held)
+
+
+def holds(root: Path, path: bytes, secrets: Sequence[bytes]) -> bool:
+    """Say whether a file in a folder holds a secret, or cannot be looked through."""
+    start, overlap = 0, max(map(len, secrets))
+    while True:
+        try:
+            piece = content(root, path, _PIECE, start)
+        except OSError:
+            return True
+        if any(secret in piece for secret in secrets):
+            return True
+        if len(piece) < _PIECE:
+            return False
+        start += _PIECE - overlap
