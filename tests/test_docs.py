@@ -356,7 +356,7 @@ def test_every_kind_that_reads_text_shows_what_it_passes_and_fails() -> None:
     for example in examples():
         (settings,) = tomllib.loads(example.block.text)["scorers"]
         shown.setdefault(settings["kind"], set()).add(example.verdict)
-    others = {"latency", "tokens", "cost", "finish", "judge"}
+    others = {"recorded", "latency", "tokens", "cost", "finish", "judge"}
     assert {kind: {"pass", "fail"} for kind in SCORERS if kind not in others} == shown
 
 

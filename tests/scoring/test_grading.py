@@ -24,6 +24,7 @@ ASKED: dict[str, JsonObject] = {
     "json_schema": {"extract": True, "schema": {"type": "object"}},
     "tool_calls": {"expected": ["search"]},
     "instructions": {"instructions": ["punctuation:no_comma"], "kwargs": [{}]},
+    "recorded": {"value": True},
     "latency": {"max": 1},
     "tokens": {"max": 10},
     "cost": {"max": 1},

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.scoring.making import SPECS, refused, scorers, subject
@@ -58,6 +60,19 @@ def test_a_scorer_whose_when_is_false_does_not_apply(when: str, applies: bool) -
     }
     made = scorers({**POLITE, "when": when}).checks(subject(fields, Output("42")))
     assert names_of(made) == (["polite"] if applies else [])
+
+
+def test_a_scorer_for_some_targets_does_not_apply_to_the_others() -> None:
+    made = scorers({**POLITE, "targets": ["a", "b"]}, {"kind": "json", "when": "{{ x }}"})
+    asked = {
+        target: replace(subject({"flag": True, "x": False}), target=target)
+        for target in ("a", "c", None)
+    }
+    assert {target: names_of(made.checks(one)) for target, one in asked.items()} == {
+        "a": ["polite"],
+        "c": [],
+        None: ["polite"],
+    }
 
 
 def test_a_scorer_that_does_not_apply_may_have_nothing_to_expect() -> None:

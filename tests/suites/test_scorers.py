@@ -21,6 +21,7 @@ LEAST: dict[str, dict[str, object]] = {
     "json_schema": {"schema": {"type": "object"}},
     "tool_calls": {"max_calls": 3},
     "instructions": {"instructions": ["punctuation:no_comma"], "kwargs": [{}]},
+    "recorded": {"value": 0.5},
     "latency": {"max": 1.5},
     "tokens": {"max": 10},
     "cost": {"max": 0.01},

@@ -27,6 +27,8 @@ class Subject:
     """The rendered request, examples and session included."""
     output: Output | None = None
     """None: not produced yet."""
+    target: str | None = None
+    """Whose output it is; None: nobody's in particular, as gold's."""
 
     def names(self, late: Collection[str]) -> dict[str, Json]:
         """Return what scorers' templates can name; `late` are those that only an output brings.

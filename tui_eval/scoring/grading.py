@@ -12,6 +12,7 @@ from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.rules import call_figures, choice, numeric, similarity, structure, text
 from tui_eval.scoring.rules.instructions import instructions
+from tui_eval.scoring.rules.recorded_verdict import recorded
 from tui_eval.scoring.rules.tool_calls import tool_calls
 from tui_eval.suites import at_once
 
@@ -29,7 +30,7 @@ class TextRule:
 
 @frozen
 class OutputRule:
-    """How an output as a whole is graded: what it took, how it ended, which tools it called."""
+    """How an output as a whole is graded: what it took, how it ended, what was said of it."""
 
     grade: Callable[[JsonObject, Output], Grade]
 
@@ -47,6 +48,7 @@ RULES: Final[Mapping[str, TextRule | OutputRule]] = {
     "json_schema": TextRule(structure.json_schema, 20_000),
     "tool_calls": OutputRule(tool_calls),
     "instructions": TextRule(instructions, 20_000),
+    "recorded": OutputRule(recorded),
     "latency": OutputRule(call_figures.latency),
     "tokens": OutputRule(call_figures.tokens),
     "cost": OutputRule(call_figures.cost),

@@ -56,15 +56,16 @@ class Scorers:
     def checks(self, subject: Subject) -> list[Check] | Failure:
         """Make the checks of a trial, in the suite's order, the case's own last.
 
-        A scorer the case skips, or whose `when` is false, has none. An undefined name or a null in
-        `expected` is an error of the case: the failure that ends its trial.
+        A scorer the case skips, whose `when` is false, or that is for other targets, has none. An
+        undefined name or a null in `expected` is an error of the case: the failure that ends its
+        trial.
         """
         names = subject.names(self._late)
         asked = subject.input()
         checks = []
         for scorer in self._of(subject.case):
             try:
-                if scorer.applies(names):
+                if scorer.applies(names, subject.target):
                     checks.append(scorer.check(names, asked))
             except (TemplateError, SettingError) as error:
                 return _failure(scorer.name, error)
@@ -92,7 +93,7 @@ class Scorers:
         names = subject.names(self._late)
         for scorer in self._of(subject.case):
             try:
-                scorer.try_out(names, self._late)
+                scorer.try_out(names, subject.target, self._late)
             except (TemplateError, SettingError) as error:
                 return _failure(scorer.name, error)
         return None
@@ -127,6 +128,7 @@ class _Scorer:
         self._weight = float(spec.weight)
         self._required = spec.required
         self._negate = spec.negate
+        self._targets = spec.targets
         self._when = None if spec.when is None else Template(spec.when, "when")
         settings = spec.own_settings()
         self._templates = {
@@ -141,8 +143,10 @@ class _Scorer:
         named = frozenset[str]().union(*(template.names for template in templates))
         self.looks_at_asked = spec.ASKS_JUDGE or not named.isdisjoint(_ASKED)
 
-    def applies(self, names: Names) -> bool:
-        """Tell whether its `when` holds."""
+    def applies(self, names: Names, target: str | None) -> bool:
+        """Tell whether it is for the target, and its `when` holds."""
+        if self._targets is not None and target is not None and target not in self._targets:
+            return False
         if self._when is None:
             return True
         value = self._when.value(names)
@@ -173,11 +177,11 @@ class _Scorer:
             settings[field] = value
         return self._settle(settings)
 
-    def try_out(self, names: Names, late: frozenset[str]) -> None:
+    def try_out(self, names: Names, target: str | None, late: frozenset[str]) -> None:
         """Render what can be rendered without the names that an output brings."""
         if self._when is not None and self._when.names & late:
             return
-        if not self.applies(names):
+        if not self.applies(names, target):
             return
         templates = [part for made in self._templates.values() for part in made.templates()]
         if not any(template.names & late for template in templates):

@@ -60,6 +60,27 @@ async def test_an_output_that_is_no_answer_is_what_the_suite_says_whatever_score
         assert reason in said[0][1]
 
 
+async def test_a_scorer_grades_the_outputs_of_its_targets_alone(harness: Harness) -> None:
+    async with FakeModel() as server:
+        one = {"kind": "model", "base_url": server.base_url, "model": "fake-model"}
+        scorers = [
+            {"kind": "exact", "name": "of a", "expected": "never", "targets": ["a"]},
+            {"kind": "exact", "name": "of all", "expected": "{{ q }}"},
+        ]
+        targets = [{**one, "name": name} for name in ("a", "b")]
+        wanted = suite(server.base_url, 2, scorers=scorers, targets=targets)
+        run = await harness.run(wanted)
+    graded = harness.sql(
+        "SELECT columns.name, scores.scorer, count(*) FROM scores "
+        "JOIN trials ON trials.id = scores.trial "
+        "JOIN columns ON columns.run = trials.run AND columns.idx = trials.col "
+        "WHERE trials.run = ? GROUP BY 1, 2 ORDER BY 1, 2",
+        run,
+    )
+    assert graded == [("a", "of a", 2), ("a", "of all", 2), ("b", "of all", 2)]
+    assert [trial.verdict for trial in harness.trials(run)].count(Verdict.PASS) == 2
+
+
 async def test_an_answer_of_which_nothing_is_required_passes(harness: Harness) -> None:
     async with FakeModel() as server:
         run = await harness.run(suite(server.base_url, 1, scorers=[]))

@@ -95,6 +95,11 @@ def test_a_row_without_an_id_is_called_by_its_digest(tmp_path: Path) -> None:
             ),
         ),
         (
+            {"id": "b", "scorers": [{"kind": "json", "targets": ["other"]}]},
+            "",
+            'scorers[0].targets: no target is called "other"; there are simulated',
+        ),
+        (
             {"id": "b", "scorers": [{"kind": "json_schema", "schema_file": "x"}]},
             "",
             "scorers[0]: a case's own schema cannot be in a file; put it into `schema`",

@@ -203,12 +203,19 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             ('line 2: gate.tags.x.max_cost: unknown key; did you mean "max_cost_usd"?'),
         ),
         (
+            '[[scorers]]\nkind = "exact"\nexpected = "a"\ntargets = ["simulatd"]',
+            (
+                'line 4: scorers[0].targets[0]: no target is called "simulatd"; did you mean '
+                '"simulated"?'
+            ),
+        ),
+        (
             '[[scorers]]\nkind = "magic"',
             (
                 'line 2: scorers[0].kind: unknown kind "magic"; there are '
                 "exact, includes, starts_with, regex, numeric, choice, fuzzy, f1, json, "
                 "json_schema, tool_calls, "
-                "instructions, latency, tokens, cost, finish, judge"
+                "instructions, recorded, latency, tokens, cost, finish, judge"
             ),
         ),
         (
@@ -217,7 +224,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
                 'line 2: scorers[0].kind: unknown kind "exat"; did you mean '
                 '"exact"? there are exact, includes, starts_with, regex, numeric, choice, '
                 "fuzzy, f1, json, "
-                "json_schema, tool_calls, instructions, latency, tokens, cost, finish, "
+                "json_schema, tool_calls, instructions, recorded, latency, tokens, cost, finish, "
                 "judge"
             ),
         ),
@@ -226,7 +233,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             (
                 "line 1: scorers[0].kind: is missing; there are exact, includes, "
                 "starts_with, regex, numeric, choice, fuzzy, f1, json, json_schema, tool_calls, "
-                "instructions, latency, tokens, cost, finish, judge"
+                "instructions, recorded, latency, tokens, cost, finish, judge"
             ),
         ),
         ("scorers = [3]", "line 1: scorers[0]: must be a table, not 3"),

@@ -177,9 +177,10 @@ class TrialScoring:
 
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         if not self._scorers.look_at_asked(case):
-            return Subject(case, output=output)
+            return Subject(case, output=output, target=column.target)
         messages = self._renderer.messages(column, case)
-        return Subject(case, last_user_text(messages), tuple(messages), output)
+        asked = tuple(messages)
+        return Subject(case, last_user_text(messages), asked, output, column.target)
 
 
 def last_user_text(messages: Sequence[JsonObject]) -> str | None:

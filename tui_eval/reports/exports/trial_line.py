@@ -107,9 +107,11 @@ class TrialLines:
                 messages = self._renderer.messages(self._columns[line.column], line.case)
         question = last_user_text(messages)
         output = Output(line.text, messages=line.messages, finish_reason=line.finish_reason)
+        target = self._columns[line.column].target
+        subject = Subject(line.case, question, tuple(messages), output, target)
         return {
             "question": question,
-            "expected": self._expected(Subject(line.case, question, tuple(messages), output)),
+            "expected": self._expected(subject),
             "metadata": self._metadata(line.case),
         }
 

@@ -74,7 +74,7 @@ def tool_calls(settings: JsonObject, output: Output) -> Grade:
     broken = _broken(settings, calls)
     if broken is not None:
         return Grade.of(False, broken, called)
-    if "expected" not in settings:
+    if "calls" not in settings:
         return Grade.of(True, f"{_count(len(calls))}, none of them forbidden", called)
     try:
         found = _Comparison(settings, calls).found()
@@ -116,7 +116,7 @@ class _Comparison:
     """Expected calls beside calls, each pair of them compared once at most."""
 
     def __init__(self, settings: JsonObject, calls: Sequence[ToolCall]) -> None:
-        expected = settings["expected"]
+        expected = settings["calls"]
         assert isinstance(expected, list)
         self._expected = [one for one in expected if isinstance(one, dict)]
         self._calls = calls

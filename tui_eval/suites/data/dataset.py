@@ -184,6 +184,7 @@ class _Reader:
         self._filter = _compiled_filter(suite)
         self._scorers = [scorer.name for scorer in suite.scorers]
         self._judges = [judge.name for judge in suite.judges]
+        self._targets = {target.name for target in suite.targets}
         self._asks = bool(suite.targets)
         self._given = suite.parts_given
         self._recordings = recordings
@@ -310,6 +311,10 @@ class _Reader:
             if self._asks and missing is not None:
                 inner, message, hint = missing
                 raise _BadRowError((f"{field}.{inner}", message, hint))
+            for name in set(spec.targets or ()) - self._targets if self._asks else ():
+                why = f'no target is called "{name}"'
+                known = did_you_mean(name, sorted(self._targets))
+                raise _BadRowError((f"{field}.targets", why, known))
             unfit = spec.unfit_for_a_case()
             if unfit is not None:
                 raise _BadRowError((field, *unfit))

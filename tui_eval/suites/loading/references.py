@@ -190,7 +190,12 @@ class _Checker:
                 self._parts((*path, *inner), scorer)
 
     def _parts(self, path: Path, scorer: JsonObject) -> None:
-        """See that what a scorer looks at may be there."""
+        """See that what a scorer looks at may be there, and so are the targets it is for."""
+        wanted, names = scorer.get("targets"), self._target_names()
+        for at, name in enumerate(wanted if isinstance(wanted, list) else ()):
+            if isinstance(name, str) and name not in names:
+                hint = did_you_mean(name, names)
+                self._wrong((*path, "targets", at), f'no target is called "{name}"', hint)
         given = parts_given([target for _, target in tables(self._data, "targets")])
         of = scorer.get("of", "text")
         missing = scorer_of(scorer).missing_part(of, given) if isinstance(of, str) else None
@@ -235,11 +240,14 @@ class _Checker:
         """Return what a gate may name: targets, and targets with their prompts."""
         prompts = [one.get("name") for _, one in tables(self._data, "prompts")]
         found: list[str] = []
-        for _, target in tables(self._data, "targets"):
-            name = target.get("name", default_name(target))
-            if isinstance(name, str):
-                found += [name, *(f"{name}/{prompt}" for prompt in prompts)]
+        for name in self._target_names():
+            found += [name, *(f"{name}/{prompt}" for prompt in prompts)]
         return found
+
+    def _target_names(self) -> list[str]:
+        written = [target for _, target in tables(self._data, "targets")]
+        names = [target.get("name", default_name(target)) for target in written]
+        return [name for name in names if isinstance(name, str)]
 
     def _scorer_names(self) -> list[str]:
         names: list[Json] = []

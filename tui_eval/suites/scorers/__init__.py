@@ -22,6 +22,7 @@ from tui_eval.suites.scorers.instructions import InstructionsScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 from tui_eval.suites.scorers.numeric import NumericScorer
+from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
 from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part, is_template
 from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer
 from tui_eval.suites.scorers.structure import JsonSchemaScorer, JsonScorer, check_schema
@@ -78,6 +79,7 @@ ScorerSpec = Annotated[
     | JsonSchemaScorer
     | ToolCallsScorer
     | InstructionsScorer
+    | RecordedScorer
     | LatencyScorer
     | TokensScorer
     | CostScorer

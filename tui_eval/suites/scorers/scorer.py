@@ -34,7 +34,9 @@ PARTS: Final = (
 )
 """The forms `of` may have."""
 
-_NO_SETTINGS: Final = {"kind", "name", "weight", "required", "when", "negate", "schema_file"}
+_NO_SETTINGS: Final = {
+    *("kind", "name", "weight", "required", "when", "targets", "negate", "schema_file")
+}
 """Fields that decide nothing about the grade, or stand in the check itself."""
 _TEMPLATE_MARKS = ("{{", "{%", "{#")
 
@@ -99,6 +101,11 @@ class Scorer(BaseModel):
         default=None,
         description="A template. Where it gives false, the scorer does not apply to the case: "
         "it is not counted at all.",
+    )
+    targets: Annotated[tuple[StrictStr, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="The targets whose outputs it grades. To the others' it does not apply. "
+        "Default: all.",
     )
     of: StrictStr = Field(
         default="text",

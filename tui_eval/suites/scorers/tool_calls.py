@@ -122,7 +122,7 @@ class ToolCallsScorer(Scorer):
 
     @classmethod
     def settle(cls, settings: JsonObject) -> JsonObject:
-        """Return settings with each expected call as `name`, `optional` and `arguments`.
+        """Return settings with `calls`: each expected one as `name`, `optional` and `arguments`.
 
         Arguments are in the form that `tui_eval.scoring.rules.arguments` compares with; null where
         they are not compared.
@@ -142,7 +142,8 @@ class ToolCallsScorer(Scorer):
             calls = _calls(settings["expected"])
             read = _bfcl_reader(functions) if settings["form"] == "bfcl" else _call
             ignored = settings["arguments"] == "ignore"
-            settled["expected"] = [_without(read(call, f"[{at}]"), ignored) for at, call in calls]
+            settled["expected"] = [call for _, call in calls]
+            settled["calls"] = [_without(read(call, f"[{at}]"), ignored) for at, call in calls]
         return settled
 
 

@@ -32,7 +32,7 @@ def messages(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence
         targets = _targets(run_queries.spec(db, run_id))
     except NothingToCopyError as error:
         return str(error)
-    column = _column(db, run_id, found)
+    column = column_of(db, run_id, found)
     try:
         rendered = targets[column.target].shown(column, found.case)
     except TemplateError as error:
@@ -62,7 +62,7 @@ def as_curl(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
     """
     from tui_eval.targets import NothingToSendError
 
-    column = _column(db, run_id, found)
+    column = column_of(db, run_id, found)
     try:
         return _targets(run_queries.spec(db, run_id))[column.target].as_command(column, found.case)
     except NothingToSendError as error:
@@ -75,7 +75,7 @@ def target_of(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> "tuple[
     Raises:
         NothingToCopyError: this version cannot read the suite; the message says so.
     """
-    column = _column(db, run_id, found)
+    column = column_of(db, run_id, found)
     return _targets(run_queries.spec(db, run_id))[column.target], column
 
 
@@ -107,7 +107,8 @@ def _targets(spec: str) -> "dict[str, Target]":
     return build(_parsed(spec))
 
 
-def _column(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Column:
+def column_of(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Column:
+    """Return a trial's column."""
     rows = run_queries.columns(db, run_id)
     row = next(row for row in rows if row.index == found.trial.col)
     return Column(row.index, row.name, row.target, row.prompt)

@@ -10,7 +10,12 @@ from tui_eval.model.output import Failure
 from tui_eval.store.read import case_history
 from tui_eval.store.read.case_history import PastTrial
 from tui_eval.store.read.trial_queries import WholeTrial
-from tui_eval.ui.run.detail.rendered_request import NothingToCopyError, messages, shown_suite
+from tui_eval.ui.run.detail.rendered_request import (
+    NothingToCopyError,
+    column_of,
+    messages,
+    shown_suite,
+)
 
 _HOW = {
     "includes": "with",
@@ -70,7 +75,8 @@ def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequenc
         suite = shown_suite(db, run_id)
         asked = messages(db, run_id, found)
         said = () if isinstance(asked, str) else tuple(asked)
-        subject = Subject(found.case, last_user_text(said), said, found.output)
+        target = column_of(db, run_id, found).target
+        subject = Subject(found.case, last_user_text(said), said, found.output, target)
         checks = Scorers(suite.scorers, suite.names_of_output).checks(subject)
     except (NothingToCopyError, TemplateError):
         return []  # the Messages tab and the trial's error say what is wrong with the suite
