@@ -31,7 +31,6 @@ user = "Make a file."
 kind = "command"
 agent = "{agent}"
 isolation = "none"
-{more}
 [[scorers]]
 kind = "includes"
 expected = "one"
@@ -40,14 +39,15 @@ retries = 0
 """
 
 
-def trial(
-    place: Place,
-    tui_eval: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    stub: tuple[str, str, str, int],
-    more: str = "",
+Stub = tuple[str, str, str, int]
+"""An agent, its program, what it tells, its exit code."""
+
+
+@pytest.fixture
+def found(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch, stub: Stub
 ) -> dict[str, Any]:
-    """Run a stub (agent, its program, what it tells, its exit code) as a target; give its trial."""
+    """Run a stub as a target; give its trial."""
     agent, program, recorded, code = stub
     folder = place.folder / "bin"
     folder.mkdir()
@@ -58,11 +58,11 @@ def trial(
     (folder / program).chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     suite = place.folder / "agents.toml"
-    suite.write_text(SUITE.format(agent=agent, more=more), encoding="utf-8")
+    suite.write_text(SUITE.format(agent=agent), encoding="utf-8")
     tui_eval("run", str(suite), "--trust")
     [line] = tui_eval("export", "last", "--format", "jsonl").out.splitlines()
-    found: dict[str, Any] = json.loads(line)
-    return found
+    trial: dict[str, Any] = json.loads(line)
+    return trial
 
 
 OK = [
@@ -74,13 +74,7 @@ OK = [
 
 
 @pytest.mark.parametrize("stub", OK, ids=lambda stub: stub[0])
-def test_an_agent_answers_with_its_last_message(
-    place: Place,
-    tui_eval: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    stub: tuple[str, str, str, int],
-) -> None:
-    found = trial(place, tui_eval, monkeypatch, stub)
+def test_an_agent_answers_with_its_last_message(found: dict[str, Any], stub: Stub) -> None:
     said = WHAT_IS_SAID[stub[2]]
     assert (found["state"], found["error"]) == ("done", None)
     assert found["output"] == said.text
@@ -99,12 +93,8 @@ def test_an_agent_answers_with_its_last_message(
     ids=lambda stub: stub[0],
 )
 def test_an_agent_that_edits_answers_with_what_it_changed_and_not_with_its_transcript(
-    place: Place,
-    tui_eval: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    stub: tuple[str, str, str, int],
+    found: dict[str, Any],
 ) -> None:
-    found = trial(place, tui_eval, monkeypatch, stub)
     assert found["verdict"] == "pass"
     assert found["output"].count("diff --git") == 1
     assert "b/made.txt" in found["output"]
@@ -120,12 +110,8 @@ def test_an_agent_that_edits_answers_with_what_it_changed_and_not_with_its_trans
     ids=lambda stub: stub[0],
 )
 def test_an_agent_that_keeps_to_its_own_limit_is_cut_short_whatever_code_it_ends_with(
-    place: Place,
-    tui_eval: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    stub: tuple[str, str, str, int],
+    found: dict[str, Any],
 ) -> None:
-    found = trial(place, tui_eval, monkeypatch, stub)
     assert (found["state"], found["error"]) == ("done", None)
     assert found["finish_reason"] == "limit:turns"
     assert found["output"] == "I will look."
@@ -147,14 +133,7 @@ def test_an_agent_that_keeps_to_its_own_limit_is_cut_short_whatever_code_it_ends
     ],
     ids=lambda value: value if isinstance(value, str) else value[2],
 )
-def test_what_an_agent_says_of_its_failure_is_its_failure(
-    place: Place,
-    tui_eval: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    stub: tuple[str, str, str, int],
-    kind: str,
-) -> None:
-    found = trial(place, tui_eval, monkeypatch, stub)
+def test_what_an_agent_says_of_its_failure_is_its_failure(found: dict[str, Any], kind: str) -> None:
     assert found["state"] == "error"
     assert found["error"]["kind"] == kind
     assert found["output"] is None

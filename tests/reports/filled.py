@@ -1,11 +1,13 @@
 """A store filled with one run, as an engine would have written it."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.fresh_store import fresh_store
+from tests.support import reading
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.case import Case
 from tui_eval.model.json import digest
@@ -77,11 +79,12 @@ def fill(path: Path, plan: Plan) -> int:
         db.close()
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the store to read; the caller closes it."""
-    from tui_eval.store.connection import open_readable
-
-    return open_readable(path)
+@contextmanager
+def filled(path: Path, plan: Plan) -> Iterator[tuple[sqlite3.Connection, int]]:
+    """Write a run down; open its store to read, for a while, and give the run's id."""
+    run = fill(path, plan)
+    with reading(path) as db:
+        yield db, run
 
 
 def spec(plan: Plan) -> str:

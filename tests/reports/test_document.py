@@ -11,9 +11,10 @@ from tests.reports.filled import (
     Plan,
     Told,
     cases,
-    connect,
     fill,
+    filled,
 )
+from tests.support import reading
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import document
@@ -23,12 +24,8 @@ CUT = Told(UNGRADED, finish_reason="length")
 
 
 def made(tmp_path: Path, plan: Plan) -> JsonObject:
-    run = fill(tmp_path / "store.db", plan)
-    db = connect(tmp_path / "store.db")
-    try:
+    with filled(tmp_path / "store.db", plan) as (db, run):
         return document(db, run)
-    finally:
-        db.close()
 
 
 def at(value: Json, *path: str) -> Json:
@@ -227,9 +224,8 @@ def test_a_run_whose_engine_has_gone_is_interrupted(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store.db") as writing:
         writing.execute("UPDATE runs SET lease_birth = 1")  # another process had that id
     writing.close()
-    db = connect(tmp_path / "store.db")
-    got = document(db, run)
-    db.close()
+    with reading(tmp_path / "store.db") as db:
+        got = document(db, run)
     assert at(got, "state") == "interrupted"
     assert at(got, "exit_code") == 130
 

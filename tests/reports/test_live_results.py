@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.reports.filled import ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases, connect, fill
-from tests.support import writing
+from tests.reports.filled import ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases, fill
+from tests.support import reading, writing
 from tui_eval.cli.reporter import look
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import of_results
@@ -42,9 +42,8 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sqlite3.Conne
         state=RunState.RUNNING,
     )
     fill(tmp_path / "s.db", plan)
-    made = connect(tmp_path / "s.db")
-    yield made
-    made.close()
+    with reading(tmp_path / "s.db") as made:
+        yield made
 
 
 def now(db: sqlite3.Connection) -> LiveResults:

@@ -85,6 +85,25 @@ def test_the_token_budget_fills_a_batch_too() -> None:
     assert len(batch.questions) == 4
 
 
+def test_a_budget_is_used_up_before_the_number_is() -> None:
+    waiting = batcher(size=10, budget=1000)
+    fill(waiting, [question(tokens=240) for _ in range(5)])
+    batch = waiting.take(0.0, more_to_come=True)
+    assert batch is not None
+    assert len(batch.questions) == 4
+    fill(waiting, [question(tokens=240) for _ in range(3)])
+    assert waiting.take(0.0, more_to_come=True) is None, "they just fit together"
+
+
+def test_what_fits_to_the_token_leaves_together() -> None:
+    waiting = batcher(budget=1000)
+    fill(waiting, [question(tokens=250) for _ in range(4)])
+    assert waiting.take(0.0, more_to_come=True) is None, "another may be small"
+    batch = waiting.take(0.0, more_to_come=False)
+    assert batch is not None
+    assert len(batch.questions) == 4
+
+
 def test_an_item_of_more_than_a_quarter_of_the_budget_goes_alone() -> None:
     waiting = batcher(budget=1000)
     large = question(tokens=251)
@@ -113,6 +132,38 @@ def test_repair_goes_first_and_what_nobody_waits_for_never_goes() -> None:
     assert first == Batch((left,), Round.HALF)
     waiting.drop_withdrawn()
     assert len(waiting) == 5
+
+
+def test_what_is_forgotten_never_goes() -> None:
+    waiting = batcher()
+    fill(waiting, [question(), question(alone=True)])
+    assert len(waiting) == 2
+    waiting.forget()
+    assert len(waiting) == 0
+    assert waiting.take(0.0, more_to_come=False) is None
+
+
+def test_company_is_drawn_from_more_than_the_next_in_line() -> None:
+    met, firsts = set(), set()
+    for seed in range(9):
+        waiting = batcher(seed=seed)
+        fill(waiting, [question(case=i) for i in range(20)])
+        batch = waiting.take(0.0, more_to_come=True)
+        assert batch is not None
+        cases = {one.case for one in batch.questions}
+        assert 0 in cases, "the oldest goes first"
+        met |= cases
+        firsts.add(batch.questions[0].case)
+    assert len(met) > 10
+    assert len(firsts) > 3, "and it does not stand first for that"
+
+
+def test_where_those_near_are_of_one_case_company_is_looked_for_among_all() -> None:
+    waiting = batcher(size=2)
+    fill(waiting, [*(question(case=0) for _ in range(20)), question(case=1)])
+    batch = waiting.take(0.0, more_to_come=True)
+    assert batch is not None
+    assert {one.case for one in batch.questions} == {0, 1}
 
 
 def test_order_is_mixed_and_the_same_for_the_same_seed() -> None:
@@ -216,6 +267,21 @@ def test_what_a_person_waits_for_takes_along_what_waits_and_does_not_wait_for_ta
     batch = waiting.take(10.0 + HURRIED_S, more_to_come=True)
     assert batch is not None
     assert len(batch.questions) == 3
+    assert waiting.due() is None
+
+
+def test_once_nobody_waits_for_it_any_more_it_hurries_no_other() -> None:
+    waiting = batcher(linger_s=60.0)
+    other, hurried = question(), question(hurried=True)
+    fill(waiting, [other, hurried])
+    assert waiting.due() == HURRIED_S
+    assert isinstance(hurried.holder, Waiting)
+    hurried.holder.withdrawn = True
+    waiting.drop_withdrawn()
+    assert waiting.due() == 60.0
+    assert isinstance(other.holder, Waiting)
+    other.holder.withdrawn = True
+    waiting.drop_withdrawn()
     assert waiting.due() is None
 
 

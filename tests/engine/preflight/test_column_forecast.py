@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.filled import Plan, Told, cases, connect, fill
+from tests.reports.filled import Plan, Told, cases, filled
 from tui_eval.engine.preflight.column_forecast import ColumnForecast, column_forecasts
 from tui_eval.model.case import Column
 from tui_eval.suites.loading.template_check import Survey
@@ -25,11 +25,9 @@ def of_calls(db: sqlite3.Connection | None, asked: Suite, calls: int) -> list[Co
 
 
 def test_what_an_earlier_run_answered_is_expected_again(tmp_path: Path) -> None:
-    fill(tmp_path / "store.db", Plan({"gpt": [Told()] * 3}, cases(3)))
-    db = connect(tmp_path / "store.db")
     asked = suite(base_url="https://x.example/v1", prices=PRICES)
-    (found,) = of_calls(db, asked, 50)
-    db.close()
+    with filled(tmp_path / "store.db", Plan({"gpt": [Told()] * 3}, cases(3))) as (db, _):
+        (found,) = of_calls(db, asked, 50)
     assert (found.input_tokens, found.output_tokens, found.at_most) == (500, 250, False)
     assert found.cost_usd == pytest.approx((500 * 1.0 + 250 * 10.0) / 1e6)
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.reports.filled import CANCELLED, ERROR, FAIL, Plan, Told, cases, connect, fill
+from tests.reports.filled import CANCELLED, ERROR, FAIL, Plan, Told, cases, fill, filled
 from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.reports.exports.trial_export import FORMATS, cell, to_file
+from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
 
@@ -32,12 +33,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def exported(tmp_path: Path, plan: Plan, format_name: str) -> Path:
-    run = fill(tmp_path / "store.db", plan)
-    db = connect(tmp_path / "store.db")
-    try:
+    with filled(tmp_path / "store.db", plan) as (db, run):
         to_file(tmp_path / "out", FORMATS[format_name](db, run_queries.run(db, run)))
-    finally:
-        db.close()
     return tmp_path / "out"
 
 
@@ -205,7 +202,7 @@ def _with_calls(folder: Path) -> tuple[sqlite3.Connection, RunRow]:
     """Fill a store with one trial that only called a tool, of a suite with a prompt."""
     case = Case(0, "a", {"id": "a", "country": "=Peru", "capital": "Lima", "scorers": None})
     run = fill(folder / "store.db", Plan({"gpt": [Told(text=None)]}, [case]))
-    db = connect(folder / "store.db")
+    db = open_readable(folder / "store.db")
     spec = json.loads(run_queries.spec(db, run))
     spec["prompts"] = [{"user": "Capital of {{ country }}?"}]
     spec["scorers"] = [{"kind": "exact", "name": "exact", "expected": "{{ capital }}"}]

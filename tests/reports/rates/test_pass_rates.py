@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases, connect
+from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases
 from tests.reports.filled import fill as write
-from tests.support import new_run, writing
+from tests.support import new_run, reading, writing
 from tui_eval.model.case import Case
 from tui_eval.reports.rates import pass_rates as module
 from tui_eval.reports.rates.pass_rates import ColumnPassRate, pass_rates
@@ -52,12 +52,9 @@ def test_it_is_what_reports_say(
     with TemporaryDirectory() as folder:
         file = Path(folder) / "store.db"
         run = write(file, Plan(told, asked, epochs=epochs, run=rules))
-        db = connect(file)
-        try:
+        with reading(file) as db:
             found = pass_rates(db, run)
             assert found == whole_way(db, run, rules)
-        finally:
-            db.close()
 
 
 def test_where_a_case_is_a_trial_none_is_looked_at(
@@ -72,13 +69,12 @@ def test_where_a_case_is_a_trial_none_is_looked_at(
     def refuse(*_: object) -> None:
         raise AssertionError("it went through the trials")
 
-    db = connect(tmp_path / "s.db")
-    assert pass_rates(db, twice)[0].rate == pytest.approx((0.5 + 1 + 0) / 3)
-    monkeypatch.setattr(module, "_reduced", refuse)
-    assert pass_rates(db, plain)[0].rate == pytest.approx(2 / 3)
-    with pytest.raises(AssertionError):
-        pass_rates(db, twice)
-    db.close()
+    with reading(tmp_path / "s.db") as db:
+        assert pass_rates(db, twice)[0].rate == pytest.approx((0.5 + 1 + 0) / 3)
+        monkeypatch.setattr(module, "_reduced", refuse)
+        assert pass_rates(db, plain)[0].rate == pytest.approx(2 / 3)
+        with pytest.raises(AssertionError):
+            pass_rates(db, twice)
 
 
 def test_a_run_that_is_not_staged_has_no_rates_yet(tmp_path: Path) -> None:

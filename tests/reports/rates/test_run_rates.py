@@ -15,9 +15,10 @@ from tests.reports.filled import (
     Plan,
     Told,
     cases,
-    connect,
     fill,
+    filled,
 )
+from tests.support import reading
 from tui_eval.reports.rates.run_rates import Rates, rates
 from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary
@@ -29,13 +30,9 @@ EPOCHS = 3
 
 
 def of(folder: Path, plan: Plan) -> Rates:
-    run = fill(folder / "store.db", plan)
-    db = connect(folder / "store.db")
-    try:
+    with filled(folder / "store.db", plan) as (db, run):
         settings = RunSettings.model_validate({**plan.run, "epochs": plan.epochs})
         return rates(db, run, settings).columns[0]
-    finally:
-        db.close()
 
 
 def plan(told: list[Told], reduce: str, epochs: int = 2) -> Plan:
@@ -55,16 +52,14 @@ def test_a_case_with_too_few_graded_epochs_is_left_out_of_rate_and_interval_and_
 
 
 def test_the_summary_says_what_a_reduced_rate_is_over(tmp_path: Path) -> None:
-    run = fill(tmp_path / "store.db", plan([WRONG, WRONG, GOOD, ERROR, GOOD, GOOD], "pass@2"))
-    db = connect(tmp_path / "store.db")
-    text = summary(results(db, run), width=80, ink=AnsiStyle(False))
-    db.close()
+    twice = plan([WRONG, WRONG, GOOD, ERROR, GOOD, GOOD], "pass@2")
+    with filled(tmp_path / "store.db", twice) as (db, run):
+        text = summary(results(db, run), width=80, ink=AnsiStyle(False))
     assert "pass is pass@2 over 2 cases; 1 case with fewer than 2 graded epochs left out" in text
     assert "33.3% if all of it had failed, 66.7% if all had passed" in text
     plain = fill(tmp_path / "plain.db", plan([GOOD, WRONG], "mean"))
-    db = connect(tmp_path / "plain.db")
-    assert not re.search("pass is", summary(results(db, plain), width=80, ink=AnsiStyle(False)))
-    db.close()
+    with reading(tmp_path / "plain.db") as db:
+        assert not re.search("pass is", summary(results(db, plain), width=80, ink=AnsiStyle(False)))
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.reports.filled import CANCELLED, ERROR, FAIL, UNGRADED, Plan, Told, connect, fill
+from tests.reports.filled import CANCELLED, ERROR, FAIL, UNGRADED, Plan, Told, filled
 from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
@@ -48,15 +48,10 @@ def test_the_one_scorer_of_a_suite_has_the_rates_of_its_target(
     }
     gate: dict[str, object] = {**NEVER_RIGHT, "scorers": {"exact": NEVER_RIGHT}}
     plan = Plan(told, asked(weights), epochs=epochs, run={"reduce": reduce}, gate=gate)
-    with TemporaryDirectory() as folder:
-        run = fill(Path(folder) / "store.db", plan)
-        db = connect(Path(folder) / "store.db")
-        try:
-            of = results(db, run)
-            missed = missed_so_far(db, run)
-            charts = by_target(db, run, 10), by_tag(db, run, 10)
-        finally:
-            db.close()
+    with TemporaryDirectory() as folder, filled(Path(folder) / "store.db", plan) as (db, run):
+        of = results(db, run)
+        missed = missed_so_far(db, run)
+        charts = by_target(db, run, 10), by_tag(db, run, 10)
     for column in of.columns:
         rates, tally = column.rates, column.scorers.get("exact")
         if tally is None:
@@ -86,10 +81,8 @@ def test_the_one_scorer_of_a_suite_has_the_rates_of_its_target(
 
 def test_a_case_that_weighs_nine_is_nine_tenths_of_all_that_is_said(tmp_path: Path) -> None:
     plan = Plan({"one": [Told(), Told(FAIL)]}, asked([9.0, 1.0]))
-    run = fill(tmp_path / "s.db", plan)
-    db = connect(tmp_path / "s.db")
-    of = results(db, run)
-    db.close()
+    with filled(tmp_path / "s.db", plan) as (db, run):
+        of = results(db, run)
     whole = of_results(of)
     scorers, targets = whole["scorers"], whole["targets"]
     assert isinstance(scorers, dict) and isinstance(targets, dict)
@@ -106,13 +99,12 @@ def test_counting_in_the_store_says_the_same_as_going_through_the_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = [Told(), Told(FAIL), NEARLY, Told(UNGRADED), Told(scorer="other", required=False)]
-    run = fill(tmp_path / "s.db", Plan({"one": told, "two": told[::-1]}, asked([1.0] * 5)))
-    db = connect(tmp_path / "s.db")
-    counted = scorer_tallies(db, run, RunSettings())
-    monkeypatch.setattr(
-        "tui_eval.reports.rates.scorer_rates.a_case_is_a_trial", lambda db, run_id: False
-    )
-    gone_through = scorer_tallies(db, run, RunSettings())
-    db.close()
+    plan = Plan({"one": told, "two": told[::-1]}, asked([1.0] * 5))
+    with filled(tmp_path / "s.db", plan) as (db, run):
+        counted = scorer_tallies(db, run, RunSettings())
+        monkeypatch.setattr(
+            "tui_eval.reports.rates.scorer_rates.a_case_is_a_trial", lambda db, run_id: False
+        )
+        gone_through = scorer_tallies(db, run, RunSettings())
     assert gone_through == counted
     assert [*counted[1]] == [*gone_through[1]] == ["other", "exact"]

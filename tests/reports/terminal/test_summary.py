@@ -15,9 +15,10 @@ from tests.reports.filled import (
     Plan,
     Told,
     cases,
-    connect,
     fill,
+    filled,
 )
+from tests.support import reading
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState
 from tui_eval.reports.results import results
@@ -30,12 +31,8 @@ WRONG = Told(FAIL)
 def told(
     tmp_path: Path, plan: Plan, width: int = 200, colour: bool = False, groups: bool = False
 ) -> str:
-    run = fill(tmp_path / "store.db", plan)
-    db = connect(tmp_path / "store.db")
-    try:
+    with filled(tmp_path / "store.db", plan) as (db, run):
         return summary(results(db, run), width=width, ink=AnsiStyle(colour), groups=groups)
-    finally:
-        db.close()
 
 
 def test_each_target_has_its_row_with_rate_interval_and_n(tmp_path: Path) -> None:
@@ -136,7 +133,7 @@ def test_a_paused_run_says_what_goes_on_from_there(
             "UPDATE runs SET stopped_by = ?, reason = 'so it was', path = ?",
             (stopped_by, str(tmp_path / "evals" / "my suite.toml")),
         )
-    with closing(connect(tmp_path / "store.db")) as db:
+    with reading(tmp_path / "store.db") as db:
         text = summary(results(db, run), width=200, ink=AnsiStyle(), groups=False)
     assert hint in text
     assert "so it was" in text
@@ -148,7 +145,7 @@ def test_a_run_that_was_stopped_by_hand_needs_no_reason(tmp_path: Path) -> None:
     run = fill(tmp_path / "store.db", plan)
     with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("UPDATE runs SET stopped_by = 'person', reason = 'stopped'")
-    with closing(connect(tmp_path / "store.db")) as db:
+    with reading(tmp_path / "store.db") as db:
         text = summary(results(db, run), width=200, ink=AnsiStyle())
     assert "\nstopped" not in text
 
@@ -163,7 +160,7 @@ def test_answers_cut_short_come_with_what_to_do(tmp_path: Path, truncated: str, 
     run = fill(tmp_path / "store.db", plan)
     with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("UPDATE columns SET kind = 'model', source = 'asked'")
-    with closing(connect(tmp_path / "store.db")) as db:
+    with reading(tmp_path / "store.db") as db:
         text = summary(results(db, run), width=80, ink=AnsiStyle())
     assert ("raise the limit in the target's params or limits" in text) == said
 

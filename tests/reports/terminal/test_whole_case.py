@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests import hostile
-from tests.reports.filled import CANCELLED, OPEN, UNGRADED, Plan, Told, cases, connect, fill
+from tests.reports.filled import CANCELLED, OPEN, UNGRADED, Plan, Told, cases, fill, filled
+from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade, Score, tally
@@ -29,11 +30,8 @@ def writing(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def told(folder: Path, run: int, case: str = "case-0", now: float = 0.0) -> str:
-    db = connect(folder / "store.db")
-    try:
+    with reading(folder / "store.db") as db:
         return "\n".join(case_in_full(db, run, case, now, AnsiStyle()))
-    finally:
-        db.close()
 
 
 def of(folder: Path, what: Told, **more: object) -> str:
@@ -166,9 +164,7 @@ def test_no_hostile_text_reaches_a_terminal_as_it_is(tmp_path: Path) -> None:
     graded = [Told(Grade.of(False, f"got {text}", text), text=text) for text in texts]
     errors = [Told(grade=None, failure=Failure("timeout", text, partial=text)) for text in texts]
     asked = [Case(i, f"{i} {text}", {"n": text}, tags=(text,)) for i, text in enumerate(texts)]
-    run = fill(tmp_path / "store.db", Plan({"gpt": graded, "b": errors}, asked))
-    db = connect(tmp_path / "store.db")
-    whole = [list(case_in_full(db, run, case.id, 0.0, AnsiStyle())) for case in asked]
-    db.close()
+    with filled(tmp_path / "store.db", Plan({"gpt": graded, "b": errors}, asked)) as (db, run):
+        whole = [list(case_in_full(db, run, case.id, 0.0, AnsiStyle())) for case in asked]
     assert all(whole)
     assert not [line for lines in whole for line in lines if visible(line) != line]

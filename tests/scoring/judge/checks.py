@@ -6,7 +6,7 @@ from tui_eval.scoring.check import Check
 
 OUTPUT = Output("Paris is the capital of France.")
 
-_RUBRIC: JsonObject = {
+RUBRIC: JsonObject = {
     "form": "scale",
     "scale": [1, 5],
     "rubric": "Right and short.",
@@ -22,6 +22,7 @@ _RUBRIC: JsonObject = {
     "ungraded_requirements": "ungraded",
     "judges": ["judge"],
 }
+"""What the settings of a judge scorer come to."""
 
 
 def check(*, negate: bool = False, asked: Json = "Capital of France?", **settings: Json) -> Check:
@@ -45,4 +46,4 @@ def criteria(*weights: float, **settings: Json) -> Check:
 
 
 def _made(settings: JsonObject, asked: Json = "Capital of France?", negate: bool = False) -> Check:
-    return Check("polite", "judge", {**_RUBRIC, **settings}, input=asked, negate=negate)
+    return Check("polite", "judge", {**RUBRIC, **settings}, input=asked, negate=negate)

@@ -1,11 +1,9 @@
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, Plan, Told, cases, connect, fill
+from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, Plan, Told, cases, filled
 from tests.store.fates import finish
 from tests.support import Staged, case, do, new_run, score, stage, staged
 from tui_eval.model.case import Case
@@ -21,19 +19,9 @@ from tui_eval.store.write.run_writes import NewTrial
 SURROGATE = "a\ud800b"
 
 
-@contextmanager
-def opened(path: Path, plan: Plan) -> Iterator[tuple[sqlite3.Connection, int]]:
-    run = fill(path / "store.db", plan)
-    db = connect(path / "store.db")
-    try:
-        yield db, run
-    finally:
-        db.close()
-
-
 def test_text_that_utf8_cannot_hold_comes_back_to_the_letter(tmp_path: Path) -> None:
     case = Case(0, SURROGATE, {}, tags=(SURROGATE,), weight=2.0)
-    with opened(tmp_path, Plan({"gpt": [Told(text=SURROGATE)]}, [case])) as (db, run):
+    with filled(tmp_path / "store.db", Plan({"gpt": [Told(text=SURROGATE)]}, [case])) as (db, run):
         (line,) = report_queries.lines(db, run)
         (row,) = report_queries.cases(db, run)
         of_case = report_queries.lines_of_case(db, run, SURROGATE)
@@ -45,7 +33,7 @@ def test_text_that_utf8_cannot_hold_comes_back_to_the_letter(tmp_path: Path) -> 
 def test_settled_trials_are_told_once_between_two_changes(tmp_path: Path) -> None:
     told = [Told(), ERROR, CANCELLED, OPEN]
     plan = Plan({"gpt": told}, cases(4), state=RunState.RUNNING)
-    with opened(tmp_path, plan) as (db, run):
+    with filled(tmp_path / "store.db", plan) as (db, run):
         newest = run_queries.change(db)
         since_the_start = [
             line.case_id for line in report_queries.lines_settled(db, run, 0, newest)
@@ -56,13 +44,13 @@ def test_settled_trials_are_told_once_between_two_changes(tmp_path: Path) -> Non
 
 
 def test_more_than_a_page_of_one_change_is_told_whole(tmp_path: Path) -> None:
-    with opened(tmp_path, Plan({"gpt": [Told()] * 1100}, cases(1100))) as (db, run):
+    with filled(tmp_path / "store.db", Plan({"gpt": [Told()] * 1100}, cases(1100))) as (db, run):
         settled = list(report_queries.lines_settled(db, run, 0, run_queries.change(db)))
     assert [line.place for line in settled] == list(range(1100))
 
 
 def test_figures_of_one_moment_do_not_see_what_comes_after(tmp_path: Path) -> None:
-    with opened(tmp_path, Plan({"gpt": [Told(), Told(FAIL)]}, cases(2))) as (db, run):
+    with filled(tmp_path / "store.db", Plan({"gpt": [Told(), Told(FAIL)]}, cases(2))) as (db, run):
         with report_queries.moment(db):
             before = run_queries.tallies(db, run)
             writing = sqlite3.connect(tmp_path / "store.db")
@@ -75,7 +63,7 @@ def test_figures_of_one_moment_do_not_see_what_comes_after(tmp_path: Path) -> No
 
 def test_scores_are_counted_by_column_scorer_and_verdict(tmp_path: Path) -> None:
     told = {"a": [Told(), Told(scorer="other")], "b": [Told(FAIL), ERROR]}
-    with opened(tmp_path, Plan(told, cases(2))) as (db, run):
+    with filled(tmp_path / "store.db", Plan(told, cases(2))) as (db, run):
         found = {
             (row.col, row.scorer, row.verdict.value): row.n
             for row in report_queries.scorers(db, run)

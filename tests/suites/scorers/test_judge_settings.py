@@ -2,27 +2,13 @@
 
 import pytest
 
+from tests.scoring.judge.checks import RUBRIC as SETTLED_RUBRIC
 from tests.scoring.making import check, refused, scorers, subject
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 
 RUBRIC: JsonObject = {"kind": "judge", "rubric": "Is it clear?", "scale": [1, 5]}
-SETTLED: JsonObject = {
-    "form": "scale",
-    "scale": [1, 5],
-    "rubric": "Is it clear?",
-    "requirements": None,
-    "criteria": None,
-    "reference": None,
-    "show": None,
-    "pass_at": None,
-    "threshold": 0.5,
-    "of": "text",
-    "per_requirement": False,
-    "vote": "majority",
-    "ungraded_requirements": "ungraded",
-    "judges": [],
-}
+SETTLED: JsonObject = {**SETTLED_RUBRIC, "rubric": "Is it clear?", "judges": []}
 
 
 @pytest.mark.parametrize(

@@ -181,13 +181,10 @@ class Batcher:
             if not group.due:
                 del self._waiting[of]
 
-    def drain(self) -> list[Question]:
-        """Return everything that waits, and forget it."""
-        found = [question for batch in self._ready for question in batch.questions]
-        found += [question for group in self._waiting.values() for question in group.due]
+    def forget(self) -> None:
+        """Forget everything."""
         self._ready.clear()
         self._waiting.clear()
-        return found
 
     def _choose(self, group: _Group) -> tuple[list[Question], bool]:
         """Choose the questions of a batch, the oldest among them; say whether it is full.

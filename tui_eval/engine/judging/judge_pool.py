@@ -193,8 +193,8 @@ class JudgePool(WorkerPool):
 
     def give_up(self) -> None:
         """Let go of everything that waits; it stays open in the store."""
-        self._batcher.drain()
-        self._refused.drain()
+        self._batcher.forget()
+        self._refused.forget()
 
     async def _work(self) -> None:
         with self._employed():

@@ -123,6 +123,6 @@ class RefusedBatches:
         """Forget what nobody waits for any more."""
         self._waiting = deque(live for batch in self._waiting if (live := batch.live) is not None)
 
-    def drain(self) -> None:
+    def forget(self) -> None:
         """Forget everything."""
         self._waiting.clear()
