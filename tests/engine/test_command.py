@@ -18,6 +18,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.processes import zygote_client
 from tui_eval.processes.workspace import kept_content, tree_files
 from tui_eval.store.files import FileStore
 from tui_eval.store.location import attempt_folders
@@ -25,7 +26,8 @@ from tui_eval.store.read import attempt_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.spec import Suite
-from tui_eval.targets.command import printed, trial_run
+from tui_eval.targets import disk_room
+from tui_eval.targets.command import printed
 
 
 def program(folder: Path, code: str, name: str = "agent.py") -> list[str]:
@@ -450,7 +452,7 @@ async def test_what_a_program_left_waits_for_room_and_it_is_run_once(
         write(descriptor, data)
 
     monkeypatch.setattr(kept_content, "write_all", full)
-    monkeypatch.setattr(trial_run, "_LOOK_FOR_ROOM_S", 0.0)
+    monkeypatch.setattr(disk_room, "_LOOK_S", 0.0)
     harness, _, whole = await ran(tmp_path, f"open('made', 'w').write('x'); {ECHO}")
     assert whole.trial.state is TrialState.DONE
     assert whole.trial.attempts == 1
@@ -462,17 +464,19 @@ async def test_what_a_program_left_waits_for_room_and_it_is_run_once(
     assert path == b"made"
 
 
-async def test_a_disk_that_stays_full_is_the_reason_that_is_recorded(
+async def test_output_that_a_full_disk_cut_short_is_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(descriptor: int, data: bytes) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(kept_content, "write_all", full)
-    monkeypatch.setattr(trial_run, "_FULL_DISK_S", 0.0)
-    _, _, whole = await ran(tmp_path, f"open('made', 'w').write('x'); {ECHO}", run={"retries": 0})
+    """It is never graded: what is missing may be what was asked for."""
+    limited = (
+        "import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
+        f"{zygote_client._RUN}"
+    )
+    monkeypatch.setattr(zygote_client, "_RUN", limited)
+    code = "import sys; print('x' * 9000, sys.argv[-1])"
+    _, _, whole = await ran(tmp_path, code, run={"retries": 0})
     assert (whole.trial.state, whole.trial.error_kind) == (TrialState.ERROR, "disk")
-    assert "No space left" in (whole.trial.error_message or "")
+    assert "File too large" in (whole.trial.error_message or "")
 
 
 async def test_a_run_goes_on_only_with_the_version_it_began_with(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,28 @@ def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(value))
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+DISK = 8 << 20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder on a disk of a few megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", str(folder)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here; max_page_count stands in for it")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(folder: Path, leave: int) -> Path:
+    """Take all room of a disk but a little."""
+    filler = folder / "filler"
+    free = os.statvfs(folder)
+    filler.write_bytes(b"\0" * max(0, free.f_bavail * free.f_frsize - leave))
+    return filler

@@ -21,7 +21,7 @@ from tui_eval.providers import patience, waiting
 from tui_eval.reports.exports import trial_export
 from tui_eval.store import lease, schema, writer
 from tui_eval.store.write import judge_writes, run_writes, trial_writes
-from tui_eval.targets import model
+from tui_eval.targets import disk_room, model
 
 Patch = Callable[[Any, str, object], None]
 """Puts another value in the place of an attribute, as `setattr` does."""
@@ -35,6 +35,13 @@ def _resume_that_forgets(patch: Patch) -> None:
         return kept(tx, run)
 
     patch(run_writes, "recover", recover)
+
+
+def _trials_wait_for_no_room(patch: Patch) -> None:
+    async def patiently(_: Any, write: Any) -> Any:
+        return await write()
+
+    patch(disk_room.DiskRoom, "patiently", patiently)
 
 
 def _resume_of_all(patch: Patch) -> None:
@@ -231,6 +238,7 @@ GUARDS: dict[str, Callable[[Patch], None]] = {
     "one transaction a migration": _migration_in_pieces,
     "whole files": _export_in_place,
     "waiting for room": _disk_full_is_final,
+    "room for the files of trials": _trials_wait_for_no_room,
     "waiting for the lock": _locked_is_final,
     "the lease": _no_lease,
     "telling dead from alive": _dead_leases_live,

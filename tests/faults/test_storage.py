@@ -1,12 +1,10 @@
 """Full disks, held locks, two owners, damaged files, odd and enormous texts."""
 
 import asyncio
-import os
 import random
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 
 from tests import hostile
 from tests.engine.harness import Harness, suite
+from tests.faults.conftest import fill
 from tests.faults.guards import GUARDS, failing, guarded, without
 from tests.faults.processes import Command, assert_whole, resume, staged
 from tests.servers.fake_model import FakeModel
@@ -26,30 +25,6 @@ from tui_eval.store import connection
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import StoreError
 from tui_eval.store.read import run_queries
-
-DISK = 8 << 20
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder on a disk of a few megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", str(folder)], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("a small disk cannot be mounted here; max_page_count stands in for it")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(folder: Path, leave: int) -> Path:
-    """Take all room of a disk but a little."""
-    filler = folder / "filler"
-    free = os.statvfs(folder)
-    filler.write_bytes(b"\0" * max(0, free.f_bavail * free.f_frsize - leave))
-    return filler
 
 
 def names(folder: Path) -> list[str]:

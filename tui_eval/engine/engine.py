@@ -44,6 +44,7 @@ from tui_eval.store.writer import Writer, transact_patiently
 from tui_eval.suites.data.data_files import DataChangedError, DataFile
 from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.loading.errors import Mistake, SuiteError
+from tui_eval.targets.disk_room import DiskRoom
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -329,6 +330,7 @@ class Engine:
                     group.create_task(self._beat(writer)),
                     group.create_task(self._listen(reading, handler)),
                     group.create_task(self._watch_writer(writer)),
+                    group.create_task(self._watch_room(store.room, handler)),
                 ]
                 workers.set_open(not handler.paused)
                 await self._until_over(workers, writer)
@@ -434,6 +436,11 @@ class Engine:
             if writer.stalled != told:
                 told = writer.stalled
                 self._on_stall(told)
+
+    async def _watch_room(self, room: DiskRoom, handler: RequestHandler) -> None:
+        while True:
+            await asyncio.sleep(_STALL_LOOK_S)
+            await handler.tell_room(room.lacking)
 
     def leave(self, why: Departure) -> None:
         """Begin nothing new, and let go of the run once what is in flight has ended."""

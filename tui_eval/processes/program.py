@@ -43,8 +43,10 @@ class StartFailure(StrEnum):
     NOT_EXECUTABLE = "not executable"
     ISOLATION = "isolation"
     """The level of isolation cannot be had here."""
+    NO_ROOM = "no room"
+    """The disk is full."""
     OTHER = "other"
-    """The machine refuses: no memory, no processes, a full disk, a missing folder."""
+    """The machine refuses: no memory, no processes, a missing folder."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Final
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.output import Failure, Output
 from tui_eval.targets.attempt_history import AttemptHistory
+from tui_eval.targets.disk_room import DiskRoom
 
 PROGRAM: Final = "program"
 """The folder in an attempt's own that the warden of its program writes to: a later engine looks
@@ -39,6 +40,8 @@ class AttemptContext:
     """Where files go that outlive the attempt, each by its digest; None: there is no store."""
     orphan: Path | None = None
     """The folder of an earlier attempt whose program went on when its engine had gone."""
+    room: DiskRoom = field(default_factory=DiskRoom)
+    """Where files wait that a full disk does not take."""
     on_progress: Callable[[AttemptProgress], None] = _nobody
     partial: str | None = None
     """What has been produced so far, kept where the attempt is cancelled."""

@@ -26,6 +26,8 @@ from tui_eval.store.write import request_moves, run_writes, trial_writes
 from tui_eval.suites.spec import Suite
 
 _PORTION = 200
+_NO_ROOM = "disk"
+"""The word of `stopped_by` for a run that waits for room."""
 """Trials that are moved in one transaction; others' facts come in between."""
 _BEGINNING = frozenset({Verb.RETRY, Verb.RESCORE, Verb.UNCANCEL, Verb.RESUME, Verb.CONTINUE})
 """What makes work: an engine on its way out leaves it alone, and says so as it goes."""
@@ -58,6 +60,29 @@ class RequestHandler:
         self._workers = workers
         self._host = host
         self.paused = False
+        """Whether a person has paused the run."""
+        self._lacking: str | None = None
+        """Why it is paused beside that: there is no room for the files of its trials."""
+
+    async def tell_room(self, lacking: str | None) -> None:
+        """Pause the run while a disk is full, and have it go on when there is room again.
+
+        Args:
+            lacking: Why trials wait for room; None: none does.
+        """
+        if lacking == self._lacking or self.paused:
+            return
+        self._lacking = lacking
+        self._workers.set_open(lacking is None)
+
+        def move(tx: Tx) -> None:
+            run = run_queries.run(tx.db, self._run)
+            if lacking is not None and run.state is RunState.RUNNING:
+                run_writes.move(tx, self._run, RunState.PAUSED, reason=lacking, stopped_by=_NO_ROOM)
+            elif lacking is None and run.stopped_by == _NO_ROOM:
+                run_writes.move(tx, self._run, RunState.RUNNING)
+
+        await self._writer.write(move)
 
     async def answer_pending(self) -> None:
         """Answer all that is pending."""
@@ -140,7 +165,7 @@ class RequestHandler:
         def close(tx: Tx) -> None:
             answer = verbs.answer_for(verb, len(begun) + len(trials), found)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
-            if found.moved and verb in _BEGINNING and not self.paused:
+            if found.moved and verb in _BEGINNING and not (self.paused or self._lacking):
                 run_writes.move(tx, self._run, RunState.RUNNING)
 
         await self._writer.write(close)
@@ -224,7 +249,7 @@ class RequestHandler:
         if not self.paused:
             await self._say(request, RequestAnswer(Outcome.ALREADY, "the run is not paused"))
             return
-        self.paused = False
+        self.paused, self._lacking = False, None  # what still waits for room is told anew
         self._workers.judging.reopen()
         await self._say(request, RequestAnswer(Outcome.ACCEPTED), RunState.RUNNING)
         self._workers.set_open(True)
@@ -243,7 +268,7 @@ class RequestHandler:
         errored = request.args.get("errored") != "leave"
         reopen = partial(verbs.reopen, run=self._run, request=request.id, errored=errored)
         await self._writer.write(reopen)
-        self.paused = False
+        self.paused, self._lacking = False, None
         left = await self._reading.call(open_count, self._run)
         await self._say(request, verbs.resumed(left), RunState.RUNNING)
         self._workers.set_open(True)

@@ -15,6 +15,7 @@ class AttemptContexts:
         self._attempts = None if store.path is None else attempt_folders(store.path)
         self._kept = None if store.path is None else kept_files(store.path)
         self._orphans = store.orphans
+        self._room = store.room
         self._progress = progress
 
     def __call__(self, trial: int, attempt: int, timeout_s: float) -> AttemptContext:
@@ -25,5 +26,6 @@ class AttemptContexts:
             folders=self._attempts,
             kept=self._kept,
             orphan=self._orphans.pop(trial, None),
+            room=self._room,
             on_progress=partial(self._progress.tell, attempt),
         )

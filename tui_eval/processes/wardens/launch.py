@@ -1,5 +1,6 @@
 """A program's start: its files, its streams, its confinement."""
 
+import errno
 import os
 import socket
 import time
@@ -64,7 +65,9 @@ def launch(program: Program, talk: socket.socket | None) -> LaunchedProgram:
             pid = spawn(execution, streams)
     except OSError as error:
         where = error.filename or program.folder
-        raise CannotStartError(StartFailure.OTHER, f"{where}: {error.strerror}") from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        failure = StartFailure.NO_ROOM if full else StartFailure.OTHER
+        raise CannotStartError(failure, f"{where}: {error.strerror}") from error
     return LaunchedProgram(program, pid, execution, out, err, started_at, strangers)
 
 

@@ -86,6 +86,9 @@ def collect(
     )
     limit = ended.limit or (ending.limit if ending.cause is EndCause.LIMIT else None)
     finish = _finish(spec, ended, reader) if limit is None else f"limit:{limit}"
+    if ending.out.error is not None:
+        why = f"what it printed could not be kept: {ending.out.error}"
+        finish = Failure("disk", why, retryable=True)
     text = None
     if isinstance(finish, str):
         try:

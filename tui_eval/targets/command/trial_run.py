@@ -3,12 +3,12 @@
 import asyncio
 import errno
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
 from tui_eval.model.attempt_record import AttemptProgress
@@ -29,6 +29,7 @@ from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.manifest import Manifest, take_manifest
+from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.source import FolderSource, make_workspace
 from tui_eval.store.files import FileStore
 from tui_eval.suites.spec import CommandTargetSpec
@@ -48,10 +49,6 @@ _ABOUT_ALL: Final = (
     StartFailure.ISOLATION,
 )
 """What keeps every trial of a target from starting."""
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
-_FULL_DISK_S: Final = 600.0
-"""Seconds in which room for what a program left is waited for."""
-_LOOK_FOR_ROOM_S: Final = 0.5
 _OWN_ENDS: Final = (EndCause.EXITED, EndCause.LIMIT)
 """Ends by which a program's result is whole, or as whole as its limits let it be."""
 
@@ -95,6 +92,8 @@ class TrialRun:
         self._request = request
         self._asked = asked
         self._attempt = attempt
+        self._folder: TrialFolder | None = None
+        """Once it is made."""
         self._limit: str | None = None
         self._live: LiveTranscript | None = None
 
@@ -103,54 +102,75 @@ class TrialRun:
         adopted = await self._adopted()
         if adopted is not None:
             return adopted
-        try:
-            folder = TrialFolder(await self._off_loop(self._attempt.folder))
-        except OSError as error:
-            return _no_room(error)
         result: Output | Failure | None = None
         try:
-            result = await self._in(folder)
+            result = await self._made()
             return result
         finally:
-            self._attempt.when_written(partial(self._leave, folder, keep=self._keeps(result)))
+            if self._folder is not None:
+                leave = partial(self._leave, self._folder, keep=self._keeps(result))
+                self._attempt.when_written(leave)
 
-    async def _in(self, folder: TrialFolder) -> Output | Failure:
+    async def _made(self) -> Output | Failure:
+        """Make the attempt from its beginning."""
         self._tell("preparing")
         try:
-            before = await self._off_loop(self._prepare, folder)
+            folder, before = await self._with_room(self._prepare)
         except WorkspaceError as error:
             return Failure("setup", str(error))
         except OSError as error:
-            return _no_room(error)
+            return _unwritten(error)
         failed = await self._set_up(folder)
         if failed is not None:
             return failed
         if self._spec.text_of == "diff":
-            source = FolderSource(folder.workspace)
-            await self._off_loop(make_workspace, folder.original, source)
+            try:
+                await self._with_room(self._copy_original, folder)
+            except OSError as error:
+                return _unwritten(error)
         self._tell("running")
-        started = await self._around.processes.start(self._program(folder))
+        started = await self._started(self._program(folder))
         if isinstance(started, NotStarted):
             return _not_started(started)
         return await self._follow(folder, started, before)
 
-    def _prepare(self, folder: TrialFolder) -> Manifest:
-        """Make the folders of a trial; blocking."""
-        for path in (folder.home, folder.tmp, folder.program):
-            path.mkdir(mode=0o700)
-        make_workspace(folder.workspace, self._request.source)
-        if self._request.stdin is not None:
-            folder.stdin.write_text(self._request.stdin, encoding="utf-8", errors="surrogatepass")
-        before = take_manifest(folder.workspace)
-        if self._around.orphans is Orphans.FINISH:
-            folder.note(self._asked, before)
-        return before
+    def _prepare(self) -> tuple[TrialFolder, Manifest]:
+        """Make the folders of a trial, or leave none of them; blocking."""
+        folder = TrialFolder(self._attempt.folder())
+        with _removed_where_it_fails(folder.root):
+            setups = map(folder.setup, range(len(self._around.setup)))
+            for path in (folder.home, folder.tmp, folder.program, *setups):
+                path.mkdir(mode=0o700)
+            make_workspace(folder.workspace, self._request.source)
+            if self._request.stdin is not None:
+                folder.stdin.write_text(
+                    self._request.stdin, encoding="utf-8", errors="surrogatepass"
+                )
+            before = take_manifest(folder.workspace)
+            if self._around.orphans is Orphans.FINISH:
+                folder.note(self._asked, before)
+        self._folder = folder
+        return folder, before
+
+    def _copy_original(self, folder: TrialFolder) -> None:
+        with _removed_where_it_fails(folder.original):
+            make_workspace(folder.original, FolderSource(folder.workspace))
+
+    async def _started(self, program: Program) -> RunningProgram | NotStarted:
+        """Start a program as soon as there is room for what it prints."""
+
+        async def start() -> RunningProgram | NotStarted:
+            started = await self._around.processes.start(program)
+            if isinstance(started, NotStarted) and started.failure is StartFailure.NO_ROOM:
+                raise OSError(errno.ENOSPC, started.reason)
+            return started
+
+        return await self._attempt.room.patiently(start)
 
     async def _set_up(self, folder: TrialFolder) -> Failure | None:
         """Run the commands of `setup`; what fails there is an error, and no fail."""
         for number, command in enumerate(self._around.setup):
             place = folder.setup(number)
-            place.mkdir(mode=0o700)
             program = replace(
                 self._program(folder),
                 command=command,
@@ -158,7 +178,7 @@ class TrialRun:
                 stdin=None,
                 orphans=Orphans.END,
             )
-            started = await self._around.processes.start(program)
+            started = await self._started(program)
             name = " ".join(command)
             if isinstance(started, NotStarted):
                 return Failure("setup", f"{name}: {started.reason}")
@@ -221,24 +241,24 @@ class TrialRun:
             )
         self._tell("collecting")
         ended = EndedProgram(folder, ending, before, self._limit)
-        until = time.monotonic() + _FULL_DISK_S
-        while True:
-            try:
-                return await self._off_loop(self._collect, ended)
-            except OSError as error:
-                # its work is done and in its folder: it is not run again while there may be room
-                if error.errno not in _FULL:
-                    return Failure("collect", f"what it left cannot be kept: {_why(error)}")
-                if time.monotonic() >= until:
-                    return _no_room(error)
-            await asyncio.sleep(_LOOK_FOR_ROOM_S)
+        try:
+            # its work is done and in its folder: it is not run again, however long there is no room
+            return await self._with_room(self._collect, ended)
+        except asyncio.CancelledError:
+            self._attempt.partial = printed.begun(folder.program / OUT)
+            raise
+        except OSError as error:
+            return Failure("collect", f"what it left cannot be kept: {_why(error)}")
 
     def _collect(self, ended: EndedProgram) -> Output | Failure:
         assert self._attempt.kept is not None, "a trial of an engine has a store"
         files = FileStore(self._attempt.kept)
-        # until the commit that names what is kept
-        self._attempt.when_written(files.hold().release)
-        return collect(self._spec, ended, files, self._around.secrets)
+        with ExitStack() as failed:
+            hold = failed.enter_context(files.hold())
+            result = collect(self._spec, ended, files, self._around.secrets)
+            failed.pop_all()
+        self._attempt.when_written(hold.release)  # after the commit that names what is kept
+        return result
 
     async def _adopted(self) -> Output | Failure | None:
         """Take over the program of an earlier attempt whose engine has gone; None: there is none.
@@ -315,6 +335,10 @@ class TrialRun:
     def _tell(self, phase: str) -> None:
         self._attempt.progress(AttemptProgress(phase))
 
+    async def _with_room(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do what blocks and writes in a thread, again where the disk was full."""
+        return await self._attempt.room.patiently(partial(self._off_loop, call, *args, **kwargs))
+
     async def _off_loop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do what blocks in a thread; whoever is cancelled waits for it all the same."""
         loop = asyncio.get_running_loop()
@@ -341,8 +365,19 @@ def _not_started(why: NotStarted) -> Failure:
     return Failure("start", why.reason, retryable=True)
 
 
-def _no_room(error: OSError) -> Failure:
-    """Return that the disk, or the machine, has no room for a trial's files."""
+@contextmanager
+def _removed_where_it_fails(folder: Path) -> Iterator[None]:
+    """Leave nothing of a folder that could not be made: it would keep others from their room."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # what stays is removed by the next try, or a later engine
+            remove_folder(folder)
+        raise
+
+
+def _unwritten(error: OSError) -> Failure:
+    """Return that the machine does not take a trial's files."""
     return Failure("disk", f"the trial's files cannot be written: {_why(error)}", retryable=True)
 
 

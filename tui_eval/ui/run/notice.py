@@ -90,7 +90,9 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
         yield Para(f"{_named(endpoint, run)} {said}", "ungraded")
     if row.state is RunState.PAUSED:
         yield Para(
-            f"Paused by a person: what is in flight ends; {key('run.pause', 'p')} goes on",
+            f"Paused by a person: what is in flight ends; {key('run.pause', 'p')} goes on"
+            if row.stopped_by == "person"
+            else f"Paused: {row.reason}; it goes on when that has passed",
             "ungraded",
         )
 

@@ -1,0 +1,57 @@
+"""Waiting for room on a full disk."""
+
+import asyncio
+import errno
+import os
+
+import pytest
+
+from tui_eval.targets import disk_room
+from tui_eval.targets.disk_room import DiskRoom
+
+
+class Disk:
+    """A disk with so much room; what is written is taken back where it does not fit."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.most = self._writing = 0
+
+    async def write(self, size: int) -> int:
+        self._writing += 1
+        self.most = max(self.most, self._writing)
+        await asyncio.sleep(0)
+        self._writing -= 1
+        if size > self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), b"/there")
+        self.room -= size
+        return size
+
+
+async def test_those_that_do_not_fit_wait_and_try_one_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disk_room, "_LOOK_S", 0.0)
+    disk, room = Disk(1), DiskRoom()
+    tasks = [asyncio.create_task(room.patiently(lambda: disk.write(2))) for _ in range(5)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    disk.most = 0
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert disk.most == 1
+    assert room.lacking == "the files of trials cannot be written: /there: " + os.strerror(28)
+    tasks.pop().cancel()
+    disk.room = 8
+    assert await asyncio.gather(*tasks) == [2] * 4
+    assert room.lacking is None
+
+
+async def test_what_is_wrong_otherwise_is_no_matter_of_room() -> None:
+    async def refused() -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    room = DiskRoom()
+    with pytest.raises(PermissionError):
+        await room.patiently(refused)
+    assert room.lacking is None
