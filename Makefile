@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 UV     ?= uv
-PYTEST ?= -n 3
+PYTEST ?= -n 4 --dist worksteal
 ARGS   ?=
 
 # Byte code is written whatever the environment says: without, every worker that collects the tests and

@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.recounting import recount
 from tests.support import Staged, do, key, output, score, stage, staged
-from tui_eval.model.attempt_record import AttemptRecord
+from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord
 from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState, Verdict
@@ -16,7 +16,7 @@ from tui_eval.store.read import run_counts, run_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import AttemptRow, ScoreRow, TrialRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes, undo
+from tui_eval.store.write import attempt_writes, run_writes, trial_writes, undo
 from tui_eval.store.write.run_writes import NewTrial
 
 TIMEOUT = Failure("timeout", "no answer within 300 s", retryable=True, status=None, partial="Par")
@@ -227,6 +227,32 @@ def test_tokens_and_money_are_sums_over_attempts(trial: Life) -> None:
     trial.finish(score(), said=output(cost=0.5))
     assert (trial.row.input_tokens, trial.row.output_tokens, trial.row.cost_usd) == (20, 10, 0.75)
     assert trial.counts.cost_usd == 0.75
+
+
+def test_a_failure_that_took_tokens_is_in_the_sums(trial: Life) -> None:
+    broken = Failure("bad_answer", "broken off", usage=Usage(10, 5), cost_usd=0.25)
+    trial.fail(trial.start(), broken)
+    trial.fail(trial.start())
+    trial.answer(trial.start(), output(cost=0.5))
+    first, second, _ = trial.attempts
+    assert (first.input_tokens, first.output_tokens, first.cost_usd) == (10, 5, 0.25)
+    assert (second.input_tokens, second.output_tokens, second.cost_usd) == (None, None, None)
+    assert (trial.row.input_tokens, trial.row.output_tokens, trial.row.cost_usd) == (20, 10, 0.75)
+
+
+@pytest.mark.parametrize("ended", ["answered", "failed", "lost"])
+def test_an_attempt_that_has_ended_is_nowhere_any_more(trial: Life, ended: str) -> None:
+    attempt = trial.start()
+    assert attempt is not None
+    do(trial.db, lambda tx: attempt_writes.tell_progress(tx, attempt, AttemptProgress("running")))
+    assert trial.db.execute("SELECT attempt FROM trial_progress").fetchall() == [(attempt,)]
+    if ended == "answered":
+        trial.answer(attempt)
+    elif ended == "failed":
+        trial.fail(attempt)
+    else:
+        trial.drop(attempt, ended)
+    assert trial.db.execute("SELECT * FROM trial_progress").fetchall() == []
 
 
 def test_an_estimate_is_added_to_what_is_known_of_a_trial(trial: Life) -> None:

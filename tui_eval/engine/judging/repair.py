@@ -45,7 +45,7 @@ def parts(refused: Batch) -> list[Batch]:
         refused: The batch; its judge has answered others since it was first asked.
     """
     questions = refused.questions
-    halved = refused.round is Round.FIRST and len(questions) > 2
+    halved = refused.round is Round.FIRST
     cut = [half.questions for half in halves(questions, Round.HALF)] if halved else [
         (question,) for question in questions
     ]  # fmt: skip
