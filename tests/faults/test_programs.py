@@ -10,8 +10,8 @@ from tests.engine.harness import Harness
 from tests.engine.test_command import suite
 from tests.faults.conftest import fill
 from tests.faults.guards import guarded, without
-from tests.faults.processes import until
 from tests.support import reading
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
 from tui_eval.store.files import FileStore
