@@ -12,12 +12,11 @@ from tui_eval.model.output import Failure
 from tui_eval.scoring.check import Check, Subject
 from tui_eval.suites.scorers import ScorerSpec
 from tui_eval.suites.scorers.setting_error import SettingError
-from tui_eval.suites.templates.template import NestedTemplate, Template, TemplateError
+from tui_eval.suites.templates.template import NestedTemplate, Template, TemplateError, holds
 
 Names: TypeAlias = Mapping[str, Json]
 
 _ASKED: Final = frozenset(("prompt", "messages"))
-_FALSE_TEXTS: Final = frozenset(("", "false", "none", "0"))
 
 
 class Scorers:
@@ -149,10 +148,7 @@ class _Scorer:
             return False
         if self._when is None:
             return True
-        value = self._when.value(names)
-        if isinstance(value, str):
-            return value.strip().casefold() not in _FALSE_TEXTS
-        return bool(value)
+        return holds(self._when.value(names))
 
     def check(self, names: Names, asked: Json) -> Check:
         """Render it for a case."""

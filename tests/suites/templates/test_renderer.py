@@ -6,6 +6,8 @@ from tests.suites.writing import TARGET, loaded
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.data.dataset import cases
+from tui_eval.suites.loading.errors import SuiteError
+from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.templates.renderer import Renderer, columns
 from tui_eval.suites.templates.template import TemplateError
@@ -134,6 +136,46 @@ def test_the_same_question_is_no_example_whatever_its_row_says(tmp_path: Path) -
     shots: list[JsonObject] = [{"country": "France", "capital": "Lyon"}, SHOTS[0]]
     found = messages(tmp_path, EXAMPLES, shots_jsonl=shots)
     assert [m["content"] for m in found if m["role"] == "assistant"] == ["Lisbon"]
+
+
+def test_a_condition_says_which_examples_a_case_may_have(tmp_path: Path) -> None:
+    shots: list[JsonObject] = [
+        {"country": f"{where}{number}", "capital": f"c{number}", "where": where}
+        for number in range(3)
+        for where in ("Asia", "Europe")
+    ]
+    written = """[[cases]]
+id = "fr"
+country = "France"
+region = "Europe"
+[[cases]]
+id = "jp"
+country = "Japan"
+region = "Asia"
+[[cases]]
+id = "ke"
+country = "Kenya"
+region = "Africa"
+"""
+    where = 'n = 2\nwhere = "{{ example.where == region }}"\n'
+    suite = loaded(tmp_path, written + TARGET + EXAMPLES + where, shots_jsonl=shots)
+    renderer = Renderer(suite)
+    asked = {
+        case.id: [m["content"] for m in renderer.messages(columns(suite)[0], case)][1:-1:2]
+        for case in cases(suite)
+    }
+    assert asked == {
+        "fr": ["Capital of Europe0?", "Capital of Europe1?"],
+        "jp": ["Capital of Asia0?", "Capital of Asia1?"],
+        "ke": [],
+    }
+
+
+def test_a_condition_on_examples_that_nobody_can_meet_is_refused(tmp_path: Path) -> None:
+    where = 'where = "{{ example.country == regoin }}"\n'
+    suite = loaded(tmp_path, CASES + TARGET + EXAMPLES + where, shots_jsonl=SHOTS)
+    with pytest.raises(SuiteError, match=r'prompt\.examples\.where: no case has "regoin"'):
+        survey(suite)
 
 
 def test_without_n_all_examples_are_given(tmp_path: Path) -> None:

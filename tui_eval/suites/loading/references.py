@@ -268,7 +268,7 @@ class _Checker:
             for inner, message in tables(prompt, "messages"):
                 self._readable((*path, *inner), message, ("content",))
             for inner, examples in tables(prompt, "examples"):
-                self._readable((*path, *inner), examples, ("user", "assistant"))
+                self._readable((*path, *inner), examples, ("where", "user", "assistant"))
         for path, target in tables(self._data, "targets"):
             self._readable(path, target, TARGETS.of(target).TEMPLATED)
         for path, judge in tables(self._data, "judge", "judges"):

@@ -22,12 +22,17 @@ from tui_eval.suites.templates.renderer import (
     prompt_field,
     question,
 )
-from tui_eval.suites.templates.template import RESERVED, VALUES, NestedTemplate, TemplateError
+from tui_eval.suites.templates.template import (
+    RESERVED,
+    VALUES,
+    NestedTemplate,
+    TemplateError,
+    holds,
+)
 
 _CHARS_PER_TOKEN: Final = 4
 """A rule of thumb for English with today's tokenizers; no tokenizer is asked."""
 _SHOWN: Final = 3
-_FALSE: Final = (False, None, "", "false", "False", "none", "None", "0", 0)
 
 
 @dataclass(slots=True)
@@ -152,6 +157,9 @@ def _needed(suite: Suite) -> Iterator[_Need]:
         examples = frozenset(("examples",)) if prompt.examples_as_text else frozenset()
         for template in prompt.templates:
             yield _Need(template.field, template.required, _TO_PROMPTS | examples)
+        where = prompt.examples_where
+        if where is not None:
+            yield _Need(where.field, where.required, _TO_PROMPTS | {"example"})
         for template in prompt.example_templates:
             columns = prompt.example_columns
             yield _Need(template.field, template.required, _TO_PROMPTS, columns)
@@ -327,7 +335,7 @@ class _Surveyor:
         if tried.when is None:
             return True
         try:
-            return tried.when.value(names) not in _FALSE
+            return holds(tried.when.value(names))
         except TemplateError:
             return False  # reported for `when` itself
 

@@ -24,9 +24,13 @@ class Examples(Spec):
     rows: tuple[dict[str, JsonValue], ...] | None = None
     """The examples themselves, in place of a file."""
     n: Whole | None = None
-    """How many: the first n, or drawn by `seed` where it is given. Default: all."""
+    """How many: the first n, or drawn by `seed` where it is given; of those that `where` allows.
+    Default: all."""
     seed: StrictInt | None = None
     """Draws the n examples; the same for every case. Default: the first n are taken."""
+    where: StrictStr | None = None
+    """A template over the case and, as `example`, an example's row: true where it may be one of
+    the case's, as in {{ example.subject == subject }}. Default: each may."""
     user: StrictStr | None = None
     """How an example is asked; a template over the example's row. Default: the prompt's own."""
     assistant: StrictStr

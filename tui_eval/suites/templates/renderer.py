@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.suites.data import seeded_sampling
 from tui_eval.suites.spec import Examples, Prompt, Suite
-from tui_eval.suites.templates.template import Names, Template
+from tui_eval.suites.templates.template import Names, Template, holds
 
 _NOTHING: Final = Prompt()
 """For targets that need no prompt, where the suite has none."""
@@ -142,6 +142,11 @@ class RenderedPrompt:
         return () if self._shots is None else self._shots.templates
 
     @property
+    def examples_where(self) -> Template | None:
+        """What says which examples a case may have: it sees the case and `example`."""
+        return None if self._shots is None else self._shots.where
+
+    @property
     def example_columns(self) -> frozenset[str]:
         """The columns of all examples together."""
         return frozenset() if self._shots is None else self._shots.columns
@@ -157,14 +162,13 @@ class RenderedPrompt:
         return self._with_examples(self._shots, names)
 
     def _with_examples(self, shots: "_Shots", names: Names) -> list[JsonObject]:
-        row = names.get("case")
         if not shots.as_text:
             asked = [(role, template.text(names)) for role, template in self._turns]
             question = asked[self._asks][1] if self._asks >= 0 else None
-            said = [*asked[: self._lead], *shots.turns(row, question), *asked[self._lead :]]
+            said = [*asked[: self._lead], *shots.turns(names, question), *asked[self._lead :]]
             return [_message(role, text) for role, text in said]
         question = self._question(names)
-        text = shots.text(row, question)
+        text = shots.text(names, question)
         seen = {**names, "examples": text}
         asked = [(role, template.text(seen)) for role, template in self._turns]
         if not self._names_examples and text and self._asks >= 0:
@@ -179,6 +183,8 @@ class RenderedPrompt:
         return self._turns[self._asks][1].text(names)
 
 
+_ALLOWED_KEPT: Final = 1_000
+"""Kinds of cases of which it is remembered which examples they may have."""
 _INSTRUCTING: Final = ("system", "developer")
 
 
@@ -202,7 +208,7 @@ def _message(role: str, content: str) -> JsonObject:
 
 
 class _Shots:
-    """The few-shot examples of a prompt, each rendered once: they are the same for every case."""
+    """The few-shot examples of a prompt, each rendered once."""
 
     def __init__(self, examples: Examples, own: str, field: str) -> None:
         self.as_text: Final = examples.as_ == "text"
@@ -210,6 +216,11 @@ class _Shots:
         self._assistant = Template(examples.assistant, f"{field}.assistant")
         self._rows = _ordered(examples)
         self._n = len(self._rows) if examples.n is None else examples.n
+        self._where = None
+        if examples.where is not None:
+            self._where = Template(examples.where, f"{field}.where")
+        self._allowed: dict[bytes, list[int]] = {}
+        """Places of rows that `where` allows, by what it sees of a case."""
         self._rendered: list[tuple[str, str]] = []
         """Question and answer of the first rows, as far as they were needed yet."""
 
@@ -221,28 +232,47 @@ class _Shots:
     def columns(self) -> frozenset[str]:
         return frozenset(column for row in self._rows for column in row)
 
-    def turns(self, row: Json, question: str | None) -> list[tuple[str, str]]:
+    @property
+    def where(self) -> Template | None:
+        return self._where
+
+    def turns(self, case: Names, question: str | None) -> list[tuple[str, str]]:
         """Return the examples for a case as messages."""
         turns: list[tuple[str, str]] = []
-        for user, assistant in self._for(row, question):
+        for user, assistant in self._for(case, question):
             turns += [("user", user), ("assistant", assistant)]
         return turns
 
-    def text(self, row: Json, question: str | None) -> str:
+    def text(self, case: Names, question: str | None) -> str:
         """Return the examples for a case as one text."""
-        pairs = self._for(row, question)
+        pairs = self._for(case, question)
         return "\n\n".join(f"{user}\n{assistant}" for user, assistant in pairs)
 
-    def _for(self, row: Json, question: str | None) -> list[tuple[str, str]]:
+    def _for(self, case: Names, question: str | None) -> list[tuple[str, str]]:
         """Return n examples without the case itself (the same row or the same question)."""
         chosen: list[tuple[str, str]] = []
-        for place, example in enumerate(self._rows):
+        for place in self._places(case):
             if len(chosen) == self._n:
                 break
             pair = self._pair(place)
-            if example != row and pair[0] != question:
+            if self._rows[place] != case.get("case") and pair[0] != question:
                 chosen.append(pair)
         return chosen
+
+    def _places(self, case: Names) -> Sequence[int]:
+        """Return the places of the rows that may be examples of a case."""
+        if self._where is None:
+            return range(len(self._rows))
+        seen = canonical({name: case[name] for name in self._where.names if name in case})
+        if seen not in self._allowed:
+            if len(self._allowed) == _ALLOWED_KEPT:
+                self._allowed.clear()
+            self._allowed[seen] = [
+                place
+                for place, row in enumerate(self._rows)
+                if holds(self._where.value({**case, "example": row}))
+            ]
+        return self._allowed[seen]
 
     def _pair(self, place: int) -> tuple[str, str]:
         while len(self._rendered) <= place:

@@ -329,6 +329,16 @@ def _follow(names: Names, path: _Path) -> Json:
     return cast("Json", value)
 
 
+_FALSE_TEXTS: Final = frozenset(("", "false", "none", "0"))
+
+
+def holds(value: Json) -> bool:
+    """Return whether what a condition's template gave is true; a text is where it says so."""
+    if isinstance(value, str):
+        return value.strip().casefold() not in _FALSE_TEXTS
+    return bool(value)
+
+
 class NestedTemplate:
     """A JSON value in which any text may be a template (`expected = ["{{ a }}", "b"]`)."""
 
