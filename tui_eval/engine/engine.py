@@ -35,6 +35,7 @@ from tui_eval.store.read import run_queries
 from tui_eval.store.read.call_spending import spending
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.read.open_trials import open_count
+from tui_eval.store.read.program_figures import resources_by_column
 from tui_eval.store.read.run_counts import board, spent
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RunRow
@@ -307,7 +308,8 @@ class Engine:
             store = RunStore(self._run, reading, writer, self._store)
             finish = session.suite.run.orphans == "finish"
             store.orphans.update(await take_up(store, session.processes, finish=finish))
-            workers = self._workers = Workers(session, store, opened, self)
+            took = await reading.call(resources_by_column, self._run)
+            workers = self._workers = Workers(session, store, opened, self, took)
             handler = RequestHandler(session, store, workers, self)
             await handler.answer_pending()  # a retry may be why this engine was started
             await workers.judging.prepare()

@@ -30,6 +30,20 @@ class EndpointEventKind(StrEnum):
     """It has answered after `seconds` of being left alone, and is left alone no more."""
     ANSWERED_OTHERS = "answered-others"
     """It answers others: what it refuses fails by itself, and it is left alone no more."""
+    ROOM = "room"
+    """The machine has room for more programs: `what` says how much."""
+    UNMEASURED = "unmeasured"
+    """Nobody knows yet what a program takes: no more begin than there are processors."""
+    LOW_MEMORY = "low-memory"
+    """The memory that is left, `what`, has no room for one more: as many as run."""
+    MEMORY_PRESSURE = "memory-pressure"
+    """Programs wait for memory, `what` says how much of the time: as many as run."""
+    LOW_DISK = "low-disk"
+    """The disk has no room for one more, `what` says why: as many as run."""
+    BUSY_PROCESSORS = "busy-processors"
+    """More would only wait for a processor, `what` says why: as many as run."""
+    ALONE = "alone"
+    """A program runs alone that there is no room for, as `what` says."""
     NOTE = "note"
     """`what` is said of a judge; the limit stays as it is."""
 
@@ -50,9 +64,24 @@ _WORDS = {
     ),
     EndpointEventKind.ANSWERS_AGAIN: "answers again after {seconds:.0f} s",
     EndpointEventKind.ANSWERED_OTHERS: "answered others: what it still refuses fails by itself",
+    EndpointEventKind.ROOM: "room for more: {what}",
+    EndpointEventKind.UNMEASURED: "one for each processor until it is seen what one takes",
+    EndpointEventKind.LOW_MEMORY: "held back by memory: {what}",
+    EndpointEventKind.MEMORY_PRESSURE: "held back by memory: something waits for it {what}",
+    EndpointEventKind.LOW_DISK: "held back by the disk: {what}",
+    EndpointEventKind.BUSY_PROCESSORS: "held back by the processors: {what}",
+    EndpointEventKind.ALONE: "a trial runs alone, as there is no room for it: {what}",
     EndpointEventKind.NOTE: "{what}",
 }
 _LEFT_ALONE = frozenset({EndpointEventKind.REFUSES_ALL, EndpointEventKind.NOTHING_REMAINS})
+HOLDS_BACK = (
+    EndpointEventKind.LOW_MEMORY,
+    EndpointEventKind.MEMORY_PRESSURE,
+    EndpointEventKind.LOW_DISK,
+    EndpointEventKind.BUSY_PROCESSORS,
+    EndpointEventKind.ALONE,
+)
+"""By what this machine lets no more programs begin than run."""
 
 
 @frozen

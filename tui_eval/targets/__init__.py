@@ -43,7 +43,7 @@ __all__ = [
     "build",
     "build_judges",
     "fixed",
-    "key_notes",
+    "notes",
     "problems",
 ]
 
@@ -107,8 +107,8 @@ def problems(asked: Mapping[str, Target | Judge]) -> list[str]:
     return list(dict.fromkeys(problem for problem in found if problem is not None))
 
 
-def key_notes(suite: Suite) -> list[str]:
-    """Return warnings about the keys that a suite's targets and judges send, each once."""
+def notes(suite: Suite) -> list[str]:
+    """Return what a suite's targets and judges warn of, each once."""
     connections: Connections = {}
     targets = build(suite, connections)
     judges = build_judges(suite, connections)  # before anything is said: a note names all users

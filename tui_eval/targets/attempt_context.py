@@ -48,6 +48,7 @@ class AttemptContext:
     began: float = field(default_factory=time.monotonic)
     _history: AttemptHistory | None = None
     """None: it has told nothing."""
+    _told: list[Callable[[AttemptProgress], None]] = field(default_factory=list)
     _written: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -66,6 +67,12 @@ class AttemptContext:
             self._history = AttemptHistory()
         self._history.add(progress, time.monotonic() - self.began)
         self.on_progress(progress)
+        for call in self._told:
+            call(progress)
+
+    def tell(self, call: Callable[[AttemptProgress], None]) -> None:
+        """Tell somebody else, too, how far the attempt is."""
+        self._told.append(call)
 
     def recorded(self, reply: Output | Failure) -> Output | Failure:
         """Return what came of it, with what it told meanwhile in its record."""

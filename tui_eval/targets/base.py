@@ -11,11 +11,13 @@ from types import TracebackType
 from typing import Self
 
 from tui_eval.model.answer_source import AnswerSource
+from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.suites.spec import AskedSpec, CallRates, JudgeSpec, TargetSpec
+from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.attempt_view import AttemptView
@@ -32,6 +34,8 @@ class Asked(ABC):
     """Which limiter bounds its calls: those of equal endpoints share one."""
     default_concurrency: int | None = None
     """Calls in flight where the launch does not say; None: as many as it takes, found out."""
+    most_concurrency: int = MOST_CALLS
+    """Calls in flight at most, whoever wants more."""
 
     def __init__(self, spec: AskedSpec, endpoint: str) -> None:
         """Take over what does not depend on its kind.
@@ -65,7 +69,10 @@ class Asked(ABC):
         return None
 
     def note(self) -> str | None:
-        """Return a warning about the key that it sends; None: there is nothing to say."""
+        """Return a warning: of the key that it sends, of limits that this machine cannot keep.
+
+        None: there is nothing to say.
+        """
         return None
 
     @abstractmethod
@@ -97,6 +104,8 @@ class Asked(ABC):
 class Target(Asked):
     """Something that is asked with a case and answers."""
 
+    limits_here: Limits | None = None
+    """What each of its trials may take of this machine; None: they take nothing worth counting."""
     by_epoch = False
     """Whether its requests differ from epoch to epoch."""
 

@@ -37,7 +37,7 @@ async def test_whoever_asks_for_it_nothing_begins_once_the_engine_is_leaving() -
     async with AsyncExitStack() as opened:
         opened.callback(session.close)
         store = RunStore(1, cast("Connection", None), cast("Writer", None))
-        workers = Workers(session, store, opened, host)
+        workers = Workers(session, store, opened, host, {})
         (pool,) = workers.pools.values()
         was_open = []
         steps: list[Callable[[], None]] = [

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
-from tui_eval.engine.limits.limiter import FIRST, LimitChange, Limiter, StartedCall
+from tui_eval.engine.limits.limiter import FIRST, Limiter
+from tui_eval.engine.limits.started_call import LimitChange, StartedCall
 from tui_eval.model.output import Failure, Output
 
 GOOD = Output("yes")

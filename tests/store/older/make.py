@@ -15,7 +15,8 @@ from tests.store.older.kept import HERE, dumped, told
 from tests.waiting import until
 from tui_eval.engine.control import verbs
 from tui_eval.engine.control.submit import ask
-from tui_eval.engine.limits.limiter import LimitChange, Limiter
+from tui_eval.engine.limits.limiter import Limiter
+from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.model.output import ExhaustedQuota, Failure, Output
 from tui_eval.store import requests, schema
 from tui_eval.store.connection import open_readable

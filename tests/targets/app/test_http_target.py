@@ -16,7 +16,7 @@ from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.providers import keys
 from tui_eval.providers.app_endpoint import AppEndpoint, AppRequest
 from tui_eval.providers.http.event_streams import ServerSentEvents
-from tui_eval.targets import Target, build, key_notes
+from tui_eval.targets import Target, build, notes
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError
 
@@ -492,7 +492,7 @@ async def test_a_key_that_is_not_set_is_told_beforehand(monkeypatch: pytest.Monk
     with pytest.raises(keys.MissingKeyError):
         await target.__aenter__()
     monkeypatch.setenv("APP_KEY", "letmein")
-    (note,) = key_notes(suite(described("https://a.example", api_key_env="APP_KEY")))
+    (note,) = notes(suite(described("https://a.example", api_key_env="APP_KEY")))
     assert "APP_KEY holds an ordinary word" in note and "target 't'" in note
 
 

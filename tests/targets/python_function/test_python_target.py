@@ -106,6 +106,27 @@ def alive(pid: int) -> bool:
         return False
 
 
+async def test_no_more_calls_than_workers_are_made_whoever_wants_more(
+    shop: Shop, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    env = {"LEDGER": str(shop.ledger), "GATE": str(gate)}
+    suite = shop.suite("when_open", [f"q{n}" for n in range(4)], target={"env": env})
+    settings = Settings(concurrency=9)
+    run = shop.harness.create(suite, settings)
+    engine = asyncio.create_task(Engine(shop.harness.path, run).run())
+    await until(lambda: shop.waits(2))
+    assert shop.harness.sql("SELECT concurrency FROM limits") == [(2,)]
+    refused = await shop.harness.asked(run, Verb.SET_LIMIT, endpoint="python|t|", by=1)
+    assert (refused.outcome, refused.detail) == (
+        "closed",
+        "at most 2 calls at once: its target has no more `workers`",
+    )
+    gate.touch()
+    await engine
+    assert len(shop.workers()) == 2
+
+
 async def test_each_case_is_one_call(shop: Shop) -> None:
     run = await shop.harness.run(shop.suite("echo", [f"q{n}" for n in range(20)]))
     assert {trial.verdict for trial in shop.harness.trials(run)} == {Verdict.PASS}

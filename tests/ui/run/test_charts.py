@@ -4,10 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import output, reading, writing
+from tests.support import do, output, reading, writing
 from tests.ui.playing import app_on, by_hand, plain_run, run_screen, shown_on, text, until_shown
+from tui_eval.model.attempt_record import AttemptRecord, UsageSample
 from tui_eval.model.case import Case
+from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.store.read.timeline import Timeline
+from tui_eval.store.tx import Tx
+from tui_eval.store.write import attempt_writes, run_writes
 from tui_eval.ui.run.charts import chart_data
 from tui_eval.ui.run.charts.chart_data import CHARTS, Drawing
 from tui_eval.ui.run.charts.plotting import FILL, Curve, Plot, drawn
@@ -188,3 +192,34 @@ async def test_the_chart_and_the_head_of_a_run_say_one_throughput(tmp_path: Path
         await until_shown(pilot, "4.0/s")
         await pilot.press("v")
         await until_shown(pilot, "30 answered", "4.0/s")
+
+
+async def test_programs_are_drawn_with_how_many_ran_and_why_no_more(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    made = plain_run(store)
+
+    def unit(tx: Tx) -> None:
+        for at, trial in enumerate(made.trials[:4]):
+            (attempt,) = tx.db.execute(
+                "SELECT id FROM attempts WHERE trial = ?", (trial,)
+            ).fetchone()
+            samples = (UsageSample(0.0, 0.0, 100_000_000 * (at + 1)),)
+            attempt_writes.add_record(tx, attempt, AttemptRecord(samples=samples), None)
+        (endpoint,) = tx.db.execute("SELECT endpoint FROM columns").fetchone()
+        held = EndpointEvent(EndpointEventKind.LOW_MEMORY, what="1 MB of memory available")
+        run_writes.add_limit(tx, made.run, endpoint, 3, held)
+
+    with writing(store) as db:
+        do(db, unit)
+    app = app_on(store, run="last")
+    async with shown_on(app, (80, 40)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("v", *["left_square_bracket"] * 3)
+        await until_shown(
+            pilot,
+            "(memory)",
+            "1.0 GB at most",
+            "all programs together",
+            "short of memory 1×",
+            "slots",
+        )

@@ -21,11 +21,12 @@ from tests.ui.playing import (
 from tests.ui.run.making import said, with_run
 from tui_eval.cli.reporter import OutputForm, Reporter
 from tui_eval.engine.launch.create_run import create, log_file
-from tui_eval.engine.limits.limiter import LimitChange, Limiter
+from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import Caps
+from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.engine.settings import Settings
 from tui_eval.model import endpoint_event
-from tui_eval.model.endpoint_event import EndpointEvent
+from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.model.endpoint_event import EndpointEventKind as K
 from tui_eval.model.output import ExhaustedQuota, Failure
 from tui_eval.model.states import RunState
@@ -208,3 +209,16 @@ async def test_a_log_is_named_where_there_is_one(store: Path) -> None:
         async with shown_on(app, (120, 30)) as pilot:
             await until_shown(pilot, "Its engine has gone without a word.")
             assert ("Its log:" in text(app)) is there
+
+
+def test_a_trial_that_runs_alone_is_told_until_something_else_is(store: Path) -> None:
+    made = plain_run(store, 2)
+    alone = EndpointEvent(EndpointEventKind.ALONE, what="1 GB of memory available, 64 GB each")
+
+    def write(event: EndpointEvent) -> str:
+        with writing(store) as db:
+            do(db, lambda tx: run_writes.add_limit(tx, made.run, "endpoint", 1, event))
+        return said(with_run(first_snapshot(store, made.run), live=True), 0.0)
+
+    assert "runs alone, as there is no room for it: 1 GB" in write(alone)
+    assert "alone" not in write(endpoint_event.BY_HAND)

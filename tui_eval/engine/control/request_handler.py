@@ -295,8 +295,10 @@ class RequestHandler:
         wanted = int(str(to)) if to is not None else now + int(str(by or 0))
         if wanted < 1:
             raise ValueError("at least 1 call at once; pause the run to have none")
-        if wanted > MOST_CALLS:
-            raise ValueError(f"at most {MOST_CALLS} calls at once")
+        most = self._workers.most(endpoint)
+        if wanted > most:
+            why = "" if most == MOST_CALLS else ": its target has no more `workers`"
+            raise ValueError(f"at most {most} calls at once{why}")
         if self._workers.set_limit(endpoint, wanted):
             await self._say(request, RequestAnswer(Outcome.ACCEPTED, f"{now} → {wanted}"))
         else:

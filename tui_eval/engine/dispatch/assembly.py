@@ -1,8 +1,10 @@
 """From a session to the pools and judges that work on its run."""
 
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from tui_eval.engine.dispatch.attempt_contexts import AttemptContexts
 from tui_eval.engine.dispatch.coordination import Coordination
@@ -22,18 +24,25 @@ from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.judging.quality.audit import Auditing
 from tui_eval.engine.judging.quality.gold_round import GoldRound
-from tui_eval.engine.limits.limiter import GONE_AFTER, LimitChange, Limiter
+from tui_eval.engine.limits.admission import ProgramShare
+from tui_eval.engine.limits.limiter import GONE_AFTER, Limiter
+from tui_eval.engine.limits.machine_limiter import MachineLimiter, MachineShares
 from tui_eval.engine.limits.spend_caps import SpendCaps
+from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model import endpoint_event
+from tui_eval.model.attempt_record import ResourceFigures
 from tui_eval.model.case import Column
 from tui_eval.model.output import Failure
+from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
+from tui_eval.store.location import attempt_folders
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
+from tui_eval.suites.spec.programs import Limits
 from tui_eval.targets import fixed
 
 
@@ -49,6 +58,8 @@ class Assembly:
     """The trials that are taken, by their ids."""
     spend_caps: SpendCaps
     coordination: Coordination
+    took: Mapping[int, ResourceFigures]
+    """What programs of each column took so far: the most of each, and all of the time."""
 
     def judging(self) -> Judging:
         """Return the judging with its judges."""
@@ -65,6 +76,8 @@ class Assembly:
     def pools(self, judging: Judging) -> dict[str, TrialPool]:
         """Return the pool of each endpoint."""
         journey = self._journey()
+        folder = Path.cwd() if self.store.path is None else attempt_folders(self.store.path)
+        machine = MachineShares(Machine(folder))
         return {
             endpoint: TrialPool(
                 WorkQueue(
@@ -73,7 +86,7 @@ class Assembly:
                     tuple(column.index for column in columns),
                     self.flights,
                 ),
-                self._limiter(endpoint),
+                self._limiter(endpoint, machine),
                 journey,
                 self.store.writer,
                 judging,
@@ -170,7 +183,7 @@ class Assembly:
             endpoints.setdefault(target.endpoint, []).append(column)
         return endpoints
 
-    def _limiter(self, endpoint: str) -> Limiter:
+    def _limiter(self, endpoint: str, machine: MachineShares) -> Limiter:
         """Return the limiter of an endpoint: the widest ceiling and the narrowest budgets named."""
         targets = self.session.targets.values()
         sharing = [target for target in targets if target.endpoint == endpoint]
@@ -178,13 +191,29 @@ class Assembly:
         ceilings = [fixed(chosen or target.default_concurrency) for target in sharing]
         known = [ceiling for ceiling in ceilings if ceiling is not None]
         rates = [target.rates for target in sharing]
-        return Limiter(
+        most = min(target.most_concurrency for target in sharing)
+        limits = [target.limits_here for target in sharing if target.limits_here is not None]
+        made = (
+            Limiter
+            if not limits
+            else partial(MachineLimiter, machine=machine, share=self._share(endpoint, limits[0]))
+        )
+        return made(
             endpoint,
-            max(known) if len(known) == len(ceilings) else None,
+            min(most, max(known)) if len(known) == len(ceilings) else None,
             self._write_down,
             rpm=min((one.rpm for one in rates if one.rpm is not None), default=None),
             tpm=min((one.tpm for one in rates if one.tpm is not None), default=None),
+            most=most,
         )
+
+    def _share(self, endpoint: str, limits: Limits) -> ProgramShare:
+        """Return what a program of an endpoint takes, as its limits and those before it say."""
+        share = ProgramShare(limits.memory, limits.disk)
+        for column in self._endpoints()[endpoint]:
+            if (figures := self.took.get(column.index)) is not None:
+                share.learn(figures)
+        return share
 
     def _write_down(self, change: LimitChange) -> None:
         unit = partial(

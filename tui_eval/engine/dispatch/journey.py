@@ -183,7 +183,7 @@ class Journey:
 
     async def generate(self, flight: TrialInFlight, attempt: int, permit: CallPermit) -> Step:
         """Make one attempt and say what came of it, as far as that can be said at once."""
-        reply = await self._reply(flight, attempt)
+        reply = await self._reply(flight, attempt, permit)
         call_s = 0.0 if flight.sent_at is None else time.monotonic() - flight.sent_at
         if reply is None:
             if flight.sent_at is not None:
@@ -240,13 +240,17 @@ class Journey:
         work = flight.work
         return self.scorer.outcome(self._columns[work.col], work.case, output, work.kept or ())
 
-    async def _reply(self, flight: TrialInFlight, attempt: int) -> Output | Failure | None:
+    async def _reply(
+        self, flight: TrialInFlight, attempt: int, permit: CallPermit
+    ) -> Output | Failure | None:
         """Make one attempt; None where it was ended from outside."""
         flight.sent_at = flight.context = None
         flight.phase = Phase.CALLING
-        return await _until_ended(flight, self._ask(flight, attempt))
+        return await _until_ended(flight, self._ask(flight, attempt, permit))
 
-    async def _ask(self, flight: TrialInFlight, attempt: int) -> Output | Failure:
+    async def _ask(
+        self, flight: TrialInFlight, attempt: int, permit: CallPermit
+    ) -> Output | Failure:
         """Open the target where nobody has yet, and ask it."""
         work = flight.work
         column = self._columns[work.col]
@@ -262,6 +266,7 @@ class Journey:
         timeout_s = self._limits.timeout_s if work.case.timeout is None else work.case.timeout
         flight.sent_at = time.monotonic()
         flight.context = self._contexts(work.trial, attempt, timeout_s)
+        flight.context.tell(permit.seen)
         return flight.context.recorded(await target.generate(request, flight.context))
 
     def _given_up(self, flight: TrialInFlight, attempt: int, call_s: float) -> Step:

@@ -314,6 +314,9 @@ class TrialPool(WorkerPool):
             and self.queue.has(to_call=True, to_score=False)
         )
 
+    def _has_call(self) -> bool:
+        return bool(self._waiting) or self.queue.next_call() is not None
+
     def _nothing_untried(self) -> bool:
         return self.queue.at_end and not len(self.queue)
 

@@ -58,6 +58,12 @@ class WorkerPool(ABC):
             self._group.create_task(self._work())
         self.tell()
 
+    def look_for_room(self) -> None:
+        """Have calls leave that this machine has room for by now, which the end of none tells."""
+        if self._open and self.limiter.follows_machine and self._has_call():
+            self.limiter.wanted(time.monotonic())
+            self.staff()
+
     def set_open(self, dispatching: bool) -> None:
         """Begin new calls, or begin none until told otherwise; those in flight go on."""
         self._open = dispatching
@@ -77,6 +83,10 @@ class WorkerPool(ABC):
     async def _work(self) -> None:
         """Be one worker, inside `_employed`, until it `_may_leave`."""
 
+    def _has_call(self) -> bool:
+        """Return whether a call is ready, or was tried before and waits."""
+        return False
+
     @abstractmethod
     def _nothing_untried(self) -> bool:
         """Return whether all that is left to ask was asked before."""
@@ -94,6 +104,9 @@ class WorkerPool(ABC):
 
     def _may_call(self, payer: Payer, now: float) -> bool:
         """Return whether a payer's call, which is ready, may leave now."""
+        self.limiter.wanted(now)
+        if self._workers < self.limiter.concurrency:
+            self.staff()  # the limit found out that more is possible
         return self.limiter.may_start(now) and self._spend_caps.may_begin(payer)
 
     def _again_at(self, now: float) -> float | None:

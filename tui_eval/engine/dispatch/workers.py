@@ -1,7 +1,7 @@
 """The pools and judges of a run together, and what can be done to all of them."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
@@ -9,9 +9,11 @@ from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
 from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.dispatch.worker_pool import WorkerPool
+from tui_eval.engine.limits.machine_limiter import LOOK_S
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
+from tui_eval.model.attempt_record import ResourceFigures
 
 
 class Host(Protocol):
@@ -36,7 +38,12 @@ class Workers:
     """
 
     def __init__(
-        self, session: Session, store: RunStore, opened: AsyncExitStack, host: Host
+        self,
+        session: Session,
+        store: RunStore,
+        opened: AsyncExitStack,
+        host: Host,
+        took: Mapping[int, ResourceFigures],
     ) -> None:
         """Make the workers of a run; none begins a call before `set_open`.
 
@@ -45,13 +52,17 @@ class Workers:
             store: Where it is.
             opened: Closes the targets and judges that were opened.
             host: Whom they work for.
+            took: What programs of each column took so far: the most of each, and all of the time.
         """
         self._host = host
         self._off_loop = session.off_loop
         self._flights: dict[int, TrialInFlight] = {}
         self._dispatching = False
+        self._ended = asyncio.Event()
         self.spend_caps = SpendCaps(self)
-        self._assembly = Assembly(session, store, opened, self._flights, self.spend_caps, self)
+        self._assembly = Assembly(
+            session, store, opened, self._flights, self.spend_caps, self, took
+        )
         self.judging = self._assembly.judging()
         self.pools = self._assembly.pools(self.judging)
 
@@ -76,6 +87,16 @@ class Workers:
             for pool in self.pools.values():
                 group.create_task(pool.run())
             group.create_task(self.judging.run())
+            looking = group.create_task(self._look_for_room())
+            await self._ended.wait()
+            looking.cancel()
+
+    async def _look_for_room(self) -> None:
+        """Look again and again whether the machine has room for more of what runs on it."""
+        while any(pool.limiter.follows_machine for pool in self.pools.values()):
+            await asyncio.sleep(LOOK_S)
+            for pool in self.pools.values():
+                pool.look_for_room()
 
     def set_open(self, dispatching: bool) -> None:
         """Begin new calls, or begin none until told otherwise; those in flight go on.
@@ -155,6 +176,14 @@ class Workers:
             worked.staff()
         return changed
 
+    def most(self, endpoint: str) -> int:
+        """Return how many calls an endpoint may have at once, whatever a person wants.
+
+        Raises:
+            KeyError: there is no such endpoint.
+        """
+        return self._worked()[endpoint].limiter.most
+
     def limits(self) -> dict[str, int]:
         """Return how many calls each endpoint may have at once."""
         return {name: worked.limiter.concurrency for name, worked in self._worked().items()}
@@ -197,6 +226,7 @@ class Workers:
         for pool in self.pools.values():
             pool.end()
         self.judging.end()
+        self._ended.set()
 
     def _worked(self) -> dict[str, WorkerPool]:
         judge_pools = {

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tui_eval.engine.limits.limiter import Limiter, StartedCall
+from tui_eval.engine.limits.limiter import Limiter
+from tui_eval.engine.limits.started_call import StartedCall
+from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.output import Failure, Output
 
 OUTAGE_S = 60.0
@@ -48,6 +50,11 @@ class CallPermit:
         self._limiter = limiter
         self._begun = begun
         self._nothing_untried = nothing_untried
+
+    def seen(self, progress: AttemptProgress) -> None:
+        """Tell the limiter how far the call is."""
+        if self._begun is not None:
+            self._limiter.seen(self._begun, progress, time.monotonic())
 
     def heard(
         self,

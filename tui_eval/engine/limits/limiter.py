@@ -6,12 +6,14 @@ All times are monotonic seconds.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from math import isqrt
 
-from tui_eval.engine.limits.gradient import Gradient, LatencyTrend, RoundPosition
+from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
 from tui_eval.engine.limits.rate_budget import RateBudget
+from tui_eval.engine.limits.started_call import LimitChange, StartedCall
+from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.endpoint_event import BY_HAND, EndpointEvent, EndpointEventKind
 from tui_eval.model.output import ExhaustedQuota, Failure, Output
 
@@ -38,25 +40,6 @@ class _Growth(IntEnum):
     """By its root, as Gradient2: more of them once took longer."""
     CREEPING = 2
     """By one: more of them were once refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartedCall:
-    """A call in flight: the handle that `heard` and `end` take."""
-
-    streak: int
-    """How many streaks of refusals there had been."""
-    place: RoundPosition | None
-    """Where it stands in its round; None: the ceiling is fixed."""
-
-
-@dataclass(frozen=True, slots=True)
-class LimitChange:
-    """The limit from now on, and why it moved."""
-
-    endpoint: str
-    concurrency: int
-    event: EndpointEvent
 
 
 class Limiter:
@@ -90,6 +73,7 @@ class Limiter:
         rpm: int | None = None,
         tpm: int | None = None,
         gone_after: int = GONE_AFTER,
+        most: int = MOST_CALLS,
     ) -> None:
         """Make a limiter.
 
@@ -100,10 +84,14 @@ class Limiter:
             rpm: Requests in a minute at most; None: no budget.
             tpm: Tokens in a minute at most, read and produced; None: no budget.
             gone_after: Calls that break, one after the other, by which it is gone.
+            most: Where its ceiling ends, whoever sets it.
         """
         self.endpoint = endpoint
+        self.most = most
+        self._top = min(most, MOST)
+        """Where it ends by itself."""
         self.auto = concurrency is None
-        self.concurrency = FIRST if concurrency is None else concurrency
+        self.concurrency = min(FIRST, most) if concurrency is None else concurrency
         self.in_flight = 0
         self.successes = 0
         """Calls that succeeded so far."""
@@ -144,14 +132,22 @@ class Limiter:
         self._tokens = None if tpm is None else RateBudget(tpm)
         self._call_tokens = 0.0
 
+    @property
+    def follows_machine(self) -> bool:
+        """Whether its ceiling may move because this machine has more or less left."""
+        return False
+
     def set(self, concurrency: int) -> bool:
-        """Set a fixed ceiling; False where it was so already or would be below 1."""
-        if concurrency < 1 or concurrency == self.concurrency:
+        """Set a fixed ceiling; False where it was so already, below 1 or above `most`."""
+        if not 1 <= concurrency <= self.most or concurrency == self.concurrency:
             return False
         self.auto = False
         self._ramp = max(concurrency, self._ramp)
         self._move(concurrency, BY_HAND)
         return True
+
+    def wanted(self, now: float) -> None:
+        """Learn that a call is ready to leave."""
 
     def may_start(self, now: float) -> bool:
         """Whether a call may leave now."""
@@ -195,6 +191,9 @@ class Limiter:
         if self.paused_since is not None:
             self._probe_at = now + PROBE_S
         return StartedCall(self._streak, self._gradient.begin(now) if self.auto else None)
+
+    def seen(self, begun: StartedCall, progress: AttemptProgress, now: float) -> None:
+        """Learn how far a call in flight is."""
 
     def end(self, begun: StartedCall) -> None:
         """Count a call that is over, whether anything was heard of it or not."""
@@ -285,10 +284,10 @@ class Limiter:
         elif trend is LatencyTrend.UNRELATED:
             self._growth = _Growth.FAST
             self._move(self._gradient.before, EndpointEvent(EndpointEventKind.NO_FASTER))
-        elif trend is LatencyTrend.LEVEL and self._was_bound and self.concurrency < MOST:
+        elif trend is LatencyTrend.LEVEL and self._was_bound and self.concurrency < self._top:
             step = {_Growth.FAST: self.concurrency, _Growth.CAREFUL: isqrt(self.concurrency)}
             more = self.concurrency + step.get(self._growth, 1)
-            self._move(min(more, MOST), EndpointEvent(EndpointEventKind.CLEAN_ROUND))
+            self._move(min(more, self._top), EndpointEvent(EndpointEventKind.CLEAN_ROUND))
         self._new_round()
 
     def _new_round(self) -> None:

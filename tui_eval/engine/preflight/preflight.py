@@ -30,7 +30,7 @@ from tui_eval.suites.loading import template_check
 from tui_eval.suites.loading.errors import Mistake, SuiteError, nearest
 from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
-from tui_eval.targets import key_notes
+from tui_eval.targets import notes
 
 NEAR: Final = 10_000
 """Names among which the nearest to an unknown one is looked for."""
@@ -175,7 +175,7 @@ def _warnings(db: sqlite3.Connection | None, session: Session, seen: Survey) -> 
     yield from seen.warnings
     if session.judges:
         yield from kinships(session.suite, session.settings.targets)
-    yield from key_notes(session.suite)
+    yield from notes(session.suite)
     for name in [] if db is None else _at_the_same_endpoint(db, session):
         yield f"run {name} is asking the same endpoint just now: their limits add up"
 

@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tui_eval.model.attempt_record import ResourceFigures
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramFigures:
@@ -40,3 +42,17 @@ def program_figures(db: sqlite3.Connection, run: int) -> ProgramFigures | None:
         (run,),
     )
     return ProgramFigures(attempts, cpu_s, peak, files, dict(limits.fetchall()))
+
+
+def resources_by_column(db: sqlite3.Connection, run: int) -> dict[int, ResourceFigures]:
+    """Return what the programs of each column of a run took so far.
+
+    The most of memory, processes, disk and output, and the sums of processor time and of time.
+    """
+    rows = db.execute(
+        "SELECT t.col, sum(r.cpu_s), sum(r.wall_s), max(r.peak_rss_bytes), max(r.peak_processes), "
+        "max(r.disk_bytes), max(r.output_bytes) FROM trials t "
+        "JOIN attempt_records r ON r.trial = t.id WHERE t.run = ? GROUP BY t.col",
+        (run,),
+    )
+    return {col: ResourceFigures(*figures) for col, *figures in rows}

@@ -4,11 +4,12 @@ Counted in SQL, so that it holds as many numbers as it has parts, whatever the r
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from tui_eval.model.endpoint_event import HOLDS_BACK, EndpointEventKind
 from tui_eval.store.text import unpack_text
 
 _ENDED = "(a.sent_at + a.call_s)"
@@ -28,6 +29,10 @@ class EndpointTimeline:
     """Calls that its limit allowed at the end of the part; None: none was set yet."""
     limited: Sequence[int]
     """Calls that were refused for its rate limit (429)."""
+    held: Mapping[EndpointEventKind, Sequence[int]]
+    """How often this machine had no room for more, by why."""
+    columns: Sequence[int] = ()
+    """The indices of the columns that are asked there; a judge has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,9 @@ class _Flight:
     def __init__(self, parts: int, names: Sequence[str] = ()) -> None:
         self.names = list(names)
         """Who is asked there."""
+        self.columns: list[int] = []
+        self.held: dict[EndpointEventKind, list[int]] = {}
+        """How often this machine had no room for more, by why."""
         self.asked = False
         """Whether anybody was."""
         self._begun, self._begun_s = [0] * parts, [0.0] * parts
@@ -138,7 +146,14 @@ class _Flight:
 
     def lane(self, part_s: float, slots: Sequence[int | None]) -> EndpointTimeline:
         """Return what came of it."""
-        return EndpointTimeline(self.names, list(self._in_flight(part_s)), slots, self._limited)
+        return EndpointTimeline(
+            self.names,
+            list(self._in_flight(part_s)),
+            slots,
+            self._limited,
+            self.held,
+            self.columns,
+        )
 
     def _in_flight(self, part_s: float) -> Iterable[float]:
         """Return the calls in flight on average over each part.
@@ -181,7 +196,9 @@ class _Counted:
         ):
             name, endpoint = map(unpack_text, found)
             self._columns[col] = name, endpoint
-            self._flights.setdefault(endpoint, _Flight(self._parts)).names.append(name)
+            flight = self._flights.setdefault(endpoint, _Flight(self._parts))
+            flight.names.append(name)
+            flight.columns.append(col)
         for col, calls in self._calls("t.col", _OF_RUN):
             self._count(self._columns[col][1], col, calls)
             if calls.ended is not None:
@@ -211,6 +228,7 @@ class _Counted:
     def timeline(self) -> Timeline:
         """Return what came of it."""
         slots = self._slots()
+        self._count_holds()
         none: list[int | None] = [None] * self._parts
         return Timeline(
             start=self._start,
@@ -229,6 +247,17 @@ class _Counted:
             estimated=self._estimated > 0,
             unpriced=self._unpriced,
         )
+
+    def _count_holds(self) -> None:
+        """Count how often the machine had no room for more of what is asked at an endpoint."""
+        for endpoint, kind, part, n in self._db.execute(
+            f"SELECT endpoint, kind, {_part('at')}, count(*) FROM limits WHERE run = :run "
+            f"AND kind IN ({', '.join(repr(str(kind)) for kind in HOLDS_BACK)}) GROUP BY 1, 2, 3",
+            self._given,
+        ):
+            if (flight := self._flights.get(unpack_text(endpoint))) is not None:
+                of = flight.held.setdefault(EndpointEventKind(kind), [0] * self._parts)
+                of[part] += n
 
     def _slots(self) -> dict[str, list[int | None]]:
         """Return the slots of each endpoint by part."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from tui_eval.format import size
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
 from tui_eval.processes.isolation.choice import choose
 from tui_eval.processes.isolation.levels import LEVELS
 from tui_eval.processes.isolation.sweep import sweep
+from tui_eval.processes.machine import Machine
 from tui_eval.processes.program import (
     ERR,
     OUT,
@@ -71,8 +73,8 @@ class CommandTarget(Target):
         """
         super().__init__(spec, context.renderer)
         suite = context.suite
-        wanted = fixed(spec.concurrency or suite.run.concurrency or context.usual)
-        self.default_concurrency = wanted or 2 * (os.cpu_count() or 1)
+        self.default_concurrency = fixed(spec.concurrency or suite.run.concurrency or context.usual)
+        self.limits_here = spec.limits
         self._spec = spec
         self._timeout_s = suite.run.timeout
         self._processes = context.processes
@@ -94,6 +96,17 @@ class CommandTarget(Target):
             if not path.is_dir():
                 return f"target {self.name!r}: its workspace {path} is no folder"
         return self._no_isolation() or self._no_program()
+
+    def note(self) -> str | None:
+        """Return that a trial may take more memory than there is."""
+        wanted, there_is = self._spec.limits.memory, Machine(self._folder).memory()
+        if self.default_concurrency is not None or wanted is None or wanted <= there_is:
+            return None
+        return (
+            f"target {self.name!r}: limits.memory is {size(wanted)} and this machine has "
+            f"{size(there_is)}: its trials run one at a time; lower it to what they need, or name "
+            "a concurrency"
+        )
 
     def identity(self) -> JsonObject:
         """Return what decides about its outputs beside what a case asks.

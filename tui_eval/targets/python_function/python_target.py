@@ -59,6 +59,7 @@ class PythonTarget(Target):
         most = spec.workers or spec.concurrency or fixed(context.suite.run.concurrency)
         most = most or os.cpu_count() or 1
         self.default_concurrency = min(most, spec.concurrency or most)
+        self.most_concurrency = spec.workers or self.most_concurrency
         self._pool: FunctionPool | None = None
 
     def problem(self) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tui_eval.format import clock, cost, dollars, many, number
+from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.model.home import from_home
 from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
@@ -88,6 +89,9 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
     for endpoint, limit in run.left_alone.items():
         said = limit.event.words_since(clock(now - limit.at))
         yield Para(f"{_named(endpoint, run)} {said}", "ungraded")
+    for endpoint, limit in run.limits.items():
+        if limit.event.kind is EndpointEventKind.ALONE:
+            yield Para(f"{_named(endpoint, run)}: {limit.event.words}", "ungraded")
     if row.state is RunState.PAUSED:
         yield Para(
             f"Paused by a person: what is in flight ends; {key('run.pause', 'p')} goes on"

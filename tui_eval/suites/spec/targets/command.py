@@ -116,7 +116,8 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     """Whether an attempt's folder stays after it: never, where it ended as an error or was cut
     short (a score does not matter), always."""
     concurrency: Concurrency | None = None
-    """Trials at once, in place of [run] concurrency."""
+    """Trials at once, in place of [run] concurrency. Default: auto, as many as the machine has
+    memory, disk and processors for."""
 
     @classmethod
     def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:

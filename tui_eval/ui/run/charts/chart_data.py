@@ -20,9 +20,10 @@ from tui_eval.format import (
     seconds,
     size,
 )
+from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
 from tui_eval.reports.throughput import WINDOW_S, mean_rate
-from tui_eval.store.read import distributions, run_queries
+from tui_eval.store.read import distributions, program_figures, run_queries
 from tui_eval.store.read.distributions import Latencies, PerCase, Spread
 from tui_eval.store.read.memory_timeline import memory_over_time
 from tui_eval.store.read.run_counts import board
@@ -33,6 +34,14 @@ from tui_eval.ui.widgets.toned import Piece
 
 _MARKERS: Final = "*+ox"
 _TONES: Final[tuple[Tone, ...]] = ("accent", "pass", "ungraded", "plain")
+_HELD: Final[Mapping[EndpointEventKind, tuple[str, str]]] = {
+    EndpointEventKind.LOW_MEMORY: ("m", "short of memory"),
+    EndpointEventKind.MEMORY_PRESSURE: ("w", "waiting for memory"),
+    EndpointEventKind.LOW_DISK: ("d", "short of disk"),
+    EndpointEventKind.BUSY_PROCESSORS: ("p", "processors busy"),
+    EndpointEventKind.ALONE: ("1", "ran alone"),
+}
+"""What is drawn where the machine had no room for more."""
 _MOST_CURVES: Final = 4
 _STEPS: Final = 4
 """Of the scale at the left, at most."""
@@ -136,13 +145,16 @@ def concurrency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_CALLS
-    panels = [_lane(found, lane) for lane in found.lanes]
+    return _below_each_other([_lane(found, lane) for lane in found.lanes])
+
+
+def _below_each_other(panels: Sequence[Panel]) -> Drawing:
+    """Make all labels at the left equally wide, so that one moment is one column in all panels."""
     wide = max(len(label) for panel in panels for _, label in panel.plot.y_labels)
     return Drawing([replace(panel, plot=_aligned(panel.plot, wide)) for panel in panels])
 
 
 def _aligned(plot: Plot, wide: int) -> Plot:
-    """Make the labels at the left so wide, so that one moment is one column in all panels."""
     return replace(plot, y_labels=[(y, label.rjust(wide)) for y, label in plot.y_labels])
 
 
@@ -151,12 +163,18 @@ def _lane(found: Timeline, lane: EndpointTimeline) -> Panel:
         Curve("in flight, on average", lane.in_flight, FILL, "accent"),
         Curve("slots", lane.slots, "-", "plain"),
     ]
-    limited = "never limited"
+    top = max([*lane.in_flight, *(one or 0 for one in lane.slots)])
+    limits = []
     if any(lane.limited):
-        top = max([*lane.in_flight, *(one or 0 for one in lane.slots)])
         at = [top if n else None for n in lane.limited]
         curves.append(Curve("rate limited", at, "!", "fail"))
-        limited = f"rate limited {number(sum(lane.limited))}×"
+        limits.append(f"rate limited {number(sum(lane.limited))}×")
+    for kind, times in lane.held.items():
+        marker, name = _HELD[kind]
+        at = [top if n else None for n in times]
+        curves.append(Curve(name, at, marker, "ungraded"))
+        limits.append(f"{name} {number(sum(times))}×")
+    limited = ", ".join(limits) or "never limited"
     more = f" and {len(lane.names) - 1} more" if len(lane.names) > 1 else ""
     name = "the judge" if lane.names[0] == "judge judge" else lane.names[0]
     return _over_time(found, curves, f"{name}{more}: {limited}", figure)
@@ -186,7 +204,7 @@ def cost(db: sqlite3.Connection, run: int, parts: int) -> Chart:
 
 
 def memory(db: sqlite3.Connection, run: int, parts: int) -> Chart:
-    """Draw the memory that programs took together."""
+    """Draw the memory that programs took together, and how many ran and might run at once."""
     found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_PROGRAMS
@@ -195,7 +213,9 @@ def memory(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         return NO_PROGRAMS
     curves = [Curve("all programs together", taken, FILL, "accent")]
     words = f"{size(round(max(taken)))} at most"
-    return Drawing([_over_time(found, curves, words, lambda n: size(round(n)))])
+    ran = program_figures.resources_by_column(db, run)
+    lanes = [_lane(found, lane) for lane in found.lanes if not ran.keys().isdisjoint(lane.columns)]
+    return _below_each_other([_over_time(found, curves, words, lambda n: size(round(n))), *lanes])
 
 
 def latency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
