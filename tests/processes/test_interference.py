@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -242,6 +244,48 @@ async def test_a_file_that_may_not_grow_ends_no_warden(
         assert ending.out.error == os.strerror(27)
     else:
         assert ending.cause is EndCause.LOST
+
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+@pytest.fixture
+def small_memory() -> Iterator[Path]:
+    """Give a group of processes that has 64 MB of memory."""
+    newer = (CGROUPS / "cgroup.controllers").exists()
+    group = (CGROUPS if newer else CGROUPS / "memory") / f"tui-eval-test-{os.getpid()}"
+    limit = "memory.max" if newer else "memory.limit_in_bytes"
+    try:
+        if not (group.parent / "cgroup.procs").exists():
+            pytest.skip("there are no groups of processes here")
+        group.mkdir()
+        (group / limit).write_text(str(64 << 20))
+    except OSError:
+        with suppress(OSError):
+            group.rmdir()
+        pytest.skip("no group of processes with a limit of memory can be made here")
+    yield group
+    while (group / "cgroup.procs").read_text():
+        time.sleep(0.01)
+    group.rmdir()
+
+
+@pytest.mark.parametrize(("size", "oom"), [(500 << 20, True), (1 << 20, False)])
+async def test_memory_that_runs_out_ends_the_program_and_is_told(
+    lab: Lab, small_memory: Path, size: int, oom: bool
+) -> None:
+    """The control is a program that somebody kills while there is memory."""
+    async with Processes() as processes:
+        await run(processes, lab.program("true", name="first"))
+        (small_memory / "cgroup.procs").write_text(str(processes.zygote_pid))
+        running = await started(processes, lab.agent("takes_memory", str(size)))
+        if not oom:
+            await until(lab.alive)
+            assert running.pid is not None
+            os.kill(running.pid, signal.SIGKILL)
+        ending = await running.ended()
+        assert (ending.cause, ending.signal, ending.oom) == (EndCause.EXITED, signal.SIGKILL, oom)
+        assert (await run(processes, lab.program("true", name="last"))).exit_code == 0
 
 
 async def test_where_no_later_engine_can_connect_nobody_is_waited_for(

@@ -91,6 +91,44 @@ def test_engine_and_all_that_is_forked_are_closed_to_others() -> None:
     assert done.stdout.split() == ["1", "0", "0"], done.stderr
 
 
+SEARCHED = """
+import ctypes, os
+from tui_eval.processes.platform_support import forbid_inspection
+
+def found():  # by a program of the same user
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        hits = []
+        for name in ("environ", "mem"):
+            try:
+                with open(f"/proc/{os.getppid()}/{name}", "rb") as file:
+                    hits.append(name == "mem" or b"sk-searched-for" in file.read())
+            except PermissionError:
+                hits.append(False)
+        os.write(tell, repr(hits).encode())
+        os._exit(0)
+    os.wait()
+    return os.read(told, 100).decode()
+
+if os.geteuid() == 0:  # root reads whatever there is
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # as the process of any user is
+print(found())
+forbid_inspection()
+print(found())
+"""
+
+
+def test_a_program_of_the_same_user_reads_no_key_of_the_engine() -> None:
+    """The control is what it reads before the engine closes itself."""
+    env = {**os.environ, "KEY": "sk-searched-for", "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", SEARCHED], capture_output=True, text=True, env=env)
+    before, after = done.stdout.splitlines()
+    assert before.startswith("[True"), done.stderr
+    assert after == "[False, False]"
+
+
 ELSEWHERE = """
 import sys
 sys.platform = "darwin"

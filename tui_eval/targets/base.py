@@ -145,7 +145,10 @@ class Target(Asked):
 
     @property
     def version(self) -> str | None:
-        """What it printed as its version; None: it tells none, or not before `prepare`."""
+        """Which version it is, so that a run goes on with no other.
+
+        None: it tells none, or not before `prepare`.
+        """
         return None
 
     def shown(self, column: Column, case: Case) -> list[JsonObject]:

@@ -23,7 +23,7 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.location import attempt_folders
 from tui_eval.store.read import run_queries
-from tui_eval.store.requests import Verb
+from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.python_function import worker_process
 
@@ -267,6 +267,21 @@ async def test_code_that_changes_while_a_run_goes_on_stops_it(
     refused = shop.harness.trial(run, "b")
     assert refused.error_kind == "unavailable"
     assert "its code has changed since the run began" in str(refused.error_message)
+
+
+async def test_a_run_goes_on_only_with_the_code_it_began_with(shop: Shop) -> None:
+    run = await shop.harness.run(shop.suite("behave", ["a", "raise"]))
+    file = shop.folder / "shop.py"
+    former = file.read_bytes()
+    file.write_bytes(former + b"\n# changed\n")
+    answer = await shop.harness.again(run, Verb.RESUME)
+    assert answer.outcome == Outcome.CLOSED
+    assert "target 't' was code " in str(answer.detail)
+    assert "outputs of the former one" in str(answer.detail)
+    assert sorted(shop.calls()) == ["a", "raise"]
+    file.write_bytes(former)
+    await shop.harness.again(run, Verb.RESUME)
+    assert sorted(shop.calls()) == ["a", "raise", "raise"]
 
 
 async def test_a_second_run_calls_nobody_until_the_code_changes(shop: Shop) -> None:

@@ -45,6 +45,10 @@ _TOLD_AFTER_S: Final = 1.0
 """Seconds a call takes before it is told that it runs."""
 
 
+_SHOWN: Final = 16
+"""Digits of the code's digest by which people, and a run that goes on, know it."""
+
+
 class PythonTarget(Target):
     """Calls a function in workers; a crash, a hang or a flood of prints harms the one call."""
 
@@ -85,6 +89,11 @@ class PythonTarget(Target):
         if self._spec.version is not None:
             known["version"] = self._spec.version
         return known
+
+    @property
+    def version(self) -> str | None:
+        """What its code beside the suite is; None: there is none."""
+        return None if self._code is None else f"code {self._code[:_SHOWN]}"
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return what the function is called with, by place or by name."""
