@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from tui_eval.format import many, number
 from tui_eval.model.states import RunState
@@ -26,8 +25,7 @@ from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.run_list import MOST, ListedRun, listed
 from tui_eval.ui.runs.run_table import RunTable
 from tui_eval.ui.runs.stopping import why_not_steered
-from tui_eval.ui.screens.base_screen import BaseScreen
-from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.screens.first_screen import FirstScreen
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
@@ -39,8 +37,10 @@ _TICK_S = 1.0
 _NOT_FOUND = "No run is called so, nor its suite, label or target. esc lists all."
 
 
-class RunsScreen(BaseScreen):
+class RunsScreen(FirstScreen):
     """Lists runs; opens, stops, resumes, exports and deletes them."""
+
+    table: RunTable
 
     CSS_PATH = styles_dir() / "runs_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -72,20 +72,12 @@ class RunsScreen(BaseScreen):
             context: What all screens share.
             opening: A run that is being opened: nothing is listed before that is done.
         """
-        super().__init__(context)
+        super().__init__(context, "Runs", "part of a run's name, suite, label or target")
         self.opening = opening
-        self.head = Bar([Piece("  Runs", "strong")], id="title", classes="title")
         self.table = RunTable(context.glyphs, context.rates)
-        self.find = Input(
-            id="find",
-            placeholder="part of a run's name, suite, label or target",
-            compact=True,
-            select_on_focus=False,
-        )
         self._all: Sequence[ListedRun] = ()
         self._read = False
         """Whether the runs have been read once: before that nobody knows that there are none."""
-        self._sought = ""
         self._marked: set[int] = set()
         self._leaving: set[int] = set()
         self._selected: int | None = None
@@ -170,11 +162,8 @@ class RunsScreen(BaseScreen):
         self.refresh_bindings()
 
     def _show_head(self) -> None:
-        count, of = len(self.table.runs), len(self._all)
-        words = number(of) if count == of else f"{number(count)} of {number(of)}"
-        if of == MOST:
-            words += ", the newest"
-        left = [Piece("  Runs", "strong"), Piece(f"  {words}", "dim")]
+        of = len(self._all)
+        left = self._count(len(self.table.runs), of, ", the newest" if of == MOST else "")
         if self._marked:
             left.append(Piece(f"  {many(len(self._marked), 'run')} marked", "accent"))
         right = []
@@ -314,36 +303,13 @@ class RunsScreen(BaseScreen):
             self._leaving.discard(run.id)
             self._changed.set()
 
-    def action_find(self) -> None:
-        """List runs by their names."""
-        self.find.select_all()
-        self.add_class("-finding")
-        self.set_focus(self.find)  # now: the next key of a burst is for it
-
-    @on(Input.Changed, "#find")
-    def _seek(self, event: Input.Changed) -> None:
-        self._sought = event.value
-        self._list()
-
-    @on(Input.Submitted, "#find")
-    def _found(self) -> None:
-        self.set_focus(self.table)
-
     async def action_back(self) -> None:
         """List all again, then take marks back."""
-        if self.has_class("-finding"):
-            self.remove_class("-finding")
-            self.find.value = ""
-            self.set_focus(self.table)
-        elif self._marked:
+        if self._marked and not self.has_class("-finding"):
             self._marked.clear()
             self._list()
         else:
-            self.say(f"this is a first screen; {key('leave', 'q')} quits")
-
-    async def action_leave(self) -> None:
-        """Quit."""
-        await self.app.run_action("app.quit")
+            await super().action_back()
 
 
 def _no_runs() -> str:

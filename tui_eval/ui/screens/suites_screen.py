@@ -9,21 +9,18 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.widgets import Input
 
-from tui_eval.format import number
 from tui_eval.resources import styles_dir
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.editor import NoEditorError, edit
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.navigation import OpenRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.first_screen import FirstScreen
 from tui_eval.ui.suites import suite_list
 from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.suites.suite_preview import SuitePreview
 from tui_eval.ui.suites.suite_table import SuiteTable
 from tui_eval.ui.suites.trend import MOST, Trend, last_full_runs, trends
-from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
@@ -41,8 +38,10 @@ def _nothing() -> str:
     return _NOTHING.format(imports=key("suites.import", "i"), again=key("suites.read", "R"))
 
 
-class SuitesScreen(BaseScreen):
+class SuitesScreen(FirstScreen):
     """Lists suites; launches and edits them."""
+
+    table: SuiteTable
 
     CSS_PATH = styles_dir() / "suites_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -80,19 +79,14 @@ class SuitesScreen(BaseScreen):
     ]
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context)
+        super().__init__(context, "Suites", "part of a name")
         self.table = SuiteTable(context.glyphs)
         self.preview = SuitePreview(context)
-        self.head = Bar([Piece("  Suites", "strong")], id="title", classes="title")
-        self.find = Input(
-            id="find", placeholder="part of a name", compact=True, select_on_focus=False
-        )
         self._all: list[SuiteEntry] = []
         self._also: list[Path] = []
         """Suites that were imported, wherever they lie."""
         self._wanted: Path | None = None
         """The suite to select once it has been read."""
-        self._sought = ""
         self._reading = False
         self._rates_due = asyncio.Event()
         self._rates_due.set()
@@ -219,9 +213,7 @@ class SuitesScreen(BaseScreen):
             right = [Piece(f"{bad} with mistakes ", "error")]
         elif self._nothing_of_ones_own and self.app.size.width >= _ROOMY:
             right = [Piece("none of your own here: `tui-eval init` writes one ", "dim")]
-        count, of = len(table.entries), len(self._all)
-        words = number(of) if count == of else f"{number(count)} of {number(of)}"
-        self.head.show([Piece("  Suites", "strong"), Piece(f"  {words}", "dim")], right)
+        self.head.show(self._count(len(table.entries), len(self._all)), right)
         self._look()
 
     @property
@@ -353,31 +345,3 @@ class SuitesScreen(BaseScreen):
         """Go between the list and the preview."""
         page = self.preview.page
         (self.table if page.has_focus else page).focus()
-
-    def action_find(self) -> None:
-        """List suites by their name."""
-        self.find.select_all()
-        self.add_class("-finding")
-        self.set_focus(self.find)  # now: the next key of a burst is for it
-
-    @on(Input.Changed, "#find")
-    def _seek(self, event: Input.Changed) -> None:
-        self._sought = event.value
-        self._list()
-
-    @on(Input.Submitted, "#find")
-    def _found(self) -> None:
-        self.set_focus(self.table)
-
-    async def action_back(self) -> None:
-        """List all suites again."""
-        if self.has_class("-finding"):
-            self.remove_class("-finding")
-            self.find.value = ""
-            self.set_focus(self.table)
-        else:
-            self.say(f"this is a first screen; {key('leave', 'q')} quits")
-
-    async def action_leave(self) -> None:
-        """Quit."""
-        await self.app.run_action("app.quit")
