@@ -2,8 +2,7 @@
 
 import json
 import shlex
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
@@ -13,11 +12,12 @@ from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, ceiling
+from tui_eval.targets.model_caller import ModelCaller
 
 _CHAT: Final = "chat/completions"
 
 
-class ModelTarget(Target):
+class ModelTarget(ModelCaller, Target):
     """Asks a model for one answer a case."""
 
     def __init__(self, spec: ModelTargetSpec, context: BuildContext) -> None:
@@ -31,45 +31,16 @@ class ModelTarget(Target):
         own = spec.concurrency or context.suite.run.concurrency
         self.default_concurrency = ceiling(own, self._connection, context.usual)
         self._connection.used_by_target(spec.name, self.default_concurrency)
-        self._spec = spec
+        self._spec: ModelTargetSpec = spec
         self._tools = _tools(spec)
-
-    def problem(self) -> str | None:
-        """Say which key or model is missing."""
-        return self._connection.problem()
-
-    def note(self) -> str | None:
-        """Return a warning about the endpoint's key."""
-        return self._connection.note()
-
-    def identity(self) -> JsonObject:
-        """Return endpoint, model and API; for an embedded model its file's digest.
-
-        Raises:
-            UnavailableError: where the model's file cannot be read.
-        """
-        known: JsonObject = {
-            "kind": self.kind,
-            "api": self._spec.api,
-            **self._connection.identity(),
-        }
-        if not self._connection.address.embedded:
-            known["model"] = self._spec.model
-        if self._spec.version is not None:
-            known["version"] = self._spec.version
-        return known
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return the body as it goes out: model, messages, parameters, tools."""
         try:
-            messages: Json = list(self._renderer.messages(column, case))
+            messages: list[Json] = list(self._renderer.messages(column, case))
         except TemplateError as error:
             return Failure("template", str(error))
-        asked = "input" if self._spec.api == "responses" else "messages"
-        body: JsonObject = {asked: messages, **self._spec.params}
-        if not self._connection.address.embedded:
-            # an embedded server has one model, and where its file lies is nobody's business
-            body["model"] = self._spec.model
+        body = self._messages(messages)
         if self._tools:
             body["tools"] = self._tools
         return body
@@ -98,24 +69,6 @@ class ModelTarget(Target):
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Make one call; what it cost is in the output."""
         return await self._connection.call(self._spec, request, attempt.timeout_s)
-
-    async def __aenter__(self) -> Self:
-        """Open the connection, and start an embedded model's server.
-
-        Raises:
-            UnavailableError: where that is not possible, saying what to do.
-        """
-        await self._connection.open()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Leave the connection."""
-        await self._connection.close()
 
 
 def _tools(spec: ModelTargetSpec) -> list[Json]:
