@@ -21,9 +21,9 @@ from tui_eval.suites.frozen_suite import readable_suite
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets import build
 
-_ADDED, _CHANGED, _REMOVED = "added", "changed", "removed"
-_SIGNS: Mapping[str, str] = {_ADDED: "+", _CHANGED: "~", _REMOVED: "-"}
-_ALONE = "--changes-only writes what was changed, alone"
+ADDED, CHANGED, REMOVED = "added", "changed", "removed"
+_SIGNS: Mapping[str, str] = {ADDED: "+", CHANGED: "~", REMOVED: "-"}
+ALONE = "--changes-only writes what was changed, alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,38 @@ class LeftFile:
     """What it is now; None: it is there no more."""
 
     @property
+    def sign(self) -> str:
+        """`+` added, `~` changed, `-` removed."""
+        return _SIGNS[self.change]
+
+    @property
     def name(self) -> str:
         """Its path as text; what is no UTF-8 in it becomes lone surrogates."""
-        return self.path.decode("utf-8", "surrogateescape")
+        return _as_text(self.path)
+
+    @property
+    def size(self) -> str:
+        """Its size in words; empty: it has none."""
+        entry = self.entry
+        return "" if entry is None or entry.kind is not EntryKind.FILE else size(entry.size)
+
+    @property
+    def what(self) -> str:
+        """What is to be known beside sign and size; empty: nothing. Foreign."""
+        entry = self.entry
+        if entry is None:
+            return ""
+        match entry.kind:
+            case EntryKind.LINK:
+                return f"link to {_as_text(entry.target or b'?')}"
+            case EntryKind.FOLDER:
+                return "folder"
+            case EntryKind.OTHER:
+                return "no file: FIFO, socket or device"
+            case EntryKind.FILE:
+                if entry.error is not None:
+                    return f"not kept: {entry.error}"
+                return "executable" if entry.mode & 0o111 else ""
 
     def as_json(self) -> JsonObject:
         """Return the form that `show --files --json` prints."""
@@ -51,7 +80,7 @@ class LeftFile:
             return told
         target: Json = None
         if entry.target is not None:
-            target = entry.target.decode("utf-8", "surrogateescape")
+            target = _as_text(entry.target)
         return {
             **told,
             "kind": entry.kind,
@@ -76,25 +105,31 @@ def changes_of(db: sqlite3.Connection, files: FileStore, trial: int) -> Workspac
 
 def left_files(changes: WorkspaceChanges) -> list[LeftFile]:
     """Return all changes in order of their paths."""
-    found = [LeftFile(_ADDED, path, entry) for path, entry in changes.added]
-    found += [LeftFile(_CHANGED, path, entry) for path, entry in changes.changed]
-    found += [LeftFile(_REMOVED, path, None) for path in changes.removed]
+    found = [LeftFile(ADDED, path, entry) for path, entry in changes.added]
+    found += [LeftFile(CHANGED, path, entry) for path, entry in changes.changed]
+    found += [LeftFile(REMOVED, path, None) for path in changes.removed]
     return sorted(found, key=lambda one: one.path)
 
 
 def file_lines(changes: WorkspaceChanges) -> Iterator[str]:
     """Yield a line for each change, for people: sign, path and bytes; the last sums them up."""
     for one in left_files(changes):
-        yield f"{_SIGNS[one.change]} {visible_line(one.name)}{_about(one)}"
+        about = ", ".join(word for word in (one.size, visible_line(one.what)) if word)
+        yield f"{one.sign} {visible_line(one.name)}{about and f'  {about}'}"
     if changes.incomplete is not None:
         yield f"there may be more: {changes.incomplete}"
+    yield counted(changes)
+
+
+def counted(changes: WorkspaceChanges) -> str:
+    """Return how many of each, and their bytes, in words."""
     counts = (
-        (len(changes.added), _ADDED),
-        (len(changes.changed), _CHANGED),
-        (len(changes.removed), _REMOVED),
+        (len(changes.added), ADDED),
+        (len(changes.changed), CHANGED),
+        (len(changes.removed), REMOVED),
     )
-    said = ", ".join(f"{n:,} {word}" for n, word in counts if n)
-    yield f"{said}, {size(changes.bytes)}" if said else "nothing was changed"
+    said = ", ".join(f"{n:,} {word}" for n, word in counts if n) or "nothing changed"
+    return f"{said}, {size(changes.bytes)}" if changes.bytes else said
 
 
 def source_of(db: sqlite3.Connection, run: int, trial: TrialRow) -> WorkspaceSource | None:
@@ -105,14 +140,14 @@ def source_of(db: sqlite3.Connection, run: int, trial: TrialRow) -> WorkspaceSou
     """
     suite = readable_suite(db, run)
     if suite is None:
-        raise WorkspaceError(f"a newer tui-eval has made the run; {_ALONE}")
+        raise WorkspaceError("a newer tui-eval has made the run")
     column = next(one for one in run_queries.columns(db, run) if one.index == trial.col)
     asked = Column(column.index, column.name, column.target, column.prompt)
     try:
         target = build(suite)[column.target]
         return target.workspace_source(asked, run_queries.case(db, run, trial.seq))
     except (TemplateError, WorkspaceError, ValueError) as error:
-        raise WorkspaceError(f"{error}; {_ALONE}") from error
+        raise WorkspaceError(str(error)) from error
 
 
 def write_workspace(
@@ -137,7 +172,7 @@ def write_workspace(
         make_workspace(folder, source)
     except WorkspaceError as error:
         remove_folder(folder)
-        raise WorkspaceError(f"{error}; {_ALONE}") from error
+        raise WorkspaceError(f"{error}; {ALONE}") from error
     try:
         _see_that_it_is(folder, changes.base)
         return _apply(folder, changes, files)
@@ -158,7 +193,7 @@ def write_changes(folder: Path, changes: WorkspaceChanges, files: FileStore) -> 
 
 def _see_that_it_is(folder: Path, base: bytes | None) -> None:
     if base is not None and take_manifest(folder).digest() != base:
-        raise WorkspaceError(f"the files that it began with have changed since; {_ALONE}")
+        raise WorkspaceError(f"the files that it began with have changed since; {ALONE}")
 
 
 def _apply(folder: Path, changes: WorkspaceChanges, files: FileStore) -> list[LeftFile]:
@@ -181,23 +216,14 @@ def _is_kept(entry: ManifestEntry | None) -> bool:
     return entry.kind is not EntryKind.FILE or (entry.digest is not None and entry.error is None)
 
 
-def _about(one: LeftFile) -> str:
-    entry = one.entry
-    if entry is None:
-        return ""
-    if entry.kind is EntryKind.LINK:
-        to = (entry.target or b"").decode("utf-8", "surrogateescape")
-        return f" → {visible_line(to)}"
-    if entry.kind is not EntryKind.FILE:
-        return f"  ({'folder' if entry.kind is EntryKind.FOLDER else 'no regular file'})"
-    told = f"  {size(entry.size)}"
-    return told if entry.error is None else f"{told}, not kept: {visible_line(entry.error)}"
-
-
 def said_of(out: list[LeftFile]) -> str:
     """Say what is not in a folder that was written, because it was not kept."""
     names = ", ".join(visible_line(one.name, 80) for one in out[:3])
     return f"{many(len(out), 'thing')} not kept: {names}{' …' if len(out) > 3 else ''}"
+
+
+def _as_text(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
 
 
 def _is_text(path: bytes) -> bool:

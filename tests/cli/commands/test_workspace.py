@@ -91,9 +91,9 @@ def test_files_are_listed_with_signs_and_bytes(ran: Path, tui_eval: Command) -> 
     assert lines[0] == "  ~ README  8 bytes"
     assert lines[1].startswith("  + added ")
     assert lines[1].endswith(".txt  12 bytes")
-    assert "  + deep  (folder)" in lines
-    assert "  + escape → /etc/passwd" in lines
-    assert "  + fifo  (no regular file)" in lines
+    assert "  + deep  folder" in lines
+    assert "  + escape  link to /etc/passwd" in lines
+    assert "  + fifo  no file: FIFO, socket or device" in lines
     assert "  - old" in lines
     assert lines[-1] == "  6 added, 1 changed, 1 removed, 32 bytes"
 

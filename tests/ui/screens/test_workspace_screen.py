@@ -29,14 +29,13 @@ async def opened(pilot: Pilot[None]) -> WorkspaceScreen:
     await until(pilot, lambda: isinstance(pilot.app.screen, WorkspaceScreen))
     shown = pilot.app.screen
     assert isinstance(shown, WorkspaceScreen)
-    await until(pilot, lambda: shown.workspace is not None)
+    await until(pilot, lambda: shown.changes is not None)
     return shown
 
 
 async def on_file(pilot: Pilot[None], screen: WorkspaceScreen, name: bytes) -> None:
     """Stand on a file and ask for its diff."""
-    assert screen.workspace is not None
-    paths = [file.path for file in screen.workspace.files]
+    paths = [file.path for file in screen.files.files]
     screen.files.cursor = paths.index(name)
     await pilot.press("d")
 
@@ -49,8 +48,7 @@ async def test_changed_files_are_listed_with_what_became_of_them(
     async with shown_on(app) as pilot:
         screen = await opened(pilot)
         await until_shown(pilot, "5 added, 1 changed, 1 removed", "greet.py", "old.txt")
-        assert screen.workspace is not None
-        told = {file.name: (file.sign, file.size) for file in screen.workspace.files}
+        told = {file.name: (file.sign, file.size) for file in screen.files.files}
         assert told["greet.py"] == ("~", "48 bytes")
         assert told["picture.bin"] == ("+", "300 bytes")
         assert told["large.txt"] == ("+", "2.0 MB")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui_eval.processes.workspace.changes import WorkspaceChanges
+    from tui_eval.processes.workspace.source import WorkspaceSource
     from tui_eval.store.files import FileStore
     from tui_eval.store.rows import RunRow, TrialRow
 
@@ -71,14 +72,13 @@ def workspace(
             if changes_only:
                 out = left_files.write_changes(folder, changes, files)
             else:
-                source = left_files.source_of(db, run.id, trial)
+                source = _source(db, run, trial)
                 out = left_files.write_workspace(folder, source, changes, files)
         except WorkspaceError as error:
             raise CommandError(visible_line(str(error), 1000)) from error
     if out:
         streams.tell(left_files.said_of(out))
-    *_, counted = left_files.file_lines(changes)
-    streams.say(f"{visible_line(str(folder))}: {counted}")
+    streams.say(f"{visible_line(str(folder))}: {left_files.counted(changes)}")
 
 
 def _the_one(
@@ -111,6 +111,16 @@ def _the_one(
     changes = changes_of(db, files, found[0].id)
     assert changes is not None, "it has a workspace"
     return found[0], changes
+
+
+def _source(db: "sqlite3.Connection", run: "RunRow", trial: "TrialRow") -> "WorkspaceSource | None":
+    from tui_eval.processes.workspace.bounds import WorkspaceError
+    from tui_eval.reports.left_files import ALONE, source_of
+
+    try:
+        return source_of(db, run.id, trial)
+    except WorkspaceError as error:
+        raise WorkspaceError(f"{error}; {ALONE}") from error
 
 
 def _make_way(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """What a trial changed in its workspace, and how one file differs from what it was."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -9,13 +10,6 @@ from textual.binding import Binding, BindingType
 from tui_eval.resources import styles_dir
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.run.workspace.changed_files import (
-    ChangedFile,
-    ChangedWorkspace,
-    NoWorkspaceError,
-    changed_workspace,
-    file_texts,
-)
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.screens.diff_screen import ComparedTexts, DiffScreen
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -24,6 +18,12 @@ from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import Piece
+
+if TYPE_CHECKING:
+    from tui_eval.processes.workspace.changes import WorkspaceChanges
+    from tui_eval.reports.left_files import LeftFile
+
+# Files and targets are imported where they are used: the first picture needs none of them.
 
 
 class WorkspaceScreen(BaseScreen):
@@ -52,8 +52,8 @@ class WorkspaceScreen(BaseScreen):
         super().__init__(context)
         self._run_id = run_id
         self._found = found
-        self.workspace: ChangedWorkspace | None = None
-        """None: it is still being read, or there is none."""
+        self.changes: WorkspaceChanges | None = None
+        """None: they are still being read, or there are none."""
         self._title = Bar(id="title")
         self._said = Bar(id="said")
         self.files = FileTable(context.glyphs)
@@ -75,29 +75,38 @@ class WorkspaceScreen(BaseScreen):
     def why_not(self, action: str) -> str | None:
         """Return why an action is not available now; None: it is."""
         if action == "diff" and self._selected is None:
-            return "the list is still being read" if self.workspace is None else "nothing changed"
+            return "the list is still being read" if self.changes is None else "nothing changed"
         return None
 
     @property
-    def _selected(self) -> ChangedFile | None:
-        files = () if self.workspace is None else self.workspace.files
+    def _selected(self) -> "LeftFile | None":
+        files = self.files.files
         return files[self.files.cursor] if self.files.cursor < len(files) else None
 
     @work
     async def _read(self) -> None:
+        from tui_eval.processes.workspace.bounds import WorkspaceError
+        from tui_eval.reports.left_files import changes_of, counted, left_files
+        from tui_eval.store.files import FileStore
+
         client, trial = self.context.client, self._found.trial.id
         try:
-            self.workspace = await client.ponder(changed_workspace, client.path, trial)
-        except NoWorkspaceError as error:
+            changes = await client.ponder(changes_of, FileStore.beside(client.path), trial)
+        except (WorkspaceError, OSError) as error:
             self.files.say_empty(str(error))
             self._show_title("")
             return
-        self._show_title(self.workspace.counts)
-        if self.workspace.incomplete is not None:
-            more = f" There is more than is listed: {self.workspace.incomplete}"
+        if changes is None:
+            self.files.say_empty("nothing of a workspace was kept: its target has none")
+            self._show_title("")
+            return
+        self.changes = changes
+        self._show_title(counted(changes))
+        if changes.incomplete is not None:
+            more = f" There may be more: {changes.incomplete}"
             self._said.show([Piece(more, "ungraded")])
             self._said.display = True
-        self.files.show(self.workspace.files)
+        self.files.show(left_files(changes))
         self.refresh_bindings()
 
     def _show_title(self, counts: str) -> None:
@@ -114,15 +123,18 @@ class WorkspaceScreen(BaseScreen):
     @work(exclusive=True, group="diff")
     async def action_diff(self) -> None:
         """Show what differs in the file under the cursor from what the trial found."""
+        from tui_eval.processes.workspace.bounds import WorkspaceError
+        from tui_eval.reports.file_texts import file_texts
+        from tui_eval.store.files import FileStore
+
         file, client = self._selected, self.context.client
         if file is None:
             return
         try:
             with self.context.keys_wait():
-                texts = await client.ponder(
-                    file_texts, client.path, self._run_id, self._found, file
-                )
-        except NoWorkspaceError as error:
+                files, trial = FileStore.beside(client.path), self._found.trial
+                texts = await client.ponder(file_texts, files, self._run_id, trial, file)
+        except (WorkspaceError, OSError) as error:
             self.say(f"{file.name}: {error}")
             return
         compared = ComparedTexts(
@@ -151,17 +163,17 @@ class FileTable(Rows):
             empty="the list of changes is being read",
             id="files",
         )
-        self._files: tuple[ChangedFile, ...] = ()
+        self.files: Sequence[LeftFile] = ()
 
-    def show(self, files: tuple[ChangedFile, ...]) -> None:
+    def show(self, files: "Sequence[LeftFile]") -> None:
         """List these."""
-        self._files = files
+        self.files = files
         self.say_empty("it changed nothing in its workspace")
         self.resize_to(len(files))
 
     def row(self, index: int) -> DrawnRow | None:
         """Return the row of a file."""
-        file = self._files[index]
+        file = self.files[index]
         return DrawnRow(
             (
                 Cell(file.sign, "strong"),
