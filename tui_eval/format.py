@@ -196,6 +196,11 @@ def number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def counted(tokens: int) -> int | None:
+    """Return a sum of tokens; None: nobody has counted them, as no call takes none."""
+    return tokens or None
+
+
 def compact(value: int) -> str:
     """Return a count in five cells: `642`, `12.3k`, `412k`, `1.0M`."""
     if value < 10_000:

@@ -41,6 +41,7 @@ class Told:
     cost_usd: float | None = 0.001
     finish_reason: str = "stop"
     attempts: int = 1
+    usage: Usage = Usage(10, 5)
     scorer: str = "exact"
     required: bool = True
 
@@ -169,7 +170,7 @@ def _live(tx: Tx, run: int, place: int, told: Told) -> None:
     output = Output(
         told.text,
         finish_reason=told.finish_reason,
-        usage=Usage(10, 5),
+        usage=told.usage,
         cost_usd=told.cost_usd,
         latency_s=told.latency_s,
     )

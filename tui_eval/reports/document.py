@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from tui_eval.format import Spent
+from tui_eval.format import Spent, counted
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.judging import judge_report
@@ -12,6 +12,8 @@ from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import ColumnResults, Results, results
 from tui_eval.statistics.intervals import Interval
+from tui_eval.store.read.report_queries import ErrorRow
+from tui_eval.store.read.run_counts import Counts
 
 _ERRORS = 100
 """Distinct errors that are named, the most frequent ones."""
@@ -33,8 +35,39 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         of: The results.
         groups: Whether scorers and tags are in it; a list of runs leaves them out.
     """
-    counts, run = of.counts, of.run
     whole: JsonObject = {
+        **_run(of),
+        "counts": _counts(of.counts),
+        "targets": {column.column.name: _target(column) for column in of.columns},
+    }
+    if groups:
+        whole["scorers"] = {
+            name: _scorer(name, tally, of.columns) for name, tally in of.scorers.items()
+        }
+        whole["tags"] = {tag: _tag(tag, of.columns) for tag in of.tags}
+    caps = of.spending.caps
+    return whole | {
+        "requests": _requests(of),
+        "judges": judge_report.judges(of.judges),
+        "cost_usd": {
+            **_cost(of.counts, judge_report.totals(of.judges)),
+            "target_expected": dollars(of.spending.expected_usd),
+        },
+        "caps": {
+            "max_cost_usd": caps.cost_usd,
+            "max_tokens": caps.tokens,
+            "max_errors": caps.errors,
+        },
+        "throughput": {"answered": of.counts.answered, "answers_s": rounded(of.answers_s)},
+        "programs": program_document(of.programs),
+        "gate": _gate(of),
+        "errors": [_error(error, of.columns) for error in of.errors[:_ERRORS]],
+    }
+
+
+def _run(of: Results) -> JsonObject:
+    run = of.run
+    return {
         "run": run.name,
         "suite": run.suite,
         "label": run.label,
@@ -45,37 +78,27 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "created_at": run.created_at,
         "wall_s": round(run.wall(of.at), 3),
         "partial": run.partial,
-        "counts": {
-            "total": counts.total,
-            "queued": counts.queued,
-            "running": counts.running,
-            "scoring": counts.scoring,
-            "done": counts.done,
-            "error": counts.error,
-            "cancelled": counts.cancelled,
-            "passed": counts.passed,
-            "failed": counts.failed,
-            "ungraded": counts.ungraded,
-        },
-        "targets": {column.column.name: _target(column) for column in of.columns},
     }
-    if groups:
-        whole["scorers"] = {
-            name: {
-                **_scored(tally),
-                "targets": {
-                    column.column.name: {
-                        **_scored(column.scorers[name]),
-                        "pass_rate": rounded(column.scorers[name].pass_rate),
-                    }
-                    for column in of.columns
-                    if name in column.scorers
-                },
-            }
-            for name, tally in of.scorers.items()
-        }
-        whole["tags"] = {tag: _tag(tag, of.columns) for tag in of.tags}
-    whole["requests"] = {
+
+
+def _counts(counts: Counts) -> JsonObject:
+    return {
+        "total": counts.total,
+        "queued": counts.queued,
+        "running": counts.running,
+        "scoring": counts.scoring,
+        "done": counts.done,
+        "error": counts.error,
+        "cancelled": counts.cancelled,
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "ungraded": counts.ungraded,
+    }
+
+
+def _requests(of: Results) -> JsonObject:
+    counts = of.counts
+    return {
         "target": counts.attempts,
         "target_retries": counts.retries,
         "target_lost": counts.lost,
@@ -85,34 +108,12 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "cached_outputs": counts.cached,
         "cached_scores": of.cached_scores,
     }
-    whole["judges"] = judge_report.judges(of.judges)
-    spent = of.spending
-    whole["cost_usd"] = {
-        **_cost(counts, judge_report.totals(of.judges)),
-        "target_expected": dollars(spent.expected_usd),
-    }
-    whole["caps"] = {
-        "max_cost_usd": spent.caps.cost_usd,
-        "max_tokens": spent.caps.tokens,
-        "max_errors": spent.caps.errors,
-    }
-    whole["throughput"] = {"answered": counts.answered, "answers_s": rounded(of.answers_s)}
-    whole["programs"] = program_document(of.programs)
-    whole["gate"] = _gate(of)
-    whole["errors"] = [
-        {
-            "kind": error.kind,
-            "message": error.message,
-            "n": error.n,
-            "targets": {
-                column.column.name: error.by_column[column.column.index]
-                for column in of.columns
-                if column.column.index in error.by_column
-            },
-        }
-        for error in of.errors[:_ERRORS]
-    ]
-    return whole
+
+
+def _error(error: ErrorRow, columns: Sequence[ColumnResults]) -> JsonObject:
+    names = {of.column.index: of.column.name for of in columns}
+    there: JsonObject = {names[col]: n for col, n in sorted(error.by_column.items())}
+    return {"kind": error.kind, "message": error.message, "n": error.n, "targets": there}
 
 
 def _cost(target: Spent, judge: Spent) -> JsonObject:
@@ -140,12 +141,19 @@ def _target(of: ColumnResults) -> JsonObject:
         "filtered": of.filtered,
         "latency_s": {"p50": rounded(of.p50_s), "p95": rounded(of.p95_s)},
         "tokens": {
-            # no call takes no tokens: a sum of 0 means that nobody counted
-            "input": of.counts.input_tokens or None,
-            "output": of.counts.output_tokens or None,
+            "input": counted(of.counts.input_tokens),
+            "output": counted(of.counts.output_tokens),
         },
         "cost_usd": dollars(of.counts.cost_usd),
     }
+
+
+def _scorer(name: str, tally: ScorerTally, columns: Sequence[ColumnResults]) -> JsonObject:
+    there = {of.column.name: of.scorers[name] for of in columns if name in of.scorers}
+    targets: JsonObject = {
+        column: {**_scored(of), "pass_rate": rounded(of.pass_rate)} for column, of in there.items()
+    }
+    return {**_scored(tally), "targets": targets}
 
 
 def _scored(of: ScorerTally) -> JsonObject:

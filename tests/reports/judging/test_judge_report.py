@@ -11,7 +11,7 @@ from tests.engine.harness import RUBRIC, Harness, judged, suite
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel, refuse
 from tui_eval.model.judge_quality import Audit, GoldAgreement
-from tui_eval.reports.judging.judge_report import judges, said, totals
+from tui_eval.reports.judging.judge_report import judge_lines, judges, totals
 from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
@@ -61,7 +61,7 @@ def test_money_is_unknown_where_any_is_and_where_nobody_was_asked() -> None:
 
 
 def test_a_line_says_what_each_judge_did() -> None:
-    assert list(said([ONE, OTHER, MADE_UP])) == [
+    assert list(judge_lines([ONE, OTHER, MADE_UP])) == [
         "~ judge a (simulated): 1 call for 1 output, $0.00",
         (
             "~ judge strict (gpt-5): 21 calls for 100 outputs, 2 asked again, 1 ungraded, 1 flaky, "
@@ -73,7 +73,7 @@ def test_a_line_says_what_each_judge_did() -> None:
 def test_a_judge_that_was_another_model_before_a_rescore_is_told_with_both() -> None:
     models = {"gpt-4": 15, "gpt-5": 5}
     both = [replace(ONE, models=models), replace(OTHER, models={"gpt-5": 1})]
-    (line,) = said(both)
+    (line,) = judge_lines(both)
     assert line.startswith("~ judge strict (gpt-4 15 calls, gpt-5 6 calls): 21 calls for")
     assert judges(both)["strict"]["models"] == {"gpt-4": 15, "gpt-5": 6}  # type: ignore[call-overload, index]
 
@@ -100,7 +100,7 @@ def test_what_was_measured_of_a_judge_is_said() -> None:
         n=20, ungraded=1, agreement=0.9, low=0.7, high=0.97, kappa=0.8, spearman=None,
         min_agreement=None,
     )  # fmt: skip
-    (_, audited, held) = said([replace(ONE, audit=audit, gold=gold)])
+    (_, audited, held) = judge_lines([replace(ONE, audit=audit, gold=gold)])
     assert audited == (
         "  polite: in a batch 30.0% of 40 verdicts differ from those alone, alone 10.0% among "
         "themselves: excess +20.0 (+8.0 to +32.0 points); batching is off: "
@@ -111,7 +111,7 @@ def test_what_was_measured_of_a_judge_is_said() -> None:
         "too few to say (under 30)"
     )
     asked = replace(gold, spearman=0.6, ranked=20, min_agreement=0.8, min_spearman=0.7)
-    (_, _, held) = said([replace(ONE, audit=audit, gold=asked)])
+    (_, _, held) = judge_lines([replace(ONE, audit=audit, gold=asked)])
     assert "rank correlation 0.60; at least 80.0% and a correlation of 0.70 is asked for" in held
     found: dict[str, Any] = {**judges([replace(ONE, audit=audit, gold=gold)])}
     scorer = found["strict"]["scorers"]["polite"]
@@ -121,7 +121,7 @@ def test_what_was_measured_of_a_judge_is_said() -> None:
 
 def test_foreign_names_are_made_visible() -> None:
     hostile = JudgeFigures("s", "\x1b[2J", "m\x1b]0;x\x07", grading=JudgeRequests(calls=1, items=1))
-    (line,) = said([hostile])
+    (line,) = judge_lines([hostile])
     assert "\x1b" not in line
 
 

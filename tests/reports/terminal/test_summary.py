@@ -19,7 +19,7 @@ from tests.reports.filled import (
     filled,
 )
 from tests.support import reading
-from tui_eval.model.output import Failure
+from tui_eval.model.output import Failure, Usage
 from tui_eval.model.states import RunState
 from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary
@@ -185,6 +185,13 @@ def test_a_narrow_terminal_folds_the_table_and_loses_nothing(tmp_path: Path, wid
     assert all(cell_len(line) <= width for line in table)
     for figure in ("100.0%", "20.7–100.0%", "1.00", "0.50s", "10/5", "$0.0010"):
         assert figure in text
+
+
+def test_tokens_that_nobody_counted_are_unknown(tmp_path: Path) -> None:
+    plan = Plan({"gpt": [Told(usage=Usage())], "other": [Told(usage=Usage(10))]}, cases(1))
+    text = told(tmp_path, plan)
+    rows = re.findall("^(?:gpt|other) .*$", text, re.M)
+    assert [re.findall(r"\S+/\S+", row) for row in rows] == [["–/–"], ["10/–"]]
 
 
 def test_lines_beside_the_table_are_folded_between_words(tmp_path: Path) -> None:

@@ -138,9 +138,9 @@ async def test_gold_that_is_graded_first_is_no_mere_running(harness: Harness) ->
 
 
 def judges_said(db: Any, run: int) -> list[str]:
-    from tui_eval.reports.judging.judge_report import said
+    from tui_eval.reports.judging.judge_report import judge_lines
 
-    return list(said(results(db, run).judges))
+    return list(judge_lines(results(db, run).judges))
 
 
 async def test_repaired_and_ungraded_are_told_beside_those_that_wait(harness: Harness) -> None:

@@ -88,7 +88,7 @@ def questions(
     ]
 
 
-def said(asked: Sequence[Question]) -> list[JudgeOpinion]:
+def opinions(asked: Sequence[Question]) -> list[JudgeOpinion]:
     """Merge the answers of one judge in one repeat: with `per_requirement` there are several."""
     merged: dict[tuple[str, int], list[Question]] = {}
     for question in asked:
@@ -109,7 +109,7 @@ def score(check: Check, asked: Sequence[Question]) -> Score:
     """Put the answers of all judges and repeats together."""
     return Score(
         check.name,
-        grade(check, said(asked)),
+        grade(check, opinions(asked)),
         check.weight,
         check.required,
         "judge",

@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import groupby
 from typing import Final
 
-from tui_eval.format import cost, many, percent
+from tui_eval.format import cost, counted, many, percent
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.judge_quality import ENOUGH, Audit, GoldAgreement
 from tui_eval.model.visible import visible_line
@@ -30,7 +30,10 @@ def judges(of: Sequence[JudgeFigures]) -> JsonObject:
             "asked_again": asked.asked_again,
             "failed": asked.failed,
             "lost": asked.lost,
-            "tokens": {"input": asked.input_tokens or None, "output": asked.output_tokens or None},
+            "tokens": {
+                "input": counted(asked.input_tokens),
+                "output": counted(asked.output_tokens),
+            },
             "cost_usd": dollars(asked.cost_usd),
             "scorers": {
                 one.scorer: {
@@ -56,7 +59,7 @@ def totals(of: Sequence[JudgeFigures]) -> JudgeRequests:
     return asked if asked.calls else replace(asked, cost_usd=None)
 
 
-def said(of: Sequence[JudgeFigures]) -> Iterator[str]:
+def judge_lines(of: Sequence[JudgeFigures]) -> Iterator[str]:
     """Say of each judge in a line what it did."""
     for judge, group, asked in _by_judge(of):
         model, models = group[0].model, _models(group)

@@ -4,7 +4,19 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 
-from tui_eval.format import UNKNOWN, clock, cost, decimal, many, per_second, percent, rate, seconds
+from tui_eval.format import (
+    UNKNOWN,
+    clock,
+    cost,
+    counted,
+    decimal,
+    many,
+    number,
+    per_second,
+    percent,
+    rate,
+    seconds,
+)
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
@@ -45,7 +57,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
     lines = [_head(of, width, ink), ""]
     if of.columns:
         lines += table(_columns(of.columns, of.rests_on_judges), width, ink)
-    for said in (*judge_report.said(of.judges), *_kinships(of)):
+    for said in (*judge_report.judge_lines(of.judges), *_kinships(of)):
         lines += folded(said, width)
     for column in of.columns:
         for said in (
@@ -119,7 +131,10 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn
         TableColumn("p95", [seconds(of.p95_s) for of in columns]),
         TableColumn(
             "tokens in/out",
-            [f"{of.counts.input_tokens:,}/{of.counts.output_tokens:,}" for of in columns],
+            [
+                f"{number(counted(of.counts.input_tokens))}/{number(counted(of.counts.output_tokens))}"
+                for of in columns
+            ],
         ),
         TableColumn("cost", [cost(of.counts) for of in columns]),
     ]

@@ -338,6 +338,6 @@ class ReferencedFiles:
         return found
 
 
-def told(error: SuiteError) -> str:
+def first_mistake(error: SuiteError) -> str:
     """Return a mistake in a file that another one names, as part of a sentence."""
     return str(error.mistakes[0])

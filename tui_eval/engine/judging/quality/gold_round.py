@@ -10,7 +10,7 @@ from tui_eval.engine.dispatch.coordination import Coordination
 from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, JudgedCheck
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.question import Question
-from tui_eval.engine.judging.question_plan import QuestionContext, questions, said
+from tui_eval.engine.judging.question_plan import QuestionContext, opinions, questions
 from tui_eval.engine.judging.subscriber import Subscriber
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.endpoint_event import note
@@ -48,7 +48,7 @@ class _Row:
 
     def judged(self) -> Grade:
         """Return the judge's grade, by all its repeats."""
-        return grade(self.check, said(self.questions)) if self.by_rule is None else self.by_rule
+        return grade(self.check, opinions(self.questions)) if self.by_rule is None else self.by_rule
 
     def difference(self, judged: Grade, *, in_value: bool) -> GoldDifference | None:
         """Return how the judge differs from the person; None: they agree.

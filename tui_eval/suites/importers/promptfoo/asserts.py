@@ -9,7 +9,12 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.promptfoo.providers import Providers
 from tui_eval.suites.importers.promptfoo.texts import Texts
-from tui_eval.suites.importers.reading import ReferencedFiles, read_document, read_text, told
+from tui_eval.suites.importers.reading import (
+    ReferencedFiles,
+    first_mistake,
+    read_document,
+    read_text,
+)
 from tui_eval.suites.importers.shape import ImportNotes, unique
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.scorers.scorer import check_pattern, is_template
@@ -152,7 +157,7 @@ class Asserts:
                 return read_document(path).value
             return read_text(path)
         except (ValueError, SuiteError) as error:
-            said = told(error) if isinstance(error, SuiteError) else str(error)
+            said = first_mistake(error) if isinstance(error, SuiteError) else str(error)
             self._losses.note(f"{said}: the assert was left out", place)
             return _LEFT_OUT
 

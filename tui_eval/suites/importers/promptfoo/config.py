@@ -12,7 +12,13 @@ from tui_eval.suites.importers.promptfoo.providers import Providers
 from tui_eval.suites.importers.promptfoo.results import read_results
 from tui_eval.suites.importers.promptfoo.tests import Test, Tests, note_test
 from tui_eval.suites.importers.promptfoo.texts import Texts
-from tui_eval.suites.importers.reading import Document, ReferencedFiles, read_document, refuse, told
+from tui_eval.suites.importers.reading import (
+    Document,
+    ReferencedFiles,
+    first_mistake,
+    read_document,
+    refuse,
+)
 from tui_eval.suites.importers.shape import NO_TARGET, Imported, ImportNotes, simulated_target
 from tui_eval.suites.loading.errors import Mistake, SuiteError
 
@@ -82,7 +88,7 @@ class _Made:
             try:
                 given = read_document(self._nearby.find(given.removeprefix("file://"))).value
             except (ValueError, SuiteError) as error:
-                said = told(error) if isinstance(error, SuiteError) else str(error)
+                said = first_mistake(error) if isinstance(error, SuiteError) else str(error)
                 self.losses.note(f"{said}: defaultTest was left out")
         return _table(given)
 

@@ -14,10 +14,10 @@ from tui_eval.suites.importers.promptfoo.texts import Texts
 from tui_eval.suites.importers.reading import (
     Document,
     ReferencedFiles,
+    first_mistake,
     parse_json,
     read_document,
     read_text,
-    told,
 )
 from tui_eval.suites.importers.shape import ImportNotes, unique
 from tui_eval.suites.loading.errors import SuiteError
@@ -115,7 +115,7 @@ def _from_files(
         try:
             found += _from_file(path, label, losses)
         except SuiteError as error:
-            losses.note(f"{told(error)}: the prompt was left out", where)
+            losses.note(f"{first_mistake(error)}: the prompt was left out", where)
     return found
 
 

@@ -7,7 +7,12 @@ from urllib.parse import urlsplit
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.providers.presets import PRESETS
 from tui_eval.suites.importers.models import preset_of
-from tui_eval.suites.importers.reading import Document, ReferencedFiles, read_document, told
+from tui_eval.suites.importers.reading import (
+    Document,
+    ReferencedFiles,
+    first_mistake,
+    read_document,
+)
 from tui_eval.suites.importers.shape import ImportNotes, unique
 from tui_eval.suites.loading.errors import SuiteError
 
@@ -67,7 +72,7 @@ class Providers:
             try:
                 value = read_document(self._nearby.find(name)).value
             except (ValueError, SuiteError) as error:
-                said = told(error) if isinstance(error, SuiteError) else str(error)
+                said = first_mistake(error) if isinstance(error, SuiteError) else str(error)
                 self._losses.note(f"{said}: the provider was left out", where)
                 return []
             entries = value if isinstance(value, list) else [value]

@@ -14,11 +14,11 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.importers.reading import (
     Document,
     ReferencedFiles,
+    first_mistake,
     parse_json,
     read_document,
     read_text,
     refuse,
-    told,
 )
 from tui_eval.suites.importers.shape import ImportNotes, renamed_column
 from tui_eval.suites.loading.errors import SuiteError
@@ -110,7 +110,7 @@ class Tests:
         except ValueError as error:
             self._losses.note(f"{error}: its tests were left out", where)
         except SuiteError as error:
-            self._losses.note(f"{told(error)}: its tests were left out", where)
+            self._losses.note(f"{first_mistake(error)}: its tests were left out", where)
 
     def _from_file(self, path: Path) -> Iterator[tuple[JsonObject, str]]:
         match path.suffix.lower():
@@ -215,7 +215,7 @@ class Tests:
                 return read_document(path).value
             return read_text(path).strip()
         except (ValueError, SuiteError) as error:
-            said = told(error) if isinstance(error, SuiteError) else str(error)
+            said = first_mistake(error) if isinstance(error, SuiteError) else str(error)
             self._losses.note(f"{said}: the var is empty here", where)
             return ""
 

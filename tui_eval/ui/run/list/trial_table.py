@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tui_eval.format import UNKNOWN, age, call_cost, clock, decimal, number, seconds
+from tui_eval.format import UNKNOWN, age, call_cost, clock, counted, decimal, number, seconds
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
@@ -70,7 +70,7 @@ _COLUMNS = (
     ),
     _Column(
         Field("tokens", 7, right=True),
-        lambda _, trial: Cell(number(trial.input_tokens + trial.output_tokens)),
+        lambda _, trial: Cell(number(counted(trial.input_tokens + trial.output_tokens))),
         Order.TOKENS,
         only_sorted=True,
     ),
