@@ -23,6 +23,7 @@ from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
 
+USAGE = Usage(10, 5)
 PASS = Grade.of(True, "as expected")
 FAIL = Grade.of(False, "expected 'Paris', got 'London'")
 UNGRADED = Grade.ungraded("the output was cut short")
@@ -41,7 +42,7 @@ class Told:
     cost_usd: float | None = 0.001
     finish_reason: str = "stop"
     attempts: int = 1
-    usage: Usage = Usage(10, 5)
+    usage: Usage = USAGE
     scorer: str = "exact"
     required: bool = True
 

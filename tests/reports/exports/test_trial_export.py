@@ -229,6 +229,21 @@ def test_a_line_says_what_was_asked_expected_and_which_tools_were_called(tmp_pat
     db.close()
 
 
+def test_what_is_expected_by_what_the_output_has_beside_its_text_is_told(tmp_path: Path) -> None:
+    db, run = _with_calls(tmp_path)
+    spec = json.loads(run_queries.spec(db, run.id))
+    spec["targets"] = [
+        {"kind": "python", "name": "gpt", "callable": "app.py:answer", "python": "python3"}
+    ]
+    spec["scorers"] = [{"kind": "exact", "name": "exact", "expected": "{{ fields.capital }}"}]
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as own:
+        own.execute("UPDATE runs SET spec = ?", (json.dumps(spec),))
+        own.execute("UPDATE outputs SET fields = ?", (json.dumps({"capital": "Lima"}),))
+    (line,) = map(json.loads, FORMATS["jsonl"](db, run))
+    assert line["expected"] == "Lima"
+    db.close()
+
+
 def test_what_a_killed_export_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     code = (

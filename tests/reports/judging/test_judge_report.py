@@ -154,7 +154,7 @@ async def test_requests_that_may_have_been_sent_as_an_engine_ended_are_counted_a
     assert counted() == (3, 15, 1, 0)  # who holds no run may not have written it down yet
     bench.write("UPDATE runs SET lease_pid = 1, lease_birth = 0, lease_beat = 0")
     assert counted() == (2, 10, 2, 0)
-    (line,) = said(bench._read(judge_figures, run))
+    (line,) = judge_lines(bench._read(judge_figures, run))
     assert "2 calls for 10 outputs, 2 may have been sent as an engine ended" in line
 
 

@@ -106,7 +106,12 @@ class TrialLines:
             with suppress(TemplateError):  # the trial's error says so
                 messages = self._renderer.messages(self._columns[line.column], line.case)
         question = last_user_text(messages)
-        output = Output(line.text, messages=line.messages, finish_reason=line.finish_reason)
+        output = Output(
+            line.text,
+            messages=line.messages,
+            fields=line.fields,
+            finish_reason=line.finish_reason,
+        )
         target = self._columns[line.column].target
         subject = Subject(line.case, question, tuple(messages), output, target)
         return {

@@ -32,7 +32,7 @@ _LINE = (
     "o.finish_reason, t.error_kind, t.error_message, t.attempts, t.latency_s, o.input_tokens, "
     "o.output_tokens, o.reasoning_tokens, o.cached_tokens, t.cost_usd, t.cached, "
     "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), "
-    "o.messages, c.seq, c.data, o.id, t.change "
+    "o.messages, o.fields, c.seq, c.data, o.id, t.change "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col LEFT JOIN outputs o ON o.id = t.output "
 )
@@ -152,6 +152,8 @@ class TrialLine:
     """What a person wrote on it; None: nothing."""
     messages: tuple[JsonObject, ...]
     """The output's, where it is more than one reply, or calls tools."""
+    fields: JsonObject
+    """What the output has beside its text."""
     case: Case
     scores: tuple[ScoreLine, ...]
     record: AttemptRecord = NO_RECORD
@@ -398,7 +400,7 @@ def _whole(db: sqlite3.Connection, page: Sequence[Sequence[Any]]) -> Iterator[Tr
     left = attempt_queries.of_trials(db, trials) if attempt_queries.any_records(db) else {}
     running = attempt_queries.progress(db, [row[0] for row in page if row[5] == "running"])
     for row in page:
-        messages = () if row[24] is None else run_queries.messages_of(db, row[24], row[21])
+        messages = () if row[25] is None else run_queries.messages_of(db, row[25], row[21])
         yield replace(
             _line(row, messages, tuple(scored.get(row[0], ()))),
             record=left.get(row[0], attempt_queries.NOTHING).record,
@@ -421,7 +423,8 @@ def _line(
         bool(row[19]),
         unpack(row[20]),
         messages,
-        Case.from_json(row[22], values[2], json.loads(row[23])),
+        json.loads(row[22]) if row[22] else {},
+        Case.from_json(row[23], values[2], json.loads(row[24])),
         scores,
     ]
     return TrialLine(*values)
