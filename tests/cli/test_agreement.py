@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import Command, Place
+from tests.cli.conftest import Beside, Command, Place
 from tests.store.fates import one_of_each
 from tests.support import reading, writing
 from tests.ui.playing import (
@@ -18,6 +18,7 @@ from tests.ui.playing import (
     until_shown,
 )
 from tui_eval.engine.control import verbs
+from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
@@ -29,6 +30,7 @@ from tui_eval.store.read.run_counts import board
 from tui_eval.store.requests import Verb, why_not_resumed
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, TrialOutcome, View
+from tui_eval.suites.loading import suite_file
 from tui_eval.ui.run.actions import availability, commands
 from tui_eval.ui.run.charts.chart_data import CHARTS, Drawing
 from tui_eval.ui.suites import suite_list
@@ -247,3 +249,57 @@ def test_a_cancelled_run_is_refused_in_the_same_words_by_command_and_screens(
     assert tui_eval("resume", "last").err == f"error: {why}\n"
     situation = availability.situation(run, total, availability.Selection())
     assert availability.why_not("resume", situation) == why
+
+
+@pytest.mark.parametrize(
+    ("target", "gate", "code"),
+    [
+        ("", "pass_rate = 0.0", 0),
+        ("accuracy = 0.0", "pass_rate = 1.0", 1),
+        ("faults = { server_error = 1.0 }", "", 3),
+        ("faults = { server_error = 1.0 }", "max_error_rate = 1.0", 0),
+        ("faults = { server_error = 1.0 }", "max_error_rate = 0.0", 1),
+    ],
+)
+def test_whatever_goes_through_a_run_ends_with_the_code_that_its_document_has(
+    place: Place, tui_eval: Command, target: str, gate: str, code: int
+) -> None:
+    settings = "[run]\nretries = 0\n" + (f"[gate]\n{gate}\n" if gate else "")
+    suite = place.suite(n=6, target=target, more=settings)
+    ran = tui_eval("run", suite, "--json")
+    assert (ran.code, json.loads(ran.out)["exit_code"]) == (code, code)
+    with_outputs = (
+        () if "faults" in target else (("rescore", "last"), ("rescore", "last", "--json"))
+    )
+    for again in (
+        ("retry", "last", "--case", "case-0"),
+        ("retry", "last", "--case", "case-0", "--json"),
+        *with_outputs,
+        *([("resume", "last"), ("resume", "last", "--json")] if "faults" in target else []),
+    ):
+        done = tui_eval(*again)
+        assert done.code == code, (again, done.err)
+        if "--json" in again:
+            assert json.loads(done.out)["exit_code"] == code
+    assert json.loads(tui_eval("show", "last", "--json").out)["exit_code"] == code
+    (listed,) = json.loads(tui_eval("runs", "--json").out)
+    assert listed["exit_code"] == code
+
+
+async def test_why_no_edited_data_is_taken_reads_alike_in_app_command_and_json(
+    place: Place, beside: Beside
+) -> None:
+    suite, data = place.folder / place.suite(n=0), place.folder / "rows.jsonl"
+    suite.write_text(suite.read_text() + '[dataset]\npath = "rows.jsonl"\n')
+    data.write_text('{"id": "a", "question": "1?", "answer": "1"}\n')
+    create(place.store, suite_file.load(suite), Settings(), path=str(suite))
+    data.write_text('{"id": "a", "question": "2?", "answer": "2"}\n')
+    told = await beside("resume", "last")
+    shown = json.loads((await beside("resume", "last", "--json")).out)
+    why = shown["reason"]
+    assert f"{data} was changed after this run was launched" in why
+    assert (told.code, shown["exit_code"], shown["stopped_by"]) == (130, 130, "data")
+    assert why in told.err
+    assert json.loads((await beside("show", "last", "--json")).out)["reason"] == why
+    async with shown_on(app_on(place.store, run="last"), (400, 40)) as pilot:
+        await until_shown(pilot, why)

@@ -5,6 +5,7 @@ Commands are imported when they are called: `--help` loads nothing but click.
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,13 +116,15 @@ def _visible() -> list[str]:
 @first_store_option
 @log_level_option
 @click.pass_context
-def cli(ctx: click.Context, store: Path | None) -> int:
+def cli(ctx: click.Context, store: Path | None, log_level: str | None) -> int:
     """A terminal workbench for LLM evaluations.
 
     Without a command it opens the app on the suites and folders named (without those, on the
     current folder), then on the samples.
     """
     ctx.obj = store
+    if log_level is not None:  # engines that this process starts look for it there, too
+        os.environ["TUI_EVAL_LOG_LEVEL"] = log_level
     if ctx.invoked_subcommand is None:
         command = _OPEN.load("open_app")
         code: int = ctx.invoke(command, paths=(), store=None)

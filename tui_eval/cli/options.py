@@ -1,6 +1,5 @@
 """Options and arguments that several commands share."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -54,18 +53,10 @@ first_store_option: Callable[[F], F] = click.option("--store", envvar="TUI_EVAL_
 store_option: Callable[[F], F] = click.option("--store", **_STORE)
 
 
-def _pass_on(ctx: click.Context, option: click.Parameter, level: str | None) -> None:
-    """Keep the level where this process, and the engines it starts, look for it."""
-    if level is not None:
-        os.environ["TUI_EVAL_LOG_LEVEL"] = level
-
-
 log_level_option: Callable[[F], F] = click.option(
     "--log-level",
     type=click.Choice(LOG_LEVELS),
     envvar="TUI_EVAL_LOG_LEVEL",
-    callback=_pass_on,
-    expose_value=False,
     help="How much engines write into a run's log, beside the store.  [default: info]",
 )
 """Before the command's name."""

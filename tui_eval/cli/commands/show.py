@@ -1,20 +1,21 @@
 """`tui-eval runs` and `tui-eval show`: what the store has."""
 
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from tui_eval.cli import streams
-from tui_eval.cli.options import WHOLE, json_option, run_argument, store_file, store_option
+from tui_eval.cli.options import WHOLE, grouped, json_option, run_argument, store_file, store_option
 from tui_eval.cli.suggest import refuse_unknown_cases
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tui_eval.model.json import JsonObject
     from tui_eval.store.files import FileStore
@@ -56,27 +57,54 @@ def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
             streams.tell(_NONE)
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What is shown of a run."""
+
+    cases: Annotated[
+        tuple[str, ...],
+        click.option("--case", "cases", multiple=True, metavar="ID", help="This case in full."),
+    ]
+    failed: Annotated[
+        bool, click.option("--failed", is_flag=True, help="Every trial that failed, and why.")
+    ]
+    files: Annotated[
+        bool,
+        click.option(
+            "--files", is_flag=True, help="With --case: what programs changed in their workspaces."
+        ),
+    ]
+    target: Annotated[
+        str | None,
+        click.option("--target", metavar="NAME", help="With --files: only of this target."),
+    ]
+    epoch: Annotated[
+        int | None,
+        click.option(
+            "--epoch", type=WHOLE, metavar="N", help="With --files: only of the Nth time."
+        ),
+    ]
+
+    def check(self) -> None:
+        """See that they go together.
+
+        Raises:
+            UsageError: they do not.
+        """
+        if self.cases and self.failed:
+            raise click.UsageError("--case and --failed exclude each other")
+        if self.files and not self.cases:
+            raise click.UsageError("--files needs --case ID: which one?")
+        if not self.files and (self.target is not None or self.epoch is not None):
+            raise click.UsageError("--target and --epoch say whose --files are shown")
+
+
 @click.command()
 @run_argument
-@click.option("--case", "cases", multiple=True, metavar="ID", help="This case in full.")
-@click.option("--failed", is_flag=True, help="Every trial that failed, and why.")
-@click.option(
-    "--files", is_flag=True, help="With --case: what programs changed in their workspaces."
-)
-@click.option("--target", metavar="NAME", help="With --files: only of this target.")
-@click.option("--epoch", type=WHOLE, metavar="N", help="With --files: only of the Nth time.")
+@grouped("shown", _Shown)
 @json_option
 @store_option
-def show(
-    name: str,
-    cases: tuple[str, ...],
-    failed: bool,
-    files: bool,
-    target: str | None,
-    epoch: int | None,
-    as_json: bool,
-    store: Path | None,
-) -> None:
+def show(name: str, shown: _Shown, as_json: bool, store: Path | None) -> None:
     """Show a run's summary, its failures, or one case in full.
 
     With --json it is the run's document; --case and --failed add the trials they name to it,
@@ -86,24 +114,19 @@ def show(
     from tui_eval.store.files import FileStore
     from tui_eval.store.read import run_queries
 
-    if cases and failed:
-        raise click.UsageError("--case and --failed exclude each other")
-    if files and not cases:
-        raise click.UsageError("--files needs --case ID: which one?")
-    if not files and (target is not None or epoch is not None):
-        raise click.UsageError("--target and --epoch say whose --files are shown")
+    shown.check()
     with readable(store_file(store)) as db:
         run = run_queries.run_named(db, name)
-        refuse_unknown_cases(db, run, cases)
-        if files:
-            left = _Left(db, run, FileStore.beside(store_file(store)), cases, target, epoch)
+        refuse_unknown_cases(db, run, shown.cases)
+        if shown.files:
+            left = _Left(db, run, FileStore.beside(store_file(store)), shown)
             streams.say(left.json() if as_json else "\n".join(left.lines()))
         elif as_json:
             from tui_eval.reports import jsontext
 
-            streams.say(jsontext.dumps(_document(db, run, cases, failed), indent=2))
+            streams.say(jsontext.dumps(_document(db, run, shown), indent=2))
         else:
-            _print(db, run, cases, failed)
+            _print(db, run, shown)
 
 
 class _Left:
@@ -114,9 +137,7 @@ class _Left:
         db: "sqlite3.Connection",
         run: "RunRow",
         files: "FileStore",
-        cases: "Sequence[str]",
-        target: str | None,
-        epoch: int | None,
+        shown: _Shown,
     ) -> None:
         from tui_eval.cli.trials import trials_of_case
 
@@ -125,8 +146,8 @@ class _Left:
         self._files = files
         self._trials = [
             trial
-            for case_id in dict.fromkeys(cases)
-            for trial in trials_of_case(db, run, case_id, target, epoch)
+            for case_id in dict.fromkeys(shown.cases)
+            for trial in trials_of_case(db, run, case_id, shown.target, shown.epoch)
         ]
 
     def json(self) -> str:
@@ -193,29 +214,27 @@ class _Left:
         return {one.index: one.name for one in run_queries.columns(self._db, self._run.id)}
 
 
-def _document(
-    db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", failed: bool
-) -> "JsonObject":
+def _document(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> "JsonObject":
     from tui_eval.reports.document import document
     from tui_eval.reports.exports.trial_line import TrialLines
     from tui_eval.store.read import report_queries
 
     whole = document(db, run.id)
     made = TrialLines(db, run.id)
-    if cases:
+    if shown.cases:
         whole["trials"] = [
             made.json(line)
-            for case_id in dict.fromkeys(cases)
+            for case_id in dict.fromkeys(shown.cases)
             for line in report_queries.lines_of_case(db, run.id, case_id)
         ]
-    elif failed:
+    elif shown.failed:
         whole["trials"] = [
             made.json(line) for line in report_queries.lines(db, run.id, failed=True)
         ]
     return whole
 
 
-def _print(db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", failed: bool) -> None:
+def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
     from tui_eval.reports.results import results
     from tui_eval.reports.terminal.failures import failures
     from tui_eval.reports.terminal.summary import summary
@@ -223,17 +242,17 @@ def _print(db: "sqlite3.Connection", run: "RunRow", cases: "Sequence[str]", fail
     from tui_eval.reports.terminal.whole_case import case_in_full
 
     ink = AnsiStyle(streams.coloured())
-    if failed:
+    if shown.failed:
         found = False
         for line in failures(db, run.id, ink):
             streams.say(line)
             found = True
         if not found:
             streams.tell(_none_failed(db, run))
-    elif not cases:
+    elif not shown.cases:
         of = results(db, run.id)
         streams.say(summary(of, width=streams.width(), ink=ink, groups=True))
-    for i, case_id in enumerate(dict.fromkeys(cases)):
+    for i, case_id in enumerate(dict.fromkeys(shown.cases)):
         if i:
             streams.say("")
         for line in case_in_full(db, run.id, case_id, time.time(), ink):
