@@ -298,7 +298,7 @@ async def test_why_no_edited_data_is_taken_reads_alike_in_app_command_and_json(
     shown = json.loads((await beside("resume", "last", "--json")).out)
     why = shown["reason"]
     assert f"{data} was changed after this run was launched" in why
-    assert (told.code, shown["exit_code"], shown["stopped_by"]) == (130, 130, "data")
+    assert (told.code, shown["exit_code"], shown["stopped_by"]) == (2, 2, "data")
     assert why in told.err
     assert json.loads((await beside("show", "last", "--json")).out)["reason"] == why
     async with shown_on(app_on(place.store, run="last"), (400, 40)) as pilot:
