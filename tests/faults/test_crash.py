@@ -285,6 +285,7 @@ async def test_a_run_killed_before_it_was_staged_takes_no_edited_data(
         edited = await resume(harness, run)
         assert await edited.ended() == 2
         assert "goes on from here" not in edited.err
+        assert "tui-eval resume" not in "".join(edited.out)
         assert "data.jsonl was changed after this run was launched" in edited.err
         assert server.requests == 0
         data.write_text(kept)

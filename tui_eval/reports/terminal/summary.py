@@ -18,7 +18,7 @@ from tui_eval.format import (
     seconds,
 )
 from tui_eval.model.answer_source import AnswerSource
-from tui_eval.model.states import RunState
+from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_line
@@ -340,8 +340,10 @@ def _next(of: Results, width: int) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
     hints = []
-    if of.resumable:
-        why = of.run.stopped_by or ""
+    why = of.run.stopped_by or ""
+    if why == StartRefusal.DATA:
+        pass  # the reason says what to do: a resume would meet the same
+    elif of.resumable:
         more = f" {_CAPS[why]}" if why in _CAPS else ""
         hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
         if why in _OF_THE_SUITE and of.run.path is not None:
