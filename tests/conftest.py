@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.containers import Podman, working_podman
 from tui_eval.cli import logs
 from tui_eval.providers import keys
 
@@ -21,6 +22,19 @@ def _no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TUI_EVAL_CONFIG", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+@pytest.fixture(scope="session")
+def _own_podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
+    yield from working_podman(tmp_path_factory.mktemp("podman"))
+
+
+@pytest.fixture
+def podman(_own_podman: Podman, monkeypatch: pytest.MonkeyPatch) -> Podman:
+    """Give a podman that this process and what it starts use too; skip where none works."""
+    for name, value in _own_podman.environment.items():
+        monkeypatch.setenv(name, value)
+    return _own_podman
 
 
 @pytest.fixture(autouse=True)

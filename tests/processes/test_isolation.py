@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.containers import IMAGE, Podman
 from tests.processes.conftest import PYTHON, Lab, run, started
 from tests.waiting import until
 from tui_eval.processes.isolation.choice import choose, try_level
@@ -269,24 +270,24 @@ async def test_a_container_that_cannot_be_watched_is_refused(
     assert "cpu_s" in refused.reason or "installed" in refused.reason
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker"])
 async def test_a_container_runs_and_is_taken_away(
-    lab: Lab, processes: Processes, engine: str
+    lab: Lab, processes: Processes, podman: Podman
 ) -> None:
-    env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    image = os.environ.get("TUI_EVAL_TEST_IMAGE")
-    sandbox = Sandbox(engine, image=image, client_env=env)
+    before, env = podman.containers(), dict(os.environ)
+    sandbox = Sandbox("podman", image=IMAGE, client_env=env)
     program = replace(lab.program("sh", "-c", "pwd; exit 7"), sandbox=sandbox)
-    report = await try_level(processes, program, engine)
-    if not report.works or image is None:
-        pytest.skip(f"{engine}: {report.why or 'TUI_EVAL_TEST_IMAGE names no image'}")
+    report = await try_level(processes, program, "podman")
+    assert report.works, report.why
     assert (await run(processes, program)).exit_code == 7
     assert (program.folder / "out").read_text().strip() == str(lab.workspace)
+    inside = replace(program, sandbox=replace(sandbox, workdir=Path("/app")))
+    assert (await run(processes, inside)).exit_code == 7
+    assert (program.folder / "out").read_text().strip() == "/app"
     hanging = replace(program, command=("sh", "-c", "trap '' TERM; sleep 60"))
     running = await started(processes, hanging)
     running.cancel(0.0)
     await running.ended()
-    assert await sweep(engine, env) == []
+    assert podman.containers() == before
 
 
 FAKE_CLIENT = """#!/bin/sh
@@ -294,7 +295,8 @@ FAKE_CLIENT = """#!/bin/sh
 echo "$*" >> {log}
 case "$1" in
   run) while [ "$1" != IMAGE ]; do shift; done; shift; exec "$@" ;;
-  ps) cat {listed} ;;
+  ps) cut -f 1 {listed} ;;
+  inspect) cat {listed} ;;
 esac
 """
 
@@ -350,9 +352,10 @@ async def test_containers_without_a_warden_are_swept(
 ) -> None:
     folder, log, listed = client
     running = await started(processes, lab.agent("sleeps"))
-    listed.write_text(f"kept\t{running.folder}\nleft\t{lab.folder('other')}\n")
+    folder_of_none = lab.folder("other")
+    listed.write_text(f"kept\t{running.folder}\nleft\t{folder_of_none}\nnobody's\t\n")
     assert await sweep(str(folder / "docker"), {"PATH": os.environ["PATH"]}) == ["left"]
-    assert log.read_text().splitlines()[1:] == ["rm --force left"]
+    assert log.read_text().splitlines()[2:] == ["rm --force left"]
     assert await sweep("no-such-client", {}) == []
 
 

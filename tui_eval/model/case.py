@@ -23,6 +23,8 @@ class Case:
     weight: float = 1.0
     timeout: float | None = None
     """Seconds for one attempt; None: the run's."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """What one attempt may take, as a task says it: `memory` and `disk`, in bytes."""
     recorded: dict[str, JsonObject] = field(default_factory=dict)
     """For each replay target, by name, what was recorded for this case; absent: nothing was. It
     holds an output with what is known of it, `epochs` with a list of these, or `prompts` with any
@@ -54,6 +56,8 @@ class Case:
             kept["weight"] = self.weight
         if self.timeout is not None:
             kept["timeout"] = self.timeout
+        if self.limits:
+            kept["limits"] = dict(self.limits)
         if self.recorded:
             kept["recorded"] = dict(self.recorded)
         return kept
@@ -70,6 +74,7 @@ class Case:
             skip=tuple(str(name) for name in _list(kept.get("skip"))),
             weight=float(str(kept.get("weight", 1.0))),
             timeout=None if kept.get("timeout") is None else float(str(kept["timeout"])),
+            limits={name: int(str(most)) for name, most in _object(kept.get("limits", {})).items()},
             recorded={
                 name: _object(row) for name, row in _object(kept.get("recorded", {})).items()
             },

@@ -75,6 +75,8 @@ class Sandbox:
     network: Network = "full"
     image: str | None = None
     """Of a container."""
+    workdir: Path | None = None
+    """Where the working folder is found in a container; None: where it is outside."""
     readable: tuple[Path, ...] = ()
     """Beside the system's folders and the writable ones."""
     writable: tuple[Path, ...] = ()
@@ -113,6 +115,8 @@ class Program:
         sandbox = dict(json["sandbox"])
         for name in ("readable", "writable", "hidden"):
             sandbox[name] = tuple(map(Path, sandbox[name]))
+        if sandbox["workdir"] is not None:
+            sandbox["workdir"] = Path(sandbox["workdir"])
         return cls(
             **{
                 **json,

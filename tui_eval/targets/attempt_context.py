@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -42,6 +42,8 @@ class AttemptContext:
     """The folder of an earlier attempt whose program went on when its engine had gone."""
     room: DiskRoom = field(default_factory=DiskRoom)
     """Where files wait that a full disk does not take."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """What it may take, as its case says; see `Case.limits`."""
     on_progress: Callable[[AttemptProgress], None] = _nobody
     partial: str | None = None
     """What has been produced so far, kept where the attempt is cancelled."""

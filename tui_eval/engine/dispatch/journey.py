@@ -267,6 +267,7 @@ class Journey:
         flight.sent_at = time.monotonic()
         flight.context = self._contexts(work.trial, attempt, timeout_s)
         flight.context.tell(permit.seen)
+        flight.context.limits = work.case.limits
         return flight.context.recorded(await target.generate(request, flight.context))
 
     def _given_up(self, flight: TrialInFlight, attempt: int, call_s: float) -> Step:

@@ -25,6 +25,8 @@ AUTO: Final = "auto"
 _TRIED_S: Final = 20.0
 _READABLE: Final = 'p=$(command -v -- "$1") && exec 3<"$p"'
 """Succeeds where the program is found, and can be read, from where this runs."""
+_THERE: Final = 'command -v -- "$1" > /dev/null'
+"""Succeeds where the program is found; some shells have programs that are no files."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def _trial(program: Program, level: str, folder: Path) -> Program:
         sandbox = replace(sandbox, readable=(*sandbox.readable, *installation(program)))
         look = ("/bin/sh", "-c", _READABLE, "sh", find_executable(program))
     elif program.sandbox.image is not None:
-        look = ("/bin/sh", "-c", _READABLE, "sh", program.command[0])
+        look = ("/bin/sh", "-c", _THERE, "sh", program.command[0])
     else:
         env = {**program.env, **program.sandbox.client_env}
         client = find_tool(level, program) or level
@@ -111,5 +113,7 @@ async def _why_not(running: RunningProgram, level: str, name: str) -> str | None
         return f"a start takes longer than {_TRIED_S:g} s"
     said = (running.folder / ERR).read_text("utf-8", "replace").strip().splitlines()
     if not said or said[-1].startswith(("/bin/sh", "sh:")):
+        if level in CONTAINERS:
+            return f"{name} is not in the image, or not executable there: install it in the image"
         return f"{name} is not to be had from inside: name its folder among the readable ones"
     return LEVELS[level].explain(said[-1])

@@ -1,8 +1,9 @@
 """Containers of podman and docker, through their command lines.
 
-The image has the system; working folder, readable and writable ones have the paths that they have
-outside. A container is no descendant: it is removed by its name once the program has ended, and,
-where a warden was killed, by its label when an engine starts (`sweep`).
+The image has the system; readable and writable folders have the paths that they have outside, and
+the working folder too, unless the sandbox says where it is found inside. A container is no
+descendant: it is removed by its name once the program has ended, and, where a warden was killed, by
+its label when a target of containers is opened (`sweep`).
 """
 
 import os
@@ -13,8 +14,9 @@ from tui_eval.processes.isolation.execution import CannotStartError, Execution, 
 from tui_eval.processes.program import LimitName, Program, StartFailure
 
 CONTAINERS: Final = ("podman", "docker")
-LABEL: Final = "tui-eval.folder"
-"""Its value is the program's folder, in which a warden that works has its socket."""
+LABEL: Final = "tui-eval.owner"
+"""Its value is the program's folder, in which a warden that works has its socket; for a container
+that is only looked into, the id of the process that does."""
 _NOT_PASSED: Final = frozenset({"PATH"})
 """The image has its own."""
 
@@ -50,6 +52,7 @@ class Container:
             raise CannotStartError(StartFailure.ISOLATION, f"{self.name} takes an `image`")
         container = f"tui-eval-{os.urandom(6).hex()}"
         client = dict(program.sandbox.client_env)
+        inside = program.sandbox.workdir or program.cwd
         named, passed = _environment(program)
         command = (
             self.name,
@@ -58,7 +61,7 @@ class Container:
             "--interactive",
             f"--name={container}",
             f"--label={LABEL}={program.folder}",
-            f"--workdir={program.cwd}",
+            f"--workdir={inside}",
             *self._user(),
             *_bounds(program),
             *_volumes(program),
@@ -77,9 +80,10 @@ class Container:
 
     def _user(self) -> Iterator[str]:
         """Give what lets the files that are written belong to whoever runs this."""
-        if os.getuid() != 0:
-            user = f"--user={os.getuid()}:{os.getgid()}"
-            yield "--userns=keep-id" if self.name == "podman" else user
+        if os.getuid() != 0 and self.name == "podman":
+            yield "--userns=keep-id"
+        else:
+            yield f"--user={os.getuid()}:{os.getgid()}"
 
 
 def _bounds(program: Program) -> Iterator[str]:
@@ -94,7 +98,8 @@ def _bounds(program: Program) -> Iterator[str]:
 def _volumes(program: Program) -> Iterator[str]:
     for path in program.sandbox.readable:
         yield f"--volume={path}:{path}:ro"
-    for path in (program.cwd, *program.sandbox.writable):
+    yield f"--volume={program.cwd}:{program.sandbox.workdir or program.cwd}"
+    for path in program.sandbox.writable:
         yield f"--volume={path}:{path}"
 
 

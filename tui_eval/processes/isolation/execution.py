@@ -8,7 +8,8 @@ from typing import Final, Protocol
 
 from tui_eval.processes.program import LimitName, Program, StartFailure
 
-_SYSTEM_PATH: Final = ("/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/usr/sbin")
+SYSTEM_PATH: Final = ("/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/usr/sbin")
+"""Where systems have the commands that levels need."""
 
 
 class CannotStartError(Exception):
@@ -64,7 +65,7 @@ def find_tool(name: str, program: Program) -> str | None:
     Looked for where the program's own commands are, and where systems have theirs.
     """
     folders = program.env.get("PATH", "").split(os.pathsep)
-    for folder in (*folders, *_SYSTEM_PATH):
+    for folder in (*folders, *SYSTEM_PATH):
         path = os.path.join(folder, name)
         if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path

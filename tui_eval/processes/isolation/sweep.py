@@ -1,6 +1,7 @@
 """Containers that a killed warden, or a machine that went down, has left."""
 
 import asyncio
+import os
 from asyncio.subprocess import DEVNULL
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,24 +12,41 @@ from tui_eval.processes.piped import piped
 from tui_eval.processes.supervisor import has_warden
 
 _TAKES_S: Final = 30.0
+_OWNER: Final = f'{{{{.Id}}}}\t{{{{index .Config.Labels "{LABEL}"}}}}'
 
 
 async def sweep(client: str, env: Mapping[str, str]) -> list[str]:
-    """Remove the containers whose warden is gone; return their ids.
+    """Remove the containers whose warden, or process, is gone; return their ids.
 
     Args:
         client: The command, `podman` or `docker`; a full path, or one on the environment's `PATH`.
         env: What the command needs.
     """
-    left = "{{.ID}}\t{{.Label " + f'"{LABEL}"' + "}}"
-    lines = await _said(env, client, "ps", "--all", f"--filter=label={LABEL}", f"--format={left}")
+    listed = await _said(env, client, "ps", "--all", "--quiet", f"--filter=label={LABEL}")
+    containers = listed.split()
+    if not containers:
+        return []
+    # not by `ps`: some versions of podman know no labels there
+    told = await _said(env, client, "inspect", f"--format={_OWNER}", *containers)
     removed = []
-    for line in lines.splitlines():
-        container, _, folder = line.partition("\t")
-        if not has_warden(Path(folder)):
+    for line in told.splitlines():
+        container, _, owner = line.partition("\t")
+        if owner and not _is_owned(owner):
             await _said(env, client, "rm", "--force", container)
             removed.append(container)
     return removed
+
+
+def _is_owned(owner: str) -> bool:
+    if not owner.isdigit():
+        return has_warden(Path(owner))
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass  # somebody else's, or none of ours: it is let alone
+    return True
 
 
 async def _said(env: Mapping[str, str], *command: str) -> str:

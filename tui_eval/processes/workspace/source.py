@@ -8,11 +8,16 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Protocol
 
-from tui_eval.processes.workspace.bounds import DEFAULT_LIMITS, WorkspaceError, WorkspaceLimits
+from tui_eval.processes.workspace.bounds import (
+    DEFAULT_LIMITS,
+    RoomLeft,
+    WorkspaceError,
+    WorkspaceLimits,
+)
 from tui_eval.processes.workspace.manifest import take_manifest
-from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_all
+from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_file
 from tui_eval.processes.workspace.walk import walk
 
 _GIT_ENVIRONMENT: Final = {
@@ -28,11 +33,59 @@ _TREE_LINE: Final = re.compile(rb"(\d{6}) (\w+) ([0-9a-f]+)\t(.+)", re.DOTALL)
 _NOT_IN_A_TREE: Final = frozenset({b"", b".", b"..", b".git"})
 
 
+class WorkspaceSource(Protocol):
+    """Where the files of a workspace come from; equal ones are one source."""
+
+    def write(self, target: Path, limits: WorkspaceLimits) -> None:
+        """Write its files into an empty folder; `make_workspace` has made it.
+
+        Raises:
+            WorkspaceError: it is not there, or has more than the limits allow.
+            OSError: the folder cannot be written to.
+        """
+
+    def digest(self, limits: WorkspaceLimits) -> bytes:
+        """Return what is the same as long as it has the same files; see `source_digest`."""
+
+    def read(self, path: bytes, at_most: int) -> bytes:
+        """Return the beginning of a regular file of it; see `read_from`."""
+
+
 @dataclass(frozen=True)
 class FolderSource:
     """All files, folders and links of a folder."""
 
     path: Path
+
+    @property
+    def place(self) -> Path:
+        """Where it is on the disk."""
+        return self.path
+
+    def write(self, target: Path, limits: WorkspaceLimits) -> None:
+        """Copy the folder."""
+        _copy(self, target, limits)
+
+    def digest(self, limits: WorkspaceLimits) -> bytes:
+        """Return the digest of the list of its files."""
+        try:
+            manifest = take_manifest(self.path, limits)
+        except OSError as error:
+            raise WorkspaceError(f"{self.path}: {error.strerror}") from error
+        if manifest.incomplete is not None:
+            raise WorkspaceError(f"{self.path}: {manifest.incomplete}")
+        return manifest.digest()
+
+    def read(self, path: bytes, at_most: int) -> bytes:
+        """Read a file of the folder."""
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with parent_of(folder, path) as (parent, name):
+                opened = open_regular(parent, name)
+        finally:
+            os.close(folder)
+        with open(opened, "rb") as file:
+            return file.read(at_most)
 
 
 @dataclass(frozen=True)
@@ -42,8 +95,22 @@ class GitSource:
     repository: Path
     at: str
 
+    @property
+    def place(self) -> Path:
+        """Where it is on the disk."""
+        return self.repository
 
-WorkspaceSource = FolderSource | GitSource
+    def write(self, target: Path, limits: WorkspaceLimits) -> None:
+        """Write the files of the tree."""
+        _write_tree(self, target, limits)
+
+    def digest(self, limits: WorkspaceLimits) -> bytes:
+        """Return the id of the tree."""
+        return bytes.fromhex(_tree(self))
+
+    def read(self, path: bytes, at_most: int) -> bytes:
+        """Read a blob of the tree."""
+        return _read_blob(self, path, at_most)
 
 
 def make_workspace(
@@ -56,13 +123,8 @@ def make_workspace(
         OSError: the folder cannot be written to.
     """
     target.mkdir(mode=0o700)
-    match source:
-        case FolderSource():
-            _copy(source, target, limits)
-        case GitSource():
-            _write_tree(source, target, limits)
-        case None:
-            pass
+    if source is not None:
+        source.write(target, limits)
 
 
 def source_digest(source: WorkspaceSource, limits: WorkspaceLimits = DEFAULT_LIMITS) -> bytes:
@@ -71,15 +133,7 @@ def source_digest(source: WorkspaceSource, limits: WorkspaceLimits = DEFAULT_LIM
     Raises:
         WorkspaceError: the source is not there, or too large to be known.
     """
-    if isinstance(source, GitSource):
-        return bytes.fromhex(_tree(source))
-    try:
-        manifest = take_manifest(source.path, limits)
-    except OSError as error:
-        raise WorkspaceError(f"{source.path}: {error.strerror}") from error
-    if manifest.incomplete is not None:
-        raise WorkspaceError(f"{source.path}: {manifest.incomplete}")
-    return manifest.digest()
+    return source.digest(limits)
 
 
 def read_from(source: WorkspaceSource, path: bytes, at_most: int) -> bytes:
@@ -95,16 +149,7 @@ def read_from(source: WorkspaceSource, path: bytes, at_most: int) -> bytes:
         FileNotFoundError: there is no such file in it.
         OSError: it cannot be read.
     """
-    if isinstance(source, GitSource):
-        return _read_blob(source, path, at_most)
-    folder = os.open(source.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with parent_of(folder, path) as (parent, name):
-            opened = open_regular(parent, name)
-    finally:
-        os.close(folder)
-    with open(opened, "rb") as file:
-        return file.read(at_most)
+    return source.read(path, at_most)
 
 
 def _read_blob(source: GitSource, path: bytes, at_most: int) -> bytes:
@@ -125,7 +170,7 @@ def _read_blob(source: GitSource, path: bytes, at_most: int) -> bytes:
 
 
 def _copy(source: FolderSource, target: Path, limits: WorkspaceLimits) -> None:
-    left = _Left(limits, str(source.path))
+    left = RoomLeft(limits, str(source.path))
     root = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for entry in walk(source.path):
@@ -145,7 +190,7 @@ def _copy(source: FolderSource, target: Path, limits: WorkspaceLimits) -> None:
                     left.take(entry.status.st_size)
                     opened = open_regular(entry.folder, entry.name)
                     try:
-                        _write(folder, name, mode, pieces(opened))
+                        write_file(folder, name, mode, pieces(opened))
                     finally:
                         os.close(opened)
     except OSError as error:
@@ -158,7 +203,7 @@ def _copy(source: FolderSource, target: Path, limits: WorkspaceLimits) -> None:
 
 def _write_tree(source: GitSource, target: Path, limits: WorkspaceLimits) -> None:
     """Write the blobs of a tree; links last, so that nothing is written through one."""
-    left = _Left(limits, f"{source.repository} at {source.at}")
+    left = RoomLeft(limits, f"{source.repository} at {source.at}")
     listed = _git(source, "ls-tree", "-r", "-z", "--full-tree", _tree(source)).split(b"\0")
     links: list[tuple[bytes, bytes]] = []
     root = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -182,7 +227,7 @@ def _write_tree(source: GitSource, target: Path, limits: WorkspaceLimits) -> Non
                     if mode == b"120000":
                         links.append((path, b"".join(blob)))
                     else:
-                        _write(folder, last, 0o755 if mode == b"100755" else 0o644, blob)
+                        write_file(folder, last, 0o755 if mode == b"100755" else 0o644, blob)
             git.stdin.close()
         for path, to in links:
             with parent_of(root, path, make=True) as (folder, last):
@@ -208,7 +253,7 @@ def _tree_entry(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
     return mode, kind, name, path
 
 
-def _blob(stream: IO[bytes], left: "_Left") -> Iterator[bytes]:
+def _blob(stream: IO[bytes], left: RoomLeft) -> Iterator[bytes]:
     """Give what a blob holds; its size counts before any of it is read."""
     head = stream.readline().split()
     if len(head) != 3:
@@ -226,17 +271,6 @@ def _read(stream: IO[bytes], size: int) -> Iterator[bytes]:
         size -= len(piece)
         yield piece
     stream.read(1)  # the line's end
-
-
-def _write(folder: int, name: bytes, mode: int, content: Iterator[bytes]) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    target = os.open(name, flags, 0o600, dir_fd=folder)
-    try:
-        for piece in content:
-            write_all(target, piece)
-        os.fchmod(target, mode)
-    finally:
-        os.close(target)
 
 
 def _git(source: GitSource, *arguments: str | bytes) -> bytes:
@@ -262,22 +296,3 @@ def _command(source: GitSource) -> list[str]:
 
 def _environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), **_GIT_ENVIRONMENT}
-
-
-class _Left:
-    """What may still be copied."""
-
-    def __init__(self, limits: WorkspaceLimits, what: str) -> None:
-        self._entries = limits.entries
-        self._bytes = limits.bytes
-        self._limits = limits
-        self._what = what
-
-    def take(self, size: int, entries: int = 1) -> None:
-        self._entries -= entries
-        self._bytes -= size
-        if self._entries < 0 or self._bytes < 0:
-            raise WorkspaceError(
-                f"{self._what} has more than {self._limits.entries} entries "
-                f"or {self._limits.bytes} bytes"
-            )

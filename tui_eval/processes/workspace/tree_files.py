@@ -73,6 +73,22 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
+def write_file(folder: int, name: bytes, mode: int, content: Iterator[bytes]) -> None:
+    """Write a file that is not there yet.
+
+    Raises:
+        OSError: it is there, or cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    target = os.open(name, flags, 0o600, dir_fd=folder)
+    try:
+        for piece in content:
+            write_all(target, piece)
+        os.fchmod(target, mode)
+    finally:
+        os.close(target)
+
+
 def _make_folder(name: bytes, folder: int) -> None:
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=folder)

@@ -21,7 +21,7 @@ from tui_eval.suites.data.files import is_glob, matches
 from tui_eval.suites.data.recordings import Recordings, id_digest, row_id
 from tui_eval.suites.data.rows import DataProblems
 from tui_eval.suites.data.spool import Spool
-from tui_eval.suites.data.tasks.task_formats import RowReader
+from tui_eval.suites.data.tasks.task_formats import FOLDERS, RowReader
 from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.source_map import named_from, shown
 from tui_eval.suites.loading.validation import explain
@@ -55,17 +55,21 @@ _Rows: TypeAlias = Callable[[DataProblems], Iterator[DatasetRow]]
 """Reads all rows, from the first one again with each call; bad ones become problems."""
 
 
-def cases(suite: Suite) -> Iterator[Case]:
+def cases(suite: Suite, problems: DataProblems | None = None) -> Iterator[Case]:
     """Yield the suite's cases in order, each with what was recorded for it.
 
     Memory does not grow with them, but for 16 bytes an id and 16 a row that is drawn from. Cases
     come while rows are still being read; after the first bad row no more of them do.
 
+    Args:
+        suite: The suite.
+        problems: Where what is left out is noted.
+
     Raises:
         SuiteError: with up to 20 mistakes in the data, once all rows (or the first 20 bad ones)
             were read; before the first case where there is no data at all.
     """
-    problems = DataProblems()
+    problems = problems or DataProblems()
     yield from _drawn(suite.dataset, _made(suite, partial(rows, suite), problems))
     problems.settle()
 
@@ -217,10 +221,17 @@ class _Reader:
             skip=self._skip(fields) if "skip" in fields else (),
             weight=_weight(fields),
             timeout=_number(fields, "timeout"),
+            limits=self._limits(fields),
             recorded=said,
         )
         self._seq += 1
         return case
+
+    def _limits(self, fields: JsonObject) -> dict[str, int]:
+        """Return what a task may take; in other data a column of that name is a column."""
+        found = fields.get("limits") if self._dataset.format in FOLDERS else None
+        given = found if isinstance(found, dict) else {}
+        return {name: most for name, most in given.items() if isinstance(most, int)}
 
     def _id(self, fields: JsonObject) -> str:
         column = self._dataset.id

@@ -29,9 +29,11 @@ _Report: TypeAlias = Callable[[int | None, str], None]
 
 @dataclass(slots=True)
 class DataProblems:
-    """The mistakes found in data so far."""
+    """The mistakes found in data so far, and what was left out of it."""
 
     mistakes: list[Mistake] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """The files of tasks that cannot be run here, and why."""
 
     def add(self, mistake: Mistake) -> None:
         """Record a mistake.

@@ -62,6 +62,9 @@ class _Inliner:
         form = dataset.get("format")
         form = form if isinstance(form, str) else None
         self._data_path(("dataset", "path"), dataset, form)
+        if form is not None:
+            for _, target in tables(self._data, "targets"):
+                TARGETS.of(target).fill_from_tasks(target)
         at, name = ("dataset", "repos"), dataset.get("repos")
         if not isinstance(name, str) or not name:
             return
@@ -75,10 +78,7 @@ class _Inliner:
         if not repos.is_dir():
             self._wrong(at, f'"{name}" is no folder', "name the folder of the repositories")
         for _, target in tables(self._data, "targets"):
-            kind = TARGETS.of(target)
-            if kind is not None and kind.USUAL_WORKSPACE and target.get("workspace") is None:
-                target["workspace"] = {"git": "{{ repository }}", "at": "{{ base_commit }}"}
-                target.setdefault("output", "diff")
+            TARGETS.of(target).fill_from_repositories(target)
 
     def _wrong(self, path: Path, message: str, hint: str | None = None) -> None:
         self._mistakes.append(self._places.mistake(path, message, hint))

@@ -11,6 +11,7 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.suites.data.dataset import cases
+from tui_eval.suites.data.rows import DataProblems
 from tui_eval.suites.loading import toml_lines
 from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.source_map import shown
@@ -244,10 +245,12 @@ class _Surveyor:
         self._cases = 0
         self._unsupported: dict[str, list[str]] = {}
         """What tasks say and nothing here does, by file and field, with the tasks that say it."""
+        self._problems = DataProblems()
+        """Has the tasks that are left out."""
 
     def survey(self) -> Survey:
         """Return what a run would be."""
-        for case in cases(self._suite):
+        for case in cases(self._suite, self._problems):
             self._cases += 1
             self._columns.update(case.fields)
             self._tags.update(case.tags)
@@ -381,6 +384,8 @@ class _Surveyor:
             if name in self._columns - recorded:
                 yield f'the column "{name}" is called like a value of templates: write case.{name}'
         yield from _odd_orders(self._suite)
+        for name, why in sorted(self._problems.left_out.items()):
+            yield f"{name} is left out: {why}"
         for what, tasks in sorted(self._unsupported.items()):
             yield f"{what} is not supported, in {many(len(tasks), 'task')}: {', '.join(tasks)}"
         undemanding = self._undemanding

@@ -127,6 +127,15 @@ class AskedSpec(Spec):
         """
         yield from ()
 
+    def permissions_by_case(self, data: Path | None, tasks: Path | None) -> Iterator[Permission]:
+        """Yield what else it does that its cases decide.
+
+        Args:
+            data: The path or glob of the data; None: the cases stand in the suite.
+            tasks: A glob of all files of the tasks; None: the cases are no folders of tasks.
+        """
+        yield from ()
+
     def as_written(self) -> dict[str, object]:
         """Return its fields as a suite file has them, with the defaults of those left out."""
         return self.model_dump(mode="json")

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, StrictInt, StrictStr, WithJsonSchema
@@ -21,6 +21,7 @@ _MOST_BYTES: Final = 1 << 50
 Isolation = Literal["auto", "none", "landlock", "bwrap", "podman", "docker"]
 CONTAINERS: Final = ("podman", "docker")
 """The levels of isolation that run an image."""
+DOCKERFILE: Final = "Dockerfile"
 EnvName = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Command = Annotated[tuple[StrictStr, ...], Field(min_length=1)]
 """A program and its arguments; no shell reads them."""
@@ -116,7 +117,8 @@ class RunsPrograms(RunsProcesses):
     network: Literal["full", "none"] = "full"
     """Whether it reaches the network."""
     image: Text | None = None
-    """The image of its container, for podman and docker."""
+    """The image of its container, for podman and docker: a name, or the path of a Dockerfile, whose
+    folder it is built from."""
 
     @classmethod
     def program_permissions(
@@ -141,12 +143,25 @@ class RunsPrograms(RunsProcesses):
                 shown = os.path.relpath(path, folder)
                 yield Permission(f"run what {shown} holds", f"program {path}", path)
         yield from cls.environment_permissions(table, "the programs it runs")
-        if (image := table.get("image")) is not None:
-            yield Permission(f"start containers of the image {image}", f"image {image}")
+        if isinstance(image := table.get("image"), str) and not is_template(image):
+            yield from _image_permissions(image, folder)
         if table.get("network") != "none":
             yield Permission("let its programs reach the network", "programs: network")
         if table.get("isolation") == "none":
             yield Permission("run its programs without isolation", "programs: isolation none")
+
+
+def is_dockerfile(image: str) -> bool:
+    """Say whether an image is named by what it is built from; no image's name has capitals."""
+    return PurePosixPath(image).name == DOCKERFILE
+
+
+def _image_permissions(image: str, folder: Path | None) -> Iterator[Permission]:
+    if is_dockerfile(image) and folder is not None:
+        context = (folder / image).parent
+        yield Permission(f"build an image from {image}", f"build {context}", context / "**/*")
+    else:
+        yield Permission(f"start containers of the image {image}", f"image {image}")
 
 
 def own_files(command: Iterable[str], folder: Path | None) -> dict[str, Path]:

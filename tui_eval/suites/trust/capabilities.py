@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from tui_eval.providers import presets
 from tui_eval.suites.config.configuration import bound_hosts
 from tui_eval.suites.data.files import fixed_part, is_glob, matches, open_regular, real_path
+from tui_eval.suites.data.tasks.task_formats import FOLDERS
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.suites.trust.permissions import Permission, PermissionRequest, PermissionState
 from tui_eval.suites.trust.trust_store import Grants
@@ -109,6 +110,10 @@ class Folder:
         why = "leads out of the suite's folder" if same else "was replaced while it was opened"
         raise OSError(errno.EACCES, why, str(path))
 
+    def may_read(self, path: Path) -> bool:
+        """Say whether a path, wherever its links lead, is one that may be read; nobody is asked."""
+        return self._may_read(real_path(path))
+
     def _may_read(self, real: Path) -> bool:
         near = (self.path, *self.outside)
         return self.trusted or any(real.is_relative_to(allowed) for allowed in near)
@@ -150,8 +155,13 @@ def wanted_permissions(suite: Suite) -> tuple[Permission, ...]:
 def suite_permissions(suite: Suite) -> Iterator[Permission]:
     """Yield what a suite's targets and judges want beside files, see `permissions_of`."""
     folder = None if suite.file is None else Path(suite.file).parent
+    data = None if suite.dataset.path is None else Path(suite.dataset.path)
+    tasks = None
+    if data is not None and suite.dataset.format in FOLDERS:
+        tasks = (fixed_part(data) if is_glob(data) else data.parent) / "**/*"
     for asked in suite.asked:
         yield from permissions_of(type(asked), asked.as_written(), folder)
+        yield from asked.permissions_by_case(data, tasks)
 
 
 def permissions_of(

@@ -9,6 +9,7 @@ from typing import Final
 from tui_eval.model.case import Case, Column
 from tui_eval.model.home import from_home
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.processes.isolation.images import ContainerEngine
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.source import (
     FolderSource,
@@ -18,13 +19,13 @@ from tui_eval.processes.workspace.source import (
 )
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
-from tui_eval.suites.data.files import real_path
 from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.agents import AGENTS
-from tui_eval.suites.spec.programs import own_files
+from tui_eval.suites.spec.programs import CONTAINERS, is_dockerfile, own_files
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.suites.templates.template import Names, Template, TemplateError
+from tui_eval.suites.trust.capabilities import Folder
 
 _LONGEST_ARGUMENT: Final = 100_000
 """Bytes of an argument; systems refuse one of 128 KiB."""
@@ -38,6 +39,8 @@ class CommandRequest:
     stdin: str | None
     env: Mapping[str, str]
     source: WorkspaceSource | None
+    image: JsonObject | None
+    """Of its container, see `CommandRenderer.image`; None: it runs in none."""
 
     @classmethod
     def of(cls, request: JsonObject, folder: Path) -> "CommandRequest":
@@ -48,6 +51,8 @@ class CommandRequest:
             folder: The suite's own.
         """
         command, env, stdin = request["command"], request["env"], request["stdin"]
+        image = request.get("image")
+        assert image is None or isinstance(image, dict)
         assert isinstance(command, list)
         assert isinstance(env, dict)
         return cls(
@@ -55,19 +60,23 @@ class CommandRequest:
             None if stdin is None else str(stdin),
             {name: str(value) for name, value in env.items()},
             _source(request["workspace"], folder),
+            image,
         )
 
 
 class CommandRenderer:
     """Renders the requests of a target's cases."""
 
-    def __init__(self, spec: CommandTargetSpec, renderer: Renderer, folder: Path) -> None:
+    def __init__(
+        self, spec: CommandTargetSpec, renderer: Renderer, folder: Path, reach: Folder
+    ) -> None:
         """Compile its templates.
 
         Args:
             spec: The target.
             renderer: Renders the suite's prompts.
             folder: The suite's own.
+            reach: What the suite may read.
 
         Raises:
             TemplateError: one is no template.
@@ -76,6 +85,7 @@ class CommandRenderer:
         self._spec = spec
         self._renderer = renderer
         self._folder = folder
+        self._reach = reach
         preset = None if spec.agent is None else AGENTS[spec.agent]
         self._preset = preset
         words = spec.command or ()
@@ -102,6 +112,11 @@ class CommandRenderer:
         }
         self._templated = any(is_template(text) for text in _written(spec).values())
         self._digests: dict[WorkspaceSource, str] = {}
+        contained = spec.image is not None and spec.isolation in CONTAINERS
+        self._image = Template(spec.image, f"{at}.image") if contained and spec.image else None
+        self._engine = ContainerEngine(spec.isolation)
+        self._images: dict[str, str | None] = {}
+        """The digests of images, by name."""
 
     @property
     def program(self) -> str | None:
@@ -155,12 +170,48 @@ class CommandRenderer:
                 stdin = asked
             else:
                 command += [*self._preset.prompt, asked]
-        return {
+        rendered: JsonObject = {
             "command": command,
             "stdin": stdin,
             "env": {name: _without_nul(one, one.text(names)) for name, one in self._env.items()},
             "workspace": self._made_of(names),
         }
+        image = self.image(names)
+        return rendered if image is None else {**rendered, "image": image}
+
+    def image(self, names: Names) -> JsonObject | None:
+        """Return the image of a case's container; None: it runs in none.
+
+        `{"id": …}`, its digest; `{"name": …, "id": null}` where it is not here, so that nobody
+        knows its digest; or `{"dockerfile": …, "digest": …}`, what it is built from.
+
+        Raises:
+            TemplateError: the template cannot be rendered, or names nothing.
+            WorkspaceError: there is nothing to build it from.
+        """
+        if self._image is None:
+            return None
+        named = self._image.value(names)
+        if not isinstance(named, str) or not named or "\0" in named:
+            raise TemplateError(self._image.field, "names no image")
+        if is_dockerfile(named):
+            context = FolderSource((self._folder / named).parent)
+            if is_template(self._spec.image):
+                self._see_that_it_may_be_read(context.path)
+            return {"dockerfile": named, "digest": self._digest(context)}
+        if "@sha256:" in named:
+            return {"id": named}
+        if named not in self._images:
+            if at_once.asked():
+                raise NotAtOnceError  # the engine is asked
+            found = self._engine.image(named)
+            self._images[named] = None if found is None else found.id
+        known = self._images[named]
+        return {"name": named, "id": None} if known is None else {"id": known}
+
+    def image_of(self, column: Column, case: Case) -> JsonObject | None:
+        """Return the image of a case's container, see `image`."""
+        return self.image(self._renderer.target_names(column, case))
 
     def source(self, column: Column, case: Case) -> WorkspaceSource | None:
         """Return what the workspace of a case is made of; None: of nothing.
@@ -181,12 +232,27 @@ class CommandRenderer:
         if source is None:
             return None
         if self._templated:
-            _see_that_it_is_inside(source, self._folder)
+            self._see_that_it_may_be_read(source.place)
+        return {**written, "digest": self._digest(source)}
+
+    def _digest(self, source: WorkspaceSource) -> str:
         if source not in self._digests:
             if at_once.asked():
                 raise NotAtOnceError  # it reads all the files there are
             self._digests[source] = source_digest(source).hex()
-        return {**written, "digest": self._digests[source]}
+        return self._digests[source]
+
+    def _see_that_it_may_be_read(self, path: Path) -> None:
+        """Hold what a case has named to what the suite was allowed to read.
+
+        Raises:
+            WorkspaceError: it may not be read.
+        """
+        if not self._reach.may_read(path):
+            raise WorkspaceError(
+                f"{path} lies outside the suite's folder and what it may read, and a template has "
+                "named it: name a folder outside as it is"
+            )
 
 
 def _written(spec: CommandTargetSpec) -> dict[str, str]:
@@ -227,21 +293,12 @@ def _is_script(path: Path) -> bool:
         return False
 
 
-def _source(written: Json, folder: Path) -> WorkspaceSource | None:
+def _source(written: Json, folder: Path) -> FolderSource | GitSource | None:
     if not isinstance(written, dict) or not written:
         return None
     if "git" in written:
         return GitSource(folder / from_home(str(written["git"])), str(written["at"]))
     return FolderSource(folder / from_home(str(written["folder"])))
-
-
-def _see_that_it_is_inside(source: WorkspaceSource, folder: Path) -> None:
-    path = source.path if isinstance(source, FolderSource) else source.repository
-    if not real_path(path).is_relative_to(real_path(folder)):
-        raise WorkspaceError(
-            f"{path} lies outside the suite's folder, and a template has named it: "
-            "name a folder outside as it is"
-        )
 
 
 def _without_nul(template: Template, text: str) -> str:

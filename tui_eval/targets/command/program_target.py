@@ -16,6 +16,7 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
 from tui_eval.processes.isolation.choice import choose
+from tui_eval.processes.isolation.images import ContainerEngine
 from tui_eval.processes.isolation.levels import LEVELS
 from tui_eval.processes.isolation.sweep import sweep
 from tui_eval.processes.machine import Machine
@@ -31,12 +32,15 @@ from tui_eval.processes.program import (
 )
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
+from tui_eval.processes.workspace.image_source import image_files
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
+from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.programs import CONTAINERS
 from tui_eval.suites.templates.template import TemplateError
+from tui_eval.suites.trust.capabilities import Folder
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.attempt_view import AttemptView
 from tui_eval.targets.base import NothingToSendError, Target
@@ -49,6 +53,7 @@ from tui_eval.targets.command.command_request import (
 )
 from tui_eval.targets.command.live_transcript import live_transcript
 from tui_eval.targets.command.trial_folder import TrialFolder
+from tui_eval.targets.command.trial_image import ImageStock
 from tui_eval.targets.command.trial_run import (
     TrialRun,
     TrialSurroundings,
@@ -60,6 +65,8 @@ _THREADS: Final = 4
 _VERSION_S: Final = 60.0
 """Seconds that a program may take to print its version."""
 _VERSION_BYTES: Final = 10_000
+_LINES_SAID: Final = 20
+"""Lines that an engine has printed last, shown where the one image of a target cannot be had."""
 
 
 class CommandTarget(Target):
@@ -80,7 +87,12 @@ class CommandTarget(Target):
         self._processes = context.processes
         self._folder = Path(suite.file).parent if suite.file else Path.cwd()
         self._orphans = Orphans(suite.run.orphans)
-        self._requests = CommandRenderer(spec, context.renderer, self._folder)
+        reach = Folder.of(suite)
+        self._requests = CommandRenderer(spec, context.renderer, self._folder, reach)
+        self._images: ImageStock | None = None
+        """None: its programs run in no containers."""
+        if spec.isolation in CONTAINERS:
+            self._images = ImageStock(ContainerEngine(spec.isolation), self._folder)
         self._version: str | None = None
         self._found: Sandbox | None = None
         """What its programs may reach, once a level was found to work."""
@@ -92,9 +104,9 @@ class CommandTarget(Target):
             self._keys()
         except UnavailableError as error:
             return str(error)
-        for _, path in self._spec.files_read(self._spec.as_written(), self._folder):
+        for field, path in self._spec.files_read(self._spec.as_written(), self._folder):
             if not path.is_dir():
-                return f"target {self.name!r}: its workspace {path} is no folder"
+                return f"target {self.name!r}: its {field} {path} is no folder"
         return self._no_isolation() or self._no_program()
 
     def note(self) -> str | None:
@@ -121,7 +133,6 @@ class CommandTarget(Target):
             "keys": names,
             "setup": setup,
             "files": file_digests(self._requests.code),
-            "image": spec.image,
             "network": spec.network,
             "output": spec.text_of,
             **({"protected": [*spec.protected]} if spec.protected else {}),
@@ -189,7 +200,14 @@ class CommandTarget(Target):
 
     def workspace_source(self, column: Column, case: Case) -> WorkspaceSource | None:
         """Return what the workspace of a case is made of; None: of nothing."""
-        return self._requests.source(column, case)
+        named = self._requests.source(column, case)
+        asked = self._requests.image_of(column, case) if named is None else None
+        if self._images is None or asked is None:
+            return named
+        image = self._images.find(asked)
+        if image is None:
+            raise WorkspaceError("the image whose files it began with is not here any more")
+        return image_files(self._images.engine, image)
 
     def view(self, case: Case, folder: Path) -> AttemptView:
         """Return what the program prints, its transcript, and what it may take.
@@ -246,6 +264,7 @@ class CommandTarget(Target):
             env={**base_environment(), **secrets},
             secrets=tuple(one.encode() for one in secrets.values() if not keys.is_word(one)),
             orphans=self._orphans,
+            images=self._images,
         )
         return self
 
@@ -276,10 +295,22 @@ class CommandTarget(Target):
         sandbox = Sandbox(
             level=spec.isolation,
             network=spec.network,
-            image=spec.image,
             readable=tuple(self._requests.code.values()),
-            client_env=dict(os.environ) if spec.isolation in CONTAINERS else {},
+            client_env=dict(os.environ) if self._images is not None else {},
         )
+        sandbox = await self._tried(sandbox)
+        image = await self._one_image()
+        if image is not None:
+            sandbox = await self._tried(replace(sandbox, image=image))
+        self._found = sandbox
+        return sandbox
+
+    async def _tried(self, sandbox: Sandbox) -> Sandbox:
+        """Return a sandbox with the level that works for it.
+
+        Raises:
+            UnavailableError: there is none, with the remedy.
+        """
         with tempfile.TemporaryDirectory(prefix="tui-eval-isolation-") as place:
             program = Program(
                 command=(self._requests.program or "/bin/sh",),
@@ -292,8 +323,26 @@ class CommandTarget(Target):
         if choice.level is None:
             why = "; ".join(f"{one.level}: {one.why}" for one in choice.tried)
             raise UnavailableError(f"target {self.name!r}: its isolation cannot be had: {why}")
-        self._found = replace(sandbox, level=choice.level)
-        return self._found
+        return replace(sandbox, level=choice.level)
+
+    async def _one_image(self) -> str | None:
+        """Return the image of all its containers; None: it has none, or each case its own.
+
+        Raises:
+            UnavailableError: it cannot be had.
+        """
+        if self._images is None or is_template(self._spec.image):
+            return None
+        try:
+            asked = await asyncio.to_thread(self._requests.image, {})
+        except (TemplateError, WorkspaceError) as error:
+            raise UnavailableError(f"target {self.name!r}: {error}") from error
+        assert asked is not None, "a container has an image"
+        ready = await self._images.ready(asked)
+        if isinstance(ready, Failure):
+            last = "\n".join((ready.partial or "").splitlines()[-_LINES_SAID:])
+            raise UnavailableError(f"target {self.name!r}: {ready.message}\n{last}".rstrip())
+        return ready.id
 
     def _keys(self) -> dict[str, str]:
         """Return its keys.

@@ -13,6 +13,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.output import Failure, Output
+from tui_eval.processes.isolation.images import ImageFacts
 from tui_eval.processes.program import (
     OUT,
     EndCause,
@@ -28,9 +29,10 @@ from tui_eval.processes.program import (
 from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
+from tui_eval.processes.workspace.image_source import image_files
 from tui_eval.processes.workspace.manifest import Manifest, take_manifest
 from tui_eval.processes.workspace.removal import remove_folder
-from tui_eval.processes.workspace.source import FolderSource, make_workspace
+from tui_eval.processes.workspace.source import FolderSource, WorkspaceSource, make_workspace
 from tui_eval.store.files import FileStore
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.targets.attempt_context import AttemptContext
@@ -39,6 +41,7 @@ from tui_eval.targets.command.collecting import EndedProgram, collect
 from tui_eval.targets.command.command_request import CommandRequest
 from tui_eval.targets.command.live_transcript import LiveTranscript, live_transcript
 from tui_eval.targets.command.trial_folder import TrialFolder
+from tui_eval.targets.command.trial_image import ImageStock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,6 +73,8 @@ class TrialSurroundings:
     setup: tuple[tuple[str, ...], ...] = ()
     """Commands that are run in a workspace before the program."""
     orphans: Orphans = Orphans.END
+    images: ImageStock | None = None
+    """Has the images of their containers; None: they run in none."""
 
 
 class TrialRun:
@@ -96,6 +101,7 @@ class TrialRun:
         """Once it is made."""
         self._limit: str | None = None
         self._live: LiveTranscript | None = None
+        self._image: ImageFacts | None = None
 
     async def outcome(self) -> Output | Failure:
         """Make the attempt, or take over what an earlier one has begun."""
@@ -114,6 +120,11 @@ class TrialRun:
     async def _made(self) -> Output | Failure:
         """Make the attempt from its beginning."""
         self._tell("preparing")
+        if self._around.images is not None and self._request.image is not None:
+            image = await self._around.images.ready(self._request.image)
+            if isinstance(image, Failure):
+                return image
+            self._image = image
         try:
             folder, before = await self._with_room(self._prepare)
         except WorkspaceError as error:
@@ -141,7 +152,7 @@ class TrialRun:
             setups = map(folder.setup, range(len(self._around.setup)))
             for path in (folder.home, folder.tmp, folder.program, *setups):
                 path.mkdir(mode=0o700)
-            make_workspace(folder.workspace, self._request.source)
+            make_workspace(folder.workspace, self._source())
             if self._request.stdin is not None:
                 folder.stdin.write_text(
                     self._request.stdin, encoding="utf-8", errors="surrogatepass"
@@ -166,6 +177,13 @@ class TrialRun:
             return started
 
         return await self._attempt.room.patiently(start)
+
+    def _source(self) -> WorkspaceSource | None:
+        """Return what its workspace is made of: what the suite names, else what its image has."""
+        around, image = self._around, self._image
+        if self._request.source is None and around.images is not None and image is not None:
+            return image_files(around.images.engine, image)
+        return self._request.source
 
     async def _set_up(self, folder: TrialFolder) -> Failure | None:
         """Run the commands of `setup`; what fails there is an error, and no fail."""
@@ -292,8 +310,12 @@ class TrialRun:
 
     def _program(self, folder: TrialFolder) -> Program:
         limits = self._spec.limits
-        own = {"HOME": str(folder.home), "TMPDIR": str(folder.tmp), "PWD": str(folder.workspace)}
         sandbox = self._around.sandbox
+        if self._image is not None:
+            inside = None if self._image.folder is None else Path(self._image.folder)
+            sandbox = replace(sandbox, image=self._image.id, workdir=inside)
+        here = sandbox.workdir or folder.workspace
+        own = {"HOME": str(folder.home), "TMPDIR": str(folder.tmp), "PWD": str(here)}
         return Program(
             command=self._request.command,
             cwd=folder.workspace,
@@ -302,9 +324,9 @@ class TrialRun:
             stdin=None if self._request.stdin is None else folder.stdin,
             limits=ProgramLimits(
                 wall=limits.wall or self._attempt.timeout_s,
-                memory=limits.memory,
+                memory=limits.memory or self._attempt.limits.get("memory"),
                 cpu_s=limits.cpu_s,
-                disk=limits.disk,
+                disk=limits.disk or self._attempt.limits.get("disk"),
                 processes=limits.processes,
                 output=limits.output,
             ),

@@ -119,23 +119,80 @@ def test_a_harbor_task_is_a_case_with_its_instruction_limits_and_hidden_tests(
 
 def test_check_names_what_of_each_task_is_not_supported(tmp_path: Path) -> None:
     harbor_task(tmp_path / "tasks" / "one")
-    compose = {"environment/docker-compose.yaml": "services: {}\n"}
     hooks = HARBOR.replace('docker_image = "example.org/hello:1"', "") + (
         '[environment.healthcheck]\ncommand = "true"\n[[verifier.collect]]\ncommand = "tar"\n'
     )
-    harbor_task(tmp_path / "tasks" / "two", hooks, **compose)
+    harbor_task(tmp_path / "tasks" / "two", hooks)
     suite = suite_of(tmp_path, 'format = "harbor"\npath = "tasks"')
     warnings = survey(suite).warnings
     told = [one for one in warnings if "not supported" in one]
     assert told == [
-        "environment/Dockerfile: building it is not supported, in 1 task: two",
-        "environment/docker-compose.yaml: compose is not supported, in 1 task: two",
         "task.toml: environment.allow_internet is not supported, in 2 tasks: one, two",
         "task.toml: environment.cpus is not supported, in 2 tasks: one, two",
-        "task.toml: environment.docker_image is not supported, in 1 task: one",
         "task.toml: environment.healthcheck.command is not supported, in 1 task: two",
         "task.toml: verifier.collect is not supported, in 1 task: two",
     ]
+
+
+def test_a_task_that_cannot_be_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    harbor_task(tmp_path / "tasks" / "good")
+    compose = {"environment/docker-compose.yaml": "services: {}\n"}
+    harbor_task(tmp_path / "tasks" / "many", **compose)
+    harbor_task(tmp_path / "tasks" / "steps", "[[steps]]\nname = 'a'\n")
+    suite = suite_of(tmp_path, 'format = "harbor"\npath = "tasks"')
+    assert [case.id for case in read(suite)] == ["good"]
+    assert [one for one in survey(suite).warnings if "left out" in one] == [
+        (
+            "tasks/many/task.toml is left out: environment/docker-compose.yaml: "
+            "compose is not supported"
+        ),
+        "tasks/steps/task.toml is left out: steps are not supported",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resources", "limits"),
+    [
+        ("memory_mb = 512\nstorage_mb = 1024", {"memory": 512 << 20, "disk": 1 << 30}),
+        ('memory = "2G"\nstorage = "1.5 GB"', {"memory": 2 << 30, "disk": 3 << 29}),
+        ("", {}),
+    ],
+)
+def test_what_a_task_may_take_limits_its_attempts(
+    tmp_path: Path, resources: str, limits: dict[str, int]
+) -> None:
+    harbor_task(tmp_path / "tasks" / "hello", f"{HARBOR}{resources}\n")
+    [case] = read(suite_of(tmp_path, 'format = "harbor"\npath = "tasks"'))
+    assert case.limits == limits
+    assert Case.from_json(0, case.id, case.as_json()) == case
+
+
+def test_a_column_of_other_data_limits_nothing(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "limits": {"memory": 1}}\n')
+    [case] = read(suite_of(tmp_path, 'path = "rows.jsonl"'))
+    assert case.limits == {}
+
+
+def test_a_task_without_an_image_has_its_dockerfile_in_the_column(tmp_path: Path) -> None:
+    without = HARBOR.replace('docker_image = "example.org/hello:1"', "")
+    harbor_task(tmp_path / "tasks" / "hello", without)
+    [case] = read(suite_of(tmp_path, 'format = "harbor"\npath = "tasks"'))
+    assert case.fields["image"] == "tasks/hello/environment/Dockerfile"
+
+
+def test_containers_of_tasks_are_of_the_tasks_images(tmp_path: Path) -> None:
+    harbor_task(tmp_path / "tasks" / "hello")
+    file = tmp_path / "suite.toml"
+    file.write_text(
+        '[dataset]\nformat = "harbor"\npath = "tasks"\n'
+        '[[targets]]\nkind = "command"\nname = "usual"\ncommand = ["a"]\nisolation = "podman"\n'
+        '[[targets]]\nkind = "command"\nname = "own"\ncommand = ["a"]\nisolation = "podman"\n'
+        'image = "mine"\n'
+        '[[targets]]\nkind = "command"\nname = "none"\ncommand = ["a"]\n'
+        '[[scorers]]\nkind = "includes"\nexpected = "x"\n'
+    )
+    images = [getattr(one, "image", "") for one in load(file, trusted=True).targets]
+    assert images == ["{{ image }}", "mine", None]
 
 
 @pytest.mark.parametrize("path", ["tasks/hello", "tasks/*/task.toml", "tasks/hello/task.toml"])
@@ -152,7 +209,8 @@ def test_one_task_and_a_glob_are_read_too(tmp_path: Path, path: str) -> None:
         ("agent = 3\n", None, "agent", "must be a table"),
         ('[agent]\ntimeout_sec = "long"\n', None, "agent.timeout_sec", "number of seconds"),
         ("[agent]\ntimeout_sec = nan\n", None, "agent.timeout_sec", "number of seconds"),
-        ("[[steps]]\nname = 'a'\n", None, "steps", "not supported"),
+        ("[environment]\nmemory_mb = 0\n", None, "environment.memory_mb", "number of MiB"),
+        ("[environment]\nstorage = 'much'\n", None, "environment.storage", "a size"),
     ],
 )
 def test_a_task_that_cannot_be_a_case_is_told_with_file_and_field(
@@ -203,10 +261,25 @@ def test_a_changed_task_is_a_changed_data_file(tmp_path: Path) -> None:
         check_unchanged(suite, then)
 
 
+COMPOSE = """
+services:
+  client:
+    build:
+      dockerfile: Dockerfile
+    image: ${T_BENCH_TASK_DOCKER_CLIENT_IMAGE_NAME}
+    container_name: ${T_BENCH_TASK_DOCKER_CLIENT_CONTAINER_NAME}
+    command: ["sh", "-c", "sleep infinity"]
+    environment:
+      - TEST_DIR=${T_BENCH_TEST_DIR}
+    volumes:
+      - ${T_BENCH_TASK_LOGS_PATH}:${T_BENCH_CONTAINER_LOGS_PATH}
+"""
+
+
 def test_a_terminal_bench_task_is_a_case(tmp_path: Path) -> None:
     folder = tmp_path / "tasks" / "hello"
     files = {"task.yaml": TERMINAL_BENCH, "Dockerfile": "FROM scratch\n", "run-tests.sh": "exit\n",
-             "tests/test_it.py": "", "docker-compose.yaml": "services: {}\n"}  # fmt: skip
+             "tests/test_it.py": "", "docker-compose.yaml": COMPOSE}  # fmt: skip
     task(folder, files)
     suite = suite_of(tmp_path, 'format = "terminal-bench"\npath = "tasks"')
     [case] = read(suite)
@@ -216,7 +289,33 @@ def test_a_terminal_bench_task_is_a_case(tmp_path: Path) -> None:
     assert fields["tests"] == "tasks/hello/tests"
     assert fields["run_tests"] == "tasks/hello/run-tests.sh"
     assert fields["tests_timeout"] == 60
-    assert fields["unsupported"] == ["docker-compose.yaml: compose"]
+    assert fields["image"] == "tasks/hello/Dockerfile"
+    assert fields["unsupported"] == []
+
+
+@pytest.mark.parametrize(
+    ("compose", "said"),
+    [
+        (f"{COMPOSE}  database:\n    image: postgres\n", "service database"),
+        (f"{COMPOSE}    privileged: true\n", "privileged"),
+        (f"{COMPOSE}      - /etc:/etc\n", "volumes"),
+        (COMPOSE.replace("dockerfile: Dockerfile", "context: other"), "build"),
+        ("a: 1\n", "no services"),
+        ("services: {web: {}}\n", "service web"),
+    ],
+)
+def test_a_compose_file_beyond_one_container_leaves_its_task_out(
+    tmp_path: Path, compose: str, said: str
+) -> None:
+    files = {"task.yaml": TERMINAL_BENCH, "Dockerfile": "FROM scratch\n"}
+    task(tmp_path / "tasks" / "good", files)
+    task(tmp_path / "tasks" / "many", {**files, "docker-compose.yaml": compose})
+    suite = suite_of(tmp_path, 'format = "terminal-bench"\npath = "tasks"')
+    assert [case.id for case in read(suite)] == ["good"]
+    told = (
+        f"tasks/many/task.yaml is left out: docker-compose.yaml: {said}: compose is not supported"
+    )
+    assert told in survey(suite).warnings
 
 
 def test_an_old_terminal_bench_task_with_descriptions_gives_the_base_and_names_the_others(
@@ -258,6 +357,7 @@ def test_an_issue_has_its_repository_as_it_lies_there(tmp_path: Path, place: str
     assert case.id == "us__tool-1"
     assert case.fields["repository"] == f"mirrors/{place}"
     assert {name: case.fields[name] for name in ISSUE} == ISSUE
+    assert case.fields["image"] == "docker.io/swebench/sweb.eval.x86_64.us_1776_tool-1:latest"
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,20 @@ def swe_bench_row(row: JsonObject, repos: Path | None, folder: Path | None) -> J
     for name in _NEEDED:
         if not isinstance(row.get(name), str) or not row[name]:
             raise TaskError("is missing, or no text", name)
-    made: JsonObject = {"id": row["instance_id"], **row}
+    made: JsonObject = {"id": row["instance_id"], "image": _image(row), **row}
     if repos is not None:
         made["repository"] = named_from(folder, _repository(str(row["repo"]), repos))
     return made
+
+
+def _image(row: JsonObject) -> str:
+    """Return the image that a row names, else the one that SWE-bench has published for it."""
+    for name in ("image_name", "docker_image"):
+        named = row.get(name)
+        if isinstance(named, str) and named:
+            return named
+    issue = str(row["instance_id"]).lower().replace("__", "_1776_")
+    return f"docker.io/swebench/sweb.eval.x86_64.{issue}:latest"
 
 
 def _repository(repo: str, repos: Path) -> Path:

@@ -25,6 +25,10 @@ class TaskError(Exception):
         super().__init__(message)
 
 
+class TaskLeftOutError(Exception):
+    """A task cannot be run here, and is no mistake of the suite; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskFile:
     """The file that makes a folder a task."""
@@ -61,6 +65,10 @@ class TaskFile:
             if path.exists():
                 return named_from(self.suite_folder, path)
         return None
+
+    def within(self, path: str) -> str:
+        """Return what `there` gave as a path within the task's folder."""
+        return path.removeprefix(f"{named_from(self.suite_folder, self.folder)}/")
 
     def columns(
         self, said: Mapping[str, object], known: Collection[str], usual: Mapping[str, object]

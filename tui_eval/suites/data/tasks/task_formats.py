@@ -9,7 +9,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.suites.data.files import Opener
 from tui_eval.suites.data.rows import DataProblems, read_rows
 from tui_eval.suites.data.tasks import harbor, swe_bench, terminal_bench
-from tui_eval.suites.data.tasks.task_file import TaskError, TaskFile
+from tui_eval.suites.data.tasks.task_file import TaskError, TaskFile, TaskLeftOutError
 from tui_eval.suites.loading.errors import Mistake
 
 FOLDERS: Final[dict[str, tuple[str, Callable[[TaskFile], JsonObject]]]] = {
@@ -61,6 +61,8 @@ class RowReader:
                 yield None, read(TaskFile(file, self.folder, self.opener))
             except TaskError as error:
                 problems.add(Mistake(name, error.line, error.field, str(error)))
+            except TaskLeftOutError as error:
+                problems.left_out[name] = str(error)
             return
         for line, row in read_rows(file, name, problems, self.opener):
             if self.format_name is None:

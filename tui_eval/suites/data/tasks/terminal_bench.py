@@ -3,11 +3,27 @@
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.data.tasks.task_file import TaskError, TaskFile, seconds, texts
+from tui_eval.suites.data.tasks.task_file import (
+    TaskError,
+    TaskFile,
+    TaskLeftOutError,
+    seconds,
+    texts,
+)
 from tui_eval.suites.importers.reading import yaml_document
 from tui_eval.suites.loading.errors import SuiteError
 
 FILE: Final = "task.yaml"
+_COMPOSE: Final = "docker-compose.yaml"
+_CLIENT: Final = "client"
+"""The service in which the agent works."""
+_CLIENT_FIELDS: Final = frozenset(
+    ("build", "image", "container_name", "command", "environment", "volumes")
+)
+_PLAIN_BUILDS: Final[tuple[Json, ...]] = (
+    None, ".", {"dockerfile": "Dockerfile"}, {"context": "."},
+    {"context": ".", "dockerfile": "Dockerfile"},
+)  # fmt: skip
 _USUAL: Final = {"run_tests_in_same_shell": False}
 _KNOWN: Final = frozenset(
     ("instruction", "descriptions", "author_name", "author_email", "difficulty", "category", "tags",
@@ -21,12 +37,9 @@ def terminal_bench_row(file: TaskFile) -> JsonObject:
 
     Raises:
         TaskError: it cannot be one.
+        TaskLeftOutError: it asks for what there is not here, and is no task without it.
     """
-    try:
-        said = yaml_document(file.path.name, file.text()).value
-    except SuiteError as error:
-        first = error.mistakes[0]
-        raise TaskError(first.message, first.field, first.line) from None
+    said = _yaml(file.path.name, file.text())
     if not isinstance(said, dict):
         raise TaskError("must hold a mapping")
     row = file.columns(said, _KNOWN, _USUAL)
@@ -34,22 +47,54 @@ def terminal_bench_row(file: TaskFile) -> JsonObject:
     assert isinstance(more, list)
     instruction, others = _instruction(said)
     more += [f"{FILE}: description {name}" for name in others]
-    if file.there("docker-compose.yaml"):
-        more.append("docker-compose.yaml: compose")
-    elif file.there("Dockerfile"):
-        more.append("Dockerfile: building it")
+    dockerfile = file.there("Dockerfile")
+    if file.there(_COMPOSE) and (beyond := _beyond(_yaml(_COMPOSE, file.text(_COMPOSE)))):
+        raise TaskLeftOutError(f"{_COMPOSE}: {', '.join(beyond)}: compose is not supported")
     tags = texts(said.get("tags"))
     limit = seconds(said.get("max_agent_timeout_sec"), "max_agent_timeout_sec")
     return {
         **row,
         "instruction": instruction,
-        "dockerfile": file.there("Dockerfile"),
+        "dockerfile": dockerfile,
+        "image": dockerfile,
         "tests": file.there("tests"),
         "run_tests": file.there("run-tests.sh"),
         "tests_timeout": seconds(said.get("max_test_timeout_sec"), "max_test_timeout_sec"),
         **({"timeout": limit} if limit is not None else {}),
         **({"tags": tags} if tags else {}),
     }
+
+
+def _yaml(name: str, text: str) -> Json:
+    try:
+        return yaml_document(name, text).value
+    except SuiteError as error:
+        first = error.mistakes[0]
+        raise TaskError(f"{name}: {first.message}", first.field, first.line) from None
+
+
+def _beyond(compose: Json) -> list[str]:
+    """Return what a compose file asks for beyond one container of the Dockerfile beside it.
+
+    Most tasks have one that does not: its client sleeps, and the rest are places of the harness.
+    """
+    services = compose.get("services") if isinstance(compose, dict) else None
+    if not isinstance(services, dict):
+        return ["no services"]
+    others = [f"service {name}" for name in services if name != _CLIENT]
+    client = services.get(_CLIENT)
+    if not isinstance(client, dict):
+        return others or [f"no service {_CLIENT}"]
+    odd = [name for name in client if name not in _CLIENT_FIELDS]
+    build = client.get("build")
+    if build not in _PLAIN_BUILDS:
+        odd.append("build")
+    for name in ("environment", "volumes"):
+        value = client.get(name, [])
+        own = value if isinstance(value, list) else [value]
+        if not all("${T_BENCH_" in str(one) for one in own):
+            odd.append(name)
+    return [*others, *odd]
 
 
 def _instruction(said: JsonObject) -> tuple[str, list[str]]:

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue, model_validator
 
+from tui_eval.model.json import JsonObject
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.spec.asked import AskedSpec
 from tui_eval.suites.spec.base import Text, Texts
@@ -21,8 +22,6 @@ class TargetSpec(AskedSpec):
     WHAT: ClassVar[str] = "target"
     NEEDS_PROMPT: ClassVar[bool] = False
     """Whether it cannot be asked without a prompt."""
-    USUAL_WORKSPACE: ClassVar[bool] = False
-    """Whether it works in a `workspace`, and takes that of a task where it names none."""
 
     name: Annotated[Text, Field(json_schema_extra=_without_default)] = ""
     """How results name it. Default: the model's name, or the kind."""
@@ -35,6 +34,14 @@ class TargetSpec(AskedSpec):
         if isinstance(data, dict) and data.get("name") is None:
             return {**data, "name": default_name(data)}
         return data
+
+    @classmethod
+    def fill_from_tasks(cls, table: JsonObject) -> None:
+        """Write into its fields what they are, where left out, in a suite of benchmarks' tasks."""
+
+    @classmethod
+    def fill_from_repositories(cls, table: JsonObject) -> None:
+        """Likewise in one whose tasks have repositories."""
 
     @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:

@@ -7,12 +7,19 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field, StrictInt, StrictStr
 
 from tui_eval.model.home import from_home
+from tui_eval.model.json import JsonObject
 from tui_eval.suites.data import jsonpath
 from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec.agents import AGENTS, TRANSCRIPT_FORMATS
 from tui_eval.suites.spec.asked import OUTPUT_LIMITS, FieldMistake
 from tui_eval.suites.spec.base import Spec, Text
-from tui_eval.suites.spec.programs import CONTAINERS, Command, Limits, RunsPrograms
+from tui_eval.suites.spec.programs import (
+    CONTAINERS,
+    Command,
+    Limits,
+    RunsPrograms,
+    is_dockerfile,
+)
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.trust.permissions import Permission
@@ -80,8 +87,9 @@ class Transcript(Spec):
 class CommandTargetSpec(TargetSpec, RunsPrograms):
     """A program: a process and a workspace for each trial. Give `command` or `agent`."""
 
-    TEMPLATED: ClassVar[tuple[str, ...]] = ("command", "args", "stdin", "env", "workspace")
-    USUAL_WORKSPACE: ClassVar[bool] = True
+    TEMPLATED: ClassVar[tuple[str, ...]] = (
+        "command", "args", "stdin", "env", "workspace", "image",
+    )  # fmt: skip
 
     kind: Literal["command"]
     """What it is."""
@@ -145,6 +153,22 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         if table.get("image") is not None and not contained:
             hint = 'add isolation = "podman" or "docker"'
             yield FieldMistake(("image",), "is for a container", hint)
+        if table.get("version") is not None and is_template(table.get("image")):
+            hint = "leave it out: the digest of each image is in the key"
+            yield FieldMistake(("version",), "has no one container to run in", hint)
+
+    @classmethod
+    def fill_from_tasks(cls, table: JsonObject) -> None:
+        """Let a container be of the image that its task names, or is built of."""
+        if table.get("isolation") in CONTAINERS and table.get("image") is None:
+            table["image"] = "{{ image }}"
+
+    @classmethod
+    def fill_from_repositories(cls, table: JsonObject) -> None:
+        """Let it work in the repository of its issue, and give what it changes there."""
+        if table.get("workspace") is None:
+            table["workspace"] = {"git": "{{ repository }}", "at": "{{ base_commit }}"}
+            table.setdefault("output", "diff")
 
     @classmethod
     def hint_for_param(cls, name: str) -> str | None:
@@ -155,11 +179,14 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
 
     @classmethod
     def files_read(cls, table: Mapping[str, object], folder: Path) -> Iterator[tuple[str, Path]]:
-        """Yield the folder or repository that its workspace is made of, where it is one."""
+        """Yield the folders that its workspace and its image are made of, where each is one."""
         found = table.get("workspace")
         git = found.get("git") if isinstance(found, Mapping) else getattr(found, "git", found)
         if isinstance(git, str) and git and not is_template(git):
             yield "workspace", folder / from_home(git)
+        image = table.get("image")
+        if isinstance(image, str) and is_dockerfile(image) and not is_template(image):
+            yield "image", (folder / image).parent
 
     @classmethod
     def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
@@ -180,6 +207,14 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         yield from cls.program_permissions(table, filter(None, commands), folder, workspace)
         if (stdin := table.get("stdin")) is not None:
             yield Permission(f"have its program read {str(stdin)!r}", f"standard input {stdin!r}")
+
+    def permissions_by_case(self, data: Path | None, tasks: Path | None) -> Iterator[Permission]:
+        """Yield the containers that its cases have started, and the images they have built."""
+        if self.image is not None and is_template(self.image):
+            named = f"images {self.image}"
+            yield Permission("start containers of the images that its cases name", named, data)
+            built = f"build {self.image}"
+            yield Permission("build images from the Dockerfiles that its cases name", built, tasks)
 
     @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:

@@ -1,0 +1,259 @@
+"""Programs in containers: a real podman where there is one, and a stand-in for what it is asked."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.containers import IMAGE, Podman
+from tests.engine.harness import Harness
+from tests.support import reading
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.providers.errors import UnavailableError
+from tui_eval.reports.left_files import source_of, write_workspace
+from tui_eval.store.files import FileStore
+from tui_eval.store.read import attempt_queries, run_queries, trial_queries
+from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.rows import TrialRow
+from tui_eval.suites.loading.suite_file import load
+from tui_eval.suites.spec import Suite
+
+TASK = """\
+[agent]
+timeout_sec = 60.0
+[environment]
+memory_mb = 256
+"""
+AGENT = 'pwd; cat data; tr a-z A-Z < data > "$PWD/made"; rm data; echo more >> kept'
+
+
+def harbor(folder: Path, name: str, dockerfile: str, **files: str) -> None:
+    """Write a task."""
+    held = {
+        "task.toml": TASK,
+        "instruction.md": "Shout.",
+        "environment/Dockerfile": dockerfile,
+        **files,
+    }
+    for path, text in held.items():
+        (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name / path).write_text(text)
+
+
+def suite(folder: Path, dataset: str, code: str, more: str = "", shell: str = "sh") -> Suite:
+    """Write and load a suite whose program runs in containers."""
+    (folder / "suite.toml").write_text(
+        f'name = "contained"\n{dataset}\n[prompt]\nuser = "do it"\n[[targets]]\nkind = "command"\n'
+        f'name = "agent"\nisolation = "podman"\nnetwork = "none"\n'
+        f"command = ['{shell}', '-c', '''{code}''']\n{more}\n"
+        '[[scorers]]\nkind = "includes"\nexpected = "/app"\n'
+    )
+    return load(folder / "suite.toml", trusted=True)
+
+
+def wholes(harness: Harness, run: int) -> dict[str, WholeTrial]:
+    """Give all of a run's trials, by case."""
+    with reading(harness.path) as db:
+        found = [trial_queries.whole(db, run, one.id) for one in harness.trials(run)]
+    return {one.trial.case_id: one for one in found if one is not None}
+
+
+async def test_a_task_runs_in_the_image_that_it_describes(tmp_path: Path, podman: Podman) -> None:
+    good = f"FROM {IMAGE}\nCOPY data kept /app/\n"
+    context = {"environment/data": "hello\n", "environment/kept": "before\n"}
+    harbor(tmp_path / "tasks", "good", good, **context)
+    harbor(tmp_path / "tasks", "bad", f"FROM {IMAGE}\nRUN echo no such thing; exit 3\n")
+    dataset = '[dataset]\nformat = "harbor"\npath = "tasks"\n'
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(suite(tmp_path, dataset, AGENT))
+    found = wholes(harness, run)
+    bad, done = found["bad"].trial, found["good"]
+    assert (bad.error_kind, bad.verdict) == ("setup", None)
+    assert "its image cannot be built" in str(bad.error_message)
+    with reading(harness.path) as db:
+        (failed,) = run_queries.attempts(db, bad.id)
+        record = attempt_queries.of_trial(db, done.trial.id).record
+    assert "no such thing" in str(failed.partial)
+    assert done.output is not None
+    assert done.output.text == "/app\nhello"
+    assert (record.isolation, record.changes and record.changes.as_json()) == (
+        "podman",
+        {"added": 1, "changed": 1, "removed": 1, "bytes": 18},
+    )
+    left = rebuilt(harness, run, done.trial, tmp_path / "left")
+    assert left == {"kept": "before\nmore\n", "made": "HELLO\n"}
+    assert podman.containers() == []
+
+    again = await harness.run(suite(tmp_path, dataset, AGENT))
+    assert wholes(harness, again)["good"].trial.cached
+    (tmp_path / "tasks" / "good" / "environment" / "data").write_text("bye\n")
+    other = await harness.run(suite(tmp_path, dataset, AGENT), Settings(cases=("good",)))
+    asked = wholes(harness, other)["good"]
+    assert asked.output is not None
+    assert (asked.trial.cached, asked.output.text) == (False, "/app\nbye")
+
+
+def rebuilt(harness: Harness, run: int, trial: TrialRow, folder: Path) -> dict[str, str]:
+    """Give the files of a workspace as its program left it."""
+    files = FileStore.beside(harness.path)
+    with reading(harness.path) as db:
+        whole = trial_queries.whole(db, run, trial.id)
+        assert whole is not None
+        assert whole.output is not None
+        source = source_of(db, run, trial)
+    assert whole.output.workspace is not None
+    write_workspace(folder, source, files.changes(whole.output.workspace), files)
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+CASES = '[[cases]]\nid = "a"\nimage = "{image}"\n'
+
+
+def key(suite: Suite) -> bytes | None:
+    """Give the key of a suite's one trial."""
+    session = Session(suite, Settings())
+    try:
+        ((trial,),) = session.wanted(None)
+    finally:
+        session.close()
+    return trial.key
+
+
+def test_a_moved_tag_is_another_target(tmp_path: Path, podman: Podman) -> None:
+    def now() -> bytes | None:
+        return key(suite(tmp_path, CASES.format(image="moving"), "true", 'image = "{{ image }}"'))
+
+    nobody_knows = now()
+    podman("tag", IMAGE, "moving")
+    first = now()
+    container = podman("create", IMAGE, "true").strip()
+    podman("commit", "--quiet", container, "moving")
+    podman("rm", container)
+    second = now()
+    podman("tag", IMAGE, "moving")
+    assert now() == first
+    assert len({nobody_knows, first, second}) == 3
+
+
+def ended_process() -> int:
+    """Give the id of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+async def test_the_version_is_asked_in_the_container_and_what_was_left_is_swept(
+    tmp_path: Path, podman: Podman
+) -> None:
+    left = [
+        podman("create", f"--label=tui-eval.owner={owner}", IMAGE, "true").strip()
+        for owner in (ended_process(), tmp_path / "nowhere", os.getpid())
+    ]
+    more = f'image = "{IMAGE}"\nversion = ["sh", "-c", "ls /bin"]'
+    made = suite(tmp_path, '[[cases]]\nid = "a"\n', "pwd", more)
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(made)
+    assert harness.counts(run).passed == 1
+    assert podman.containers() == left[2:]
+    podman("rm", *left[2:])
+
+
+async def test_a_program_that_the_image_lacks_is_told_before_anything_starts(
+    tmp_path: Path, podman: Podman
+) -> None:
+    made = suite(tmp_path, '[[cases]]\nid = "a"\n', "true", f'image = "{IMAGE}"', "no-such-program")
+    with pytest.raises(UnavailableError, match="no-such-program is not in the image"):
+        await Harness(tmp_path / "store.db").run(made)
+
+
+STAND_IN = """#!/bin/sh
+# A container engine's command: it notes what it is asked, has what it has fetched or built, and
+# runs what it is to run by itself.
+echo "$*" >> {log}
+place() {{ echo "{images}/$(echo "$1" | tr / _)"; }}
+case "$1 $2" in
+  version*) exit 0 ;;
+  "image inspect") cat "$(place "$4")" ;;
+  pull*) [ "$2" != none/such ] && echo "{digest}" > "$(place "$2")" ;;
+  build*)
+    grep -q broken "${{3#--file=}}" && echo "a line" && echo "it is broken" && exit 3
+    echo "{digest}" > "$(place "${{2#--tag=}}")" ;;
+  run*) while [ "$1" != {digest} ]; do shift; done; shift; exec "$@" ;;
+esac
+"""
+DIGEST = "c0ffee00" * 8
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a stand-in for podman on the PATH; give the file with what it was asked."""
+    folder, log, images = tmp_path / "bin", tmp_path / "asked", tmp_path / "images"
+    folder.mkdir()
+    images.mkdir()
+    command = folder / "podman"
+    command.write_text(STAND_IN.format(log=log, images=images, digest=DIGEST))
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return log
+
+
+async def test_each_image_is_fetched_or_built_once_and_run_by_its_digest(
+    tmp_path: Path, asked: Path
+) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "Dockerfile").write_text("FROM scratch\n")
+    names = ["some/image", "made/Dockerfile", "some/image", "none/such", "made/Dockerfile"]
+    cases = "".join(f'[[cases]]\nid = "c{i}"\nimage = "{one}"\n' for i, one in enumerate(names))
+    made = suite(tmp_path, cases, "echo /app", 'image = "{{ image }}"')
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(made)
+    assert harness.counts(run).passed == 4
+    failed = harness.trial(run, "c3")
+    assert (failed.error_kind, failed.error_message) == (
+        "setup",
+        "the image none/such cannot be had: exit code 1",
+    )
+    lines = (await asyncio.to_thread(asked.read_text)).splitlines()
+    assert lines.count("pull some/image") == 1
+    assert len([line for line in lines if line.startswith("build --tag=localhost/tui-eval:")]) == 1
+    assert len([line for line in lines if line.startswith("run ") and DIGEST in line]) == 4
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        ("none/such", "the image none/such cannot be had"),
+        ("made/Dockerfile", "its image cannot be built: it is broken\na line\nit is broken"),
+    ],
+)
+async def test_an_image_of_all_trials_that_cannot_be_had_is_told_before_they_start(
+    tmp_path: Path, asked: Path, image: str, said: str
+) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "Dockerfile").write_text("FROM broken\n")
+    made = suite(tmp_path, '[[cases]]\nid = "a"\n', "true", f'image = "{image}"')
+    with pytest.raises(UnavailableError, match=said):
+        await Harness(tmp_path / "store.db").run(made)
+
+
+async def test_the_key_says_that_an_images_digest_is_not_known(tmp_path: Path, asked: Path) -> None:
+    made = suite(tmp_path, CASES.format(image="some/image"), "true", 'image = "{{ image }}"')
+    session = Session(made, Settings())
+    try:
+        ((trial,),) = session.wanted(None)
+        request = session.targets["agent"].request(trial.column, trial.case)
+        assert isinstance(request, dict)
+        assert request["image"] == {"name": "some/image", "id": None}
+    finally:
+        session.close()
+    (tmp_path / "images" / "some_image").write_text(f"sha256:{DIGEST}\t/app\n")
+    session = Session(made, Settings())
+    try:
+        request = session.targets["agent"].request(trial.column, trial.case)
+        assert isinstance(request, dict)
+        assert request["image"] == {"id": DIGEST}
+    finally:
+        session.close()
