@@ -25,8 +25,9 @@ def _no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 
 @pytest.fixture(scope="session")
-def _own_podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
-    yield from working_podman(tmp_path_factory.mktemp("podman"))
+def _own_podman() -> Iterator[Podman]:
+    with working_podman() as made:
+        yield made
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,7 @@ netns = "none"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 runtime = "{runtime}"
+tmp_dir = "{root}/tmp"
 """
 _STORAGE = '[storage]\ndriver = "vfs"\ngraphroot = "{root}/images"\nrunroot = "{root}/run"\n'
 
@@ -41,8 +44,15 @@ class Podman:
         return self("ps", "--all", "--quiet", "--no-trunc").split()
 
 
-def working_podman(root: Path) -> Iterator[Podman]:
+@contextmanager
+def working_podman() -> Iterator[Podman]:
     """Give a podman with one image; skip where there is none that works, with the reason."""
+    # a short path: below a long one each start takes 20 seconds
+    with tempfile.TemporaryDirectory(prefix="podman-") as root:
+        yield from _working(Path(root))
+
+
+def _working(root: Path) -> Iterator[Podman]:
     busybox = shutil.which("busybox")
     if shutil.which("podman") is None or busybox is None:
         pytest.skip("podman and busybox are not installed: apt install podman runc busybox-static")
@@ -61,7 +71,7 @@ def working_podman(root: Path) -> Iterator[Podman]:
     why = "no runtime is installed"
     for runtime in ("crun", "runc"):
         settings = root / f"{runtime}.conf"
-        settings.write_text(_SETTINGS.format(runtime=runtime))
+        settings.write_text(_SETTINGS.format(runtime=runtime, root=root))
         podman = Podman({"CONTAINERS_CONF": str(settings), "CONTAINERS_STORAGE_CONF": str(storage)})
         try:
             podman("import", "--quiet", "--change=WORKDIR=/app", str(system), IMAGE)
@@ -71,7 +81,6 @@ def working_podman(root: Path) -> Iterator[Podman]:
             continue
         yield podman
         podman("rm", "--all", "--force")
-        shutil.rmtree(root / "images")
         return
     pytest.skip(f"podman runs no containers here: {why}")
 

@@ -130,15 +130,17 @@ def test_a_level_that_does_not_work_is_told_at_launch(
 def test_containers_that_a_killed_warden_left_are_removed_when_an_engine_starts(
     place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = place.folder / "asked"
+    log, digest = place.folder / "asked", "c0ffee00" * 8
     stand_in = place.folder / "bin" / "podman"
     stand_in.parent.mkdir()
     stand_in.write_text(
         f"""#!/bin/sh
 echo "$*" >> {log}
 case "$1" in
-  run) while [ "$1" != IMAGE ]; do shift; done; shift; exec "$@" ;;
-  ps) printf 'left\\t{place.folder}/gone\\n' ;;
+  image) echo {digest} ;;
+  run) while [ "$1" != {digest} ]; do shift; done; shift; exec "$@" ;;
+  ps) echo left ;;
+  inspect) printf 'left\\t{place.folder}/gone\\n' ;;
 esac
 """,
         encoding="utf-8",

@@ -25,7 +25,9 @@ from tui_eval.store.location import attempt_folders
 from tui_eval.store.read import attempt_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.requests import Outcome, Verb
+from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.trust.needs_trust import NeedsTrust
 from tui_eval.targets import disk_room
 from tui_eval.targets.command import printed
 
@@ -65,6 +67,12 @@ def git(folder: Path, *arguments: str) -> None:
     """Run git in a folder."""
     names = ("-c", "user.name=n", "-c", "user.email=e@example.com")
     subprocess.run(["git", *names, *arguments], cwd=folder, check=True)
+
+
+def head_of(folder: Path) -> str:
+    """Give the commit that a repository is at."""
+    command = ["git", "rev-parse", "HEAD"]
+    return subprocess.check_output(command, cwd=folder, text=True).strip()
 
 
 async def ran(folder: Path, code: str, **fields: Any) -> tuple[Harness, int, WholeTrial]:
@@ -517,3 +525,49 @@ async def test_the_folder_stays_of_an_error_or_a_limit_and_not_of_a_fail(
     await ran(tmp_path, code, keep="failed", **fields)
     kept = [*attempt_folders(tmp_path / "store.db").glob("*.kept/workspace")]
     assert len(kept) == stays
+
+
+async def test_an_issue_is_worked_on_in_a_repository_outside_that_the_suite_may_read(
+    tmp_path: Path,
+) -> None:
+    made, mirrors, here = tmp_path / "made", tmp_path / "mirrors", tmp_path / "suite"
+    for folder in (made, mirrors, here):
+        folder.mkdir()
+    git(made, "init", "-q", ".")
+    (made / "tool.py").write_text("broken\n")
+    git(made, "add", ".")
+    git(made, "commit", "-q", "-m", "one")
+    at = head_of(made)
+    git(made, "commit", "-q", "--allow-empty", "-m", "the fix")
+    git(tmp_path, "clone", "-q", "--bare", str(made), str(mirrors / "us__tool.git"))
+    issue = {"instance_id": "us__tool-1", "repo": "us/tool", "base_commit": at,
+             "problem_statement": "It is broken."}  # fmt: skip
+    (here / "swe.jsonl").write_text(json.dumps(issue))
+    code = "import os; assert os.listdir() == ['tool.py']; open('tool.py', 'w').write('mended\\n')"
+    (here / "suite.toml").write_text(
+        '[dataset]\nformat = "swebench"\npath = "swe.jsonl"\nrepos = "../mirrors"\n'
+        '[[targets]]\nkind = "command"\nisolation = "none"\n'
+        f"command = {json.dumps([sys.executable, '-c', code])}\n"
+        '[[scorers]]\nkind = "includes"\nexpected = "+mended"\n'
+    )
+    with pytest.raises(NeedsTrust, match=r"read \.\./mirrors outside the suite's folder"):
+        load(here / "suite.toml")
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(load(here / "suite.toml", trusted=True))
+    assert harness.counts(run).passed == 1, harness.trial(run, "us__tool-1").error_message
+
+
+async def test_a_case_names_no_workspace_that_the_suite_may_not_read(tmp_path: Path) -> None:
+    here, other = tmp_path / "suite", tmp_path / "other"
+    for folder in (here, other):
+        folder.mkdir()
+    (here / "suite.toml").write_text(
+        '[[cases]]\nid = "a"\nplace = "../other"\n'
+        '[[targets]]\nkind = "command"\nisolation = "none"\ncommand = ["true"]\n'
+        'workspace = "{{ place }}"\n[[scorers]]\nkind = "includes"\nexpected = "x"\n'
+    )
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(load(here / "suite.toml", trusted=True))
+    trial = harness.trial(run, "a")
+    assert trial.error_kind == "setup"
+    assert "outside the suite's folder" in str(trial.error_message)

@@ -61,6 +61,7 @@ def wholes(harness: Harness, run: int) -> dict[str, WholeTrial]:
     return {one.trial.case_id: one for one in found if one is not None}
 
 
+@pytest.mark.whole
 async def test_a_task_runs_in_the_image_that_it_describes(tmp_path: Path, podman: Podman) -> None:
     good = f"FROM {IMAGE}\nCOPY data kept /app/\n"
     context = {"environment/data": "hello\n", "environment/kept": "before\n"}
@@ -145,6 +146,7 @@ def ended_process() -> int:
     return process.pid
 
 
+@pytest.mark.whole
 async def test_the_version_is_asked_in_the_container_and_what_was_left_is_swept(
     tmp_path: Path, podman: Podman
 ) -> None:

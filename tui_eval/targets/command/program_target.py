@@ -57,7 +57,6 @@ from tui_eval.targets.command.trial_image import ImageStock
 from tui_eval.targets.command.trial_run import (
     TrialRun,
     TrialSurroundings,
-    base_environment,
 )
 
 _THREADS: Final = 4
@@ -162,7 +161,7 @@ class CommandTarget(Target):
             program = Program(
                 command=self._requests.version,
                 cwd=folder / "work",
-                env={**base_environment(), "HOME": place, "TMPDIR": place},
+                env={**_base_environment(), "HOME": place, "TMPDIR": place},
                 folder=folder / "program",
                 limits=ProgramLimits(wall=_VERSION_S, output=_VERSION_BYTES),
                 sandbox=sandbox,
@@ -261,7 +260,7 @@ class CommandTarget(Target):
             pool=ThreadPoolExecutor(_THREADS, thread_name_prefix=f"files of {self.name}"),
             setup=self._requests.setup,
             sandbox=sandbox,
-            env={**base_environment(), **secrets},
+            env={**_base_environment(), **secrets},
             secrets=tuple(one.encode() for one in secrets.values() if not keys.is_word(one)),
             orphans=self._orphans,
             images=self._images,
@@ -315,7 +314,7 @@ class CommandTarget(Target):
             program = Program(
                 command=(self._requests.program or "/bin/sh",),
                 cwd=Path(place),
-                env={**base_environment(), "HOME": place, "TMPDIR": place},
+                env={**_base_environment(), "HOME": place, "TMPDIR": place},
                 folder=Path(place),
                 sandbox=sandbox,
             )
@@ -376,7 +375,7 @@ class CommandTarget(Target):
         probe = Program(
             ("/bin/sh",),
             Path("/"),
-            base_environment(),
+            _base_environment(),
             Path("/"),
             sandbox=Sandbox(
                 self._spec.isolation, self._spec.network, self._spec.image, client_env=os.environ
@@ -384,3 +383,11 @@ class CommandTarget(Target):
         )
         why = level.available(probe)
         return None if why is None else f"target {self.name!r}: isolation {level.name}: {why}"
+
+
+def _base_environment() -> dict[str, str]:
+    """Return what every program's environment begins with."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": os.environ.get("LANG", "C.UTF-8"),
+    }

@@ -372,14 +372,6 @@ class TrialRun:
             raise
 
 
-def base_environment() -> dict[str, str]:
-    """Return what every program's environment begins with."""
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "LANG": os.environ.get("LANG", "C.UTF-8"),
-    }
-
-
 def _not_started(why: NotStarted) -> Failure:
     if why.failure in _ABOUT_ALL:
         kind = "isolation" if why.failure is StartFailure.ISOLATION else "program"
