@@ -131,6 +131,7 @@ def test_a_program_of_the_same_user_reads_no_key_of_the_engine() -> None:
 
 ELSEWHERE = """
 import sys
+import psutil  # it is built for one system; what is tried is what is ours
 sys.platform = "darwin"
 import pkgutil, importlib
 import tui_eval.processes

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,7 @@ class Disk:
         await asyncio.sleep(0)
         self._writing -= 1
         if size > self.room:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), b"/there")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.room -= size
         return size
 
@@ -32,7 +33,7 @@ async def test_those_that_do_not_fit_wait_and_try_one_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(disk_room, "_LOOK_S", 0.0)
-    disk, room = Disk(1), DiskRoom()
+    disk, room = Disk(1), DiskRoom(Path("/there"))
     tasks = [asyncio.create_task(room.patiently(lambda: disk.write(2))) for _ in range(5)]
     for _ in range(10):
         await asyncio.sleep(0)
@@ -40,7 +41,9 @@ async def test_those_that_do_not_fit_wait_and_try_one_at_a_time(
     for _ in range(50):
         await asyncio.sleep(0)
     assert disk.most == 1
-    assert room.lacking == "the files of trials cannot be written: /there: " + os.strerror(28)
+    assert room.lacking == (
+        f"the files of trials cannot be written in /there: {os.strerror(28)}; make room"
+    )
     tasks.pop().cancel()
     disk.room = 8
     assert await asyncio.gather(*tasks) == [2] * 4

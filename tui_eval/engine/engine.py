@@ -305,7 +305,8 @@ class Engine:
     async def _work(self, session: Session, reading: Connection, writer: Writer) -> None:
         async with AsyncExitStack() as opened:
             await session.off_loop.bounded(session.gold)
-            store = RunStore(self._run, reading, writer, self._store)
+            room = DiskRoom(self._store.absolute().parent)
+            store = RunStore(self._run, reading, writer, self._store, room=room)
             finish = session.suite.run.orphans == "finish"
             store.orphans.update(await take_up(store, session.processes, finish=finish))
             took = await reading.call(resources_by_column, self._run)

@@ -2,8 +2,8 @@
 
 import asyncio
 import errno
-import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -18,7 +18,13 @@ class DiskRoom:
     Those that wait try again one at a time: together they would fill it again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """Wait for room.
+
+        Args:
+            folder: Where room is to be made, for people; None: they know.
+        """
+        self._where = "" if folder is None else f" in {folder}"
         self.lacking: str | None = None
         """Why trials wait for room just now; None: none does."""
         self._waiting = 0
@@ -36,7 +42,7 @@ class DiskRoom:
         try:
             return await write()
         except OSError as error:
-            why = _why_full(error)
+            why = self._why_full(error)
         self._waiting += 1
         self.lacking = self.lacking or why
         try:
@@ -45,21 +51,19 @@ class DiskRoom:
                     try:
                         return await write()
                     except OSError as error:
-                        self.lacking = _why_full(error)
+                        self.lacking = self._why_full(error)
                     await asyncio.sleep(_LOOK_S)
         finally:
             self._waiting -= 1
             if self._waiting == 0:
                 self.lacking = None
 
+    def _why_full(self, error: OSError) -> str:
+        """Say where there is no room.
 
-def _why_full(error: OSError) -> str:
-    """Say where there is no room.
-
-    Raises:
-        OSError: the error, where it is about something else.
-    """
-    if error.errno not in _FULL:
-        raise error
-    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    return f"the files of trials cannot be written: {where}{error.strerror}"
+        Raises:
+            OSError: the error, where it is about something else.
+        """
+        if error.errno not in _FULL:
+            raise error
+        return f"the files of trials cannot be written{self._where}: {error.strerror}; make room"
