@@ -19,7 +19,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.processes import zygote_client
-from tui_eval.processes.workspace import kept_content, tree_files
+from tui_eval.processes.workspace import tree_files
 from tui_eval.store.files import FileStore
 from tui_eval.store.location import attempt_folders
 from tui_eval.store.read import attempt_queries, run_queries, trial_queries
@@ -459,7 +459,7 @@ async def test_what_a_program_left_waits_for_room_and_it_is_run_once(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(descriptor, data)
 
-    monkeypatch.setattr(kept_content, "write_all", full)
+    monkeypatch.setattr(tree_files, "write_all", full)
     monkeypatch.setattr(disk_room, "_LOOK_S", 0.0)
     harness, _, whole = await ran(tmp_path, f"open('made', 'w').write('x'); {ECHO}")
     assert whole.trial.state is TrialState.DONE

@@ -230,6 +230,30 @@ def test_a_sparse_file_costs_nothing(tmp_path: Path, store: Path) -> None:
     assert meter.bytes < 1 << 20
 
 
+def test_copies_of_a_sparse_file_are_sparse(tmp_path: Path, store: Path) -> None:
+    fixture, root = tmp_path / "fixture", tmp_path / "workspace"
+    fixture.mkdir()
+    with (fixture / "given").open("wb") as file:
+        file.truncate(20 << 20)
+    make_workspace(root, FolderSource(fixture))
+    before = take_manifest(root)
+    with (root / "made").open("wb") as file:
+        file.write(b"begin")
+        file.seek(20 << 20)
+        file.write(b"end")
+        file.truncate(30 << 20)
+    changes = after(root, before)
+    keep_files(root, changes, store)
+    make_workspace(tmp_path / "again", FolderSource(fixture))
+    apply_changes(tmp_path / "again", changes, store)
+    for name in ("given", "made"):
+        assert (tmp_path / "again" / name).read_bytes() == (root / name).read_bytes()
+    meter = DiskMeter(tmp_path)
+    meter.finish(10.0)
+    assert meter.bytes is not None
+    assert meter.bytes < 15 << 20
+
+
 def test_control_a_file_within_the_limits_is_read(tmp_path: Path) -> None:
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 20)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import do, key, output, staged
 from tui_eval.model.attempt_record import AttemptRecord
-from tui_eval.processes.workspace import kept_content
+from tui_eval.processes.workspace import tree_files
 from tui_eval.processes.workspace.bounds import WorkspaceLimits
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
 from tui_eval.processes.workspace.kept_content import kept_path
@@ -239,7 +239,7 @@ class Full:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
         self.room = room
-        monkeypatch.setattr(kept_content, "write_all", self._write)
+        monkeypatch.setattr(tree_files, "write_all", self._write)
 
     def _write(self, descriptor: int, data: bytes) -> None:
         self.room -= len(data)

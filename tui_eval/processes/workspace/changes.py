@@ -17,7 +17,7 @@ from tui_eval.processes.workspace.kept_content import (
 )
 from tui_eval.processes.workspace.manifest import EntryKind, Manifest, ManifestEntry
 from tui_eval.processes.workspace.removal import remove_entry
-from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_all
+from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_pieces
 
 _MADE_AGAIN: Final = 0o777
 
@@ -177,8 +177,7 @@ def _write_file(root: int, path: bytes, entry: ManifestEntry, store: Path) -> No
         target = os.open(name, flags, 0o600, dir_fd=folder)
         try:
             with kept_path(store, entry.digest).open("rb", buffering=0) as source:
-                for piece in pieces(source.fileno()):
-                    write_all(target, piece)
+                write_pieces(target, pieces(source.fileno()))
             os.fchmod(target, entry.mode & _MADE_AGAIN)
         finally:
             os.close(target)

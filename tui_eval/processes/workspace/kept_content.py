@@ -2,13 +2,13 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from tui_eval.processes.records import sync_folder
-from tui_eval.processes.workspace.tree_files import write_all
+from tui_eval.processes.workspace.tree_files import write_pieces
 
 BESIDE: Final = "new-"
 """Begins the names of files that are being written."""
@@ -36,22 +36,30 @@ def put_content(store: Path, digest: bytes, size: int, content: Iterable[bytes])
     beside = place.with_name(f"{BESIDE}{os.urandom(8).hex()}")
     target = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        summed = hashlib.sha256()
-        left = size
-        for piece in content:
-            left -= len(piece)
-            if left < 0:
-                break
-            summed.update(piece)
-            write_all(target, piece)
-        if left != 0 or summed.digest() != digest:
-            raise OtherContentError
+        write_pieces(target, _as_announced(digest, size, content))
         os.fsync(target)
         os.replace(beside, place)
     finally:
         os.close(target)
         with suppress(FileNotFoundError):
             os.unlink(beside)
+
+
+def _as_announced(digest: bytes, size: int, content: Iterable[bytes]) -> Iterator[bytes]:
+    """Give content on.
+
+    Raises:
+        OtherContentError: it has another size or digest.
+    """
+    summed = hashlib.sha256()
+    for piece in content:
+        size -= len(piece)
+        if size < 0:
+            raise OtherContentError
+        summed.update(piece)
+        yield piece
+    if size != 0 or summed.digest() != digest:
+        raise OtherContentError
 
 
 def sync_names(store: Path, digests: Iterable[bytes]) -> None:

@@ -2,13 +2,14 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK: Final = 1 << 20
+_ZEROS: Final = bytes(_CHUNK)
 
 
 @contextmanager
@@ -82,11 +83,25 @@ def write_file(folder: int, name: bytes, mode: int, content: Iterator[bytes]) ->
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     target = os.open(name, flags, 0o600, dir_fd=folder)
     try:
-        for piece in content:
-            write_all(target, piece)
+        write_pieces(target, content)
         os.fchmod(target, mode)
     finally:
         os.close(target)
+
+
+def write_pieces(descriptor: int, content: Iterable[bytes]) -> None:
+    """Write content to a new file; of pieces that are all zero it gets holes.
+
+    So a copy of a sparse file costs no more than the file.
+    """
+    size = 0
+    for piece in content:
+        if _ZEROS.startswith(piece):
+            os.lseek(descriptor, len(piece), os.SEEK_CUR)
+        else:
+            write_all(descriptor, piece)
+        size += len(piece)
+    os.ftruncate(descriptor, size)
 
 
 def _make_folder(name: bytes, folder: int) -> None:
