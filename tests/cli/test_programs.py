@@ -100,6 +100,17 @@ def test_what_is_missing_is_told_at_launch(
     assert said in done.err + done.out
 
 
+def test_a_commit_that_is_not_there_is_told_at_launch(place: Place, tui_eval: Command) -> None:
+    suite = written(place)
+    path = place.folder / "shout.toml"
+    at = 'workspace = { git = "fixture", at = "HEAD" }'
+    path.write_text(path.read_text().replace('workspace = "fixture"', at))
+    done = tui_eval("run", suite, "--trust")
+    assert done.code == 2
+    assert "target 'agent': its workspace: " in done.err
+    assert "fixture at HEAD: " in done.err
+
+
 def test_what_a_version_prints_is_in_the_key(place: Place, tui_eval: Command) -> None:
     name = place.folder / "version"
     name.write_text("1", encoding="utf-8")

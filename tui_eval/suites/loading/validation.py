@@ -52,12 +52,23 @@ def explain(error: ValidationError, data: object, prefix: Path = ()) -> list[Val
         prefix: Where `data` stands.
     """
     findings: dict[tuple[Path, str], ValidationIssue] = {}
+    of_types, below = set[tuple[Path, str]](), set[Path]()
     for detail in error.errors(include_url=False):
-        path = _without_types(data, prefix, _without_kinds(prefix, detail["loc"]))
+        missing = detail["type"] == "missing"
+        path = _without_types(data, prefix, _without_kinds(prefix, detail["loc"]), missing=missing)
         finding = _finding(detail, path)
-        if finding is not None:
-            findings.setdefault((finding.path, finding.message), finding)
-    return list(findings.values())
+        if finding is None:
+            continue
+        findings.setdefault((finding.path, finding.message), finding)
+        below |= {finding.path[:length] for length in range(len(finding.path))}
+        if detail["type"].endswith("_type"):
+            of_types.add((finding.path, finding.message))
+    # where one of the types that were tried has mistakes inside, it is the one that was meant
+    return [
+        finding
+        for key, finding in findings.items()
+        if key not in of_types or finding.path not in below
+    ]
 
 
 def _without_kinds(prefix: Path, loc: Sequence[str | int]) -> Path:
@@ -71,13 +82,20 @@ def _without_kinds(prefix: Path, loc: Sequence[str | int]) -> Path:
     return tuple(step for step in path if not isinstance(step, _Kind))
 
 
-def _without_types(data: object, prefix: Path, path: Path) -> Path:
-    """Return a path without the steps that pydantic adds for the types it tried."""
+def _without_types(data: object, prefix: Path, path: Path, *, missing: bool) -> Path:
+    """Return a path without the steps that pydantic adds for the types it tried.
+
+    Args:
+        data: What was validated.
+        prefix: Where it stands.
+        path: Of a mistake in it.
+        missing: Whether the mistake is that nothing is there.
+    """
     here: object = data
     kept: list[str | int] = [*prefix]
     for place, step in enumerate(path[len(prefix) :], len(prefix) + 1):
         if isinstance(here, Mapping):
-            if step not in here and place < len(path):
+            if step not in here and not (missing and place == len(path)):
                 continue
             here = here.get(step)
         elif isinstance(here, list | tuple) and isinstance(step, int):

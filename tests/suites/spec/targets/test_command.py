@@ -33,6 +33,16 @@ def refused(folder: Path, *lines: str) -> list[str]:
             "line 8: targets[0].protected: keeps changes out of a diff",
         ),
         (['agent = "codex"', 'protected = ["a"]'], 'diff; add output = "diff"'),
+        ([PROGRAM, 'output = "file:../x"'], 'output: must be a path inside the workspace, not "'),
+        ([PROGRAM, 'output = "file:/etc/passwd"'], "must be a path inside the workspace"),
+        (
+            [PROGRAM, 'transcript = { from = "file:../x", format = "atif" }'],
+            "line 8: targets[0].transcript.from: must be a path inside the workspace",
+        ),
+        ([PROGRAM, "exit_codes = [0, 256]"], "exit_codes[1]: must be at most 255, not 256"),
+        ([PROGRAM, "exit_codes = [-9]"], "exit_codes[0]: must be at least 0, not -9"),
+        ([PROGRAM, 'workspace = { git = "r" }'], "line 8: targets[0].workspace.at: is missing"),
+        (['command = [""]'], "line 7: targets[0].command: must begin with a program"),
         (['agent = "aider"', 'protected = ["../a"]'], "must be a path inside the workspace"),
     ],
 )

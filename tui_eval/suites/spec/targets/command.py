@@ -24,7 +24,15 @@ from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.trust.permissions import Permission
 
+ExitCode = Annotated[StrictInt, Field(ge=0, le=255)]
 _OUTPUTS: Final = "stdout, last_message, diff, file:PATH or json:$.path"
+
+
+def _inside(pattern: str) -> str:
+    parts = pattern.split("/")
+    if not pattern or ".." in parts or "" in parts[:-1]:
+        raise ValueError(f'must be a path inside the workspace, not "{pattern}"')
+    return pattern
 
 
 def _known_output(output: str) -> str:
@@ -32,6 +40,7 @@ def _known_output(output: str) -> str:
     if output in ("stdout", "last_message", "diff"):
         return output
     if head == "file" and rest:
+        _inside(rest)
         return output
     if head == "json" and rest:
         jsonpath.parse(rest)
@@ -52,16 +61,13 @@ def _known_format(name: str) -> str:
 
 
 def _known_source(source: str) -> str:
-    if source == "stdout" or (source.startswith("file:") and source != "file:"):
+    head, _, rest = source.partition(":")
+    if source == "stdout":
+        return source
+    if head == "file" and rest:
+        _inside(rest)
         return source
     raise ValueError(f'must be stdout or file:PATH, not "{source}"')
-
-
-def _inside(pattern: str) -> str:
-    parts = pattern.split("/")
-    if not pattern or ".." in parts or "" in parts[:-1]:
-        raise ValueError(f'must be a path inside the workspace, not "{pattern}"')
-    return pattern
 
 
 class GitWorkspace(Spec):
@@ -118,7 +124,7 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     """Patterns of paths in the workspace whose changes are in no diff: `tests`, `**/*.cfg`."""
     version: Command | None = None
     """A command that prints the program's version, which is in the key: run once, before."""
-    exit_codes: Annotated[tuple[StrictInt, ...], Field(min_length=1)] = (0,)
+    exit_codes: Annotated[tuple[ExitCode, ...], Field(min_length=1)] = (0,)
     """Exit codes that are no error."""
     keep: Literal["never", "failed", "always"] = "never"
     """Whether an attempt's folder stays after it: never, where it ended as an error or was cut
