@@ -494,6 +494,13 @@ def test_a_commit_that_is_not_there_is_told(tmp_path: Path, repository: Path, at
             source_digest(source)
 
 
+def test_a_repository_around_the_folder_is_not_taken(tmp_path: Path, repository: Path) -> None:
+    inside = repository / "inside"
+    inside.mkdir()
+    with pytest.raises(WorkspaceError, match="not a git repository"):
+        make_workspace(tmp_path / "workspace", GitSource(inside, "HEAD"))
+
+
 def test_a_tree_whose_paths_leave_it_is_refused(tmp_path: Path, repository: Path) -> None:
     blob = git(repository, "rev-parse", "HEAD:run")
     raw = b"100644 ..\0" + bytes.fromhex(blob)

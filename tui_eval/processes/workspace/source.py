@@ -161,7 +161,7 @@ def _read_blob(source: GitSource, path: bytes, at_most: int) -> bytes:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fsdecode(path))
     command = [*_command(source), "cat-file", "blob", blobs[0].decode()]
     with subprocess.Popen(  # noqa: S603 - git alone, with no settings but the repository's
-        command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        command, env=_environment(source), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
     ) as git:
         assert git.stdout is not None
         data = git.stdout.read(at_most)
@@ -210,7 +210,7 @@ def _write_tree(source: GitSource, target: Path, limits: WorkspaceLimits) -> Non
     command = [*_command(source), "cat-file", "--batch"]
     try:
         with subprocess.Popen(  # noqa: S603 - git alone, with no settings but the repository's
-            command, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command, env=_environment(source), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as git:
             assert git.stdin is not None
             assert git.stdout is not None
@@ -277,7 +277,7 @@ def _git(source: GitSource, *arguments: str | bytes) -> bytes:
     try:
         done = subprocess.run(  # noqa: S603 - as above
             [*_command(source), *arguments],
-            env=_environment(),
+            env=_environment(source),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -294,5 +294,10 @@ def _command(source: GitSource) -> list[str]:
     return ["git", "-c", "safe.directory=*", "-C", os.fspath(source.repository)]
 
 
-def _environment() -> dict[str, str]:
-    return {"PATH": os.environ.get("PATH", os.defpath), **_GIT_ENVIRONMENT}
+def _environment(source: GitSource) -> dict[str, str]:
+    above = os.path.dirname(os.path.realpath(source.repository))
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        **_GIT_ENVIRONMENT,
+        "GIT_CEILING_DIRECTORIES": above,  # a repository that the folder lies in is not meant
+    }
