@@ -12,7 +12,7 @@ import pytest
 from tui_eval.isolated.calls import import_path
 
 DOCS = Path(__file__).parent.parent / "docs"
-GUIDES = [DOCS / "evaluate-a-function.md"]
+GUIDES = [DOCS / "evaluate-a-function.md", DOCS / "evaluate-an-agent.md"]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -26,6 +26,8 @@ def test_a_guide_can_be_followed(
     guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", import_path())
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # a store and trust of its own
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     run, said = "", ""
     for language, text in steps(guide):
         if language == "sh":
@@ -41,8 +43,10 @@ def test_a_guide_can_be_followed(
                 found = re.search(r"^run (\S+)$", said, re.MULTILINE)
                 run = run if found is None else found[1]
         elif language:
-            name = text.splitlines()[0].removeprefix("# ")
-            (tmp_path / name).write_text(text, "utf-8")
+            first, _, rest = text.partition("\n")
+            file = tmp_path / first.removeprefix("# ")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(rest if language == "json" else text, "utf-8")
         else:
             for line in text.splitlines():
                 assert " ".join(line.split()) in " ".join(said.split()), said

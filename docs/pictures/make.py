@@ -99,6 +99,29 @@ answers = ["{{ after }}"]
 kind = "json"
 """
 
+AGENTS = """\
+# The repairs again, by the scripted agent: slower, so that it can be looked at.
+name = "agents"
+description = "Small repairs of Python files by a scripted agent, no model."
+tags = ["agents"]
+include = ["parts/repairs.toml"]
+
+[dataset]
+path = "data/repairs.jsonl"
+tags = "kind"
+
+[[targets]]
+name = "scripted"
+kind = "command"
+command = ["python3", "agents/scripted_agent.py"]
+stdin = "{{ prompt }}"
+workspace = "repairs/{{ id }}"
+output = "diff"
+transcript = { from = "stdout", format = "messages" }
+env = { STEP_SECONDS = "0.4" }
+limits = { wall = 60, cpu_s = 20, memory = "30MB", disk = "2MB", turns = 24, tokens = 400 }
+"""
+
 CONFIGURATION = """\
 theme = "light"
 
@@ -170,6 +193,8 @@ PICTURES = (
     Picture("charts", (100, 30), [Settled(250), "v"], MADE_UP, live=True),
     Picture("detail", (100, 24), ["/", *"json-04", "enter", "enter"], "instructions"),
     Picture("attempts", (100, 24), ["/", *"ghana", "enter", "j", "enter", *"]]]"], MADE_UP),
+    Picture("live", (100, 30), ["end", Seen("turn 14"), "enter", "["], "agents", live=True),
+    Picture("workspace", (100, 12), ["/", *"two", "enter", "enter", "w"], "agents"),
     Picture("judge", (100, 30), ["n", "enter", *"]]]]"], "explain"),
     Picture("filter", (100, 30), ["f", "j", "space"], "capitals"),
     Picture("groups", (100, 30), ["b"], "instructions"),
@@ -227,7 +252,12 @@ async def do(step: Step, pilot: Pilot[None]) -> None:
             file.write_text(before.replace(old, new), encoding="utf-8")
         case str(key):
             await pilot.press(
-                {"/": "slash", "]": "right_square_bracket", "-": "minus"}.get(key, key)
+                {
+                    "/": "slash",
+                    "[": "left_square_bracket",
+                    "]": "right_square_bracket",
+                    "-": "minus",
+                }.get(key, key)
             )
             await pilot.pause(0.4)
 
@@ -262,7 +292,7 @@ def opened(picture: Picture) -> Iterator[str | None]:
     else:
         own = Path("evals", f"{picture.run}.toml")
         suite = own if own.exists() else samples_dir() / own.name
-        run = program("run", str(suite), "--fresh", "--detach")
+        run = program("run", str(suite), "--fresh", "--detach", "--trust")
         try:
             yield run
         finally:
@@ -273,7 +303,7 @@ def as_it_was(config: str = "") -> None:
     """Put back what a picture changed: files of the suite, and what the app remembers."""
     Path("config").mkdir(exist_ok=True)
     Path("config", "config.toml").write_text(config, encoding="utf-8")
-    for part in ("data", "parts"):
+    for part in ("agents", "data", "parts", "repairs"):
         shutil.copytree(samples_dir() / part, Path("evals", part), dirs_exist_ok=True)
     Path("state.json").unlink(missing_ok=True)
 
@@ -296,6 +326,9 @@ def prepare() -> None:
     program("run", str(orders), "--set", 'targets.0.answers=["{{ before }}"]')
     program("run", str(orders))
     orders.unlink()  # it is not among the suites that are shown
+    agents = Path("evals", "agents.toml")
+    agents.write_text(AGENTS, encoding="utf-8")
+    program("run", str(agents), "--trust", "--set", "targets.0.limits.wall=4")
     for name in ("dates", "choices", "messages", "instructions", "explain", "capitals"):
         program("run", str(samples_dir() / f"{name}.toml"))
 

@@ -21,7 +21,7 @@ JUDGED = ["describe", "explain", "messages"]
 NAMES = sorted(RULED + JUDGED)
 RECORDED = [f"{name}.toml" for name in NAMES]
 LOCAL = [f"{name}-local.toml" for name in NAMES]
-RUNS_CODE = ["orders.toml"]
+RUNS_CODE = ["orders.toml", "repairs-agent.toml", "repairs.toml"]
 """Samples that need trust, as what they evaluate is run."""
 APPS = ["capitals-app.toml"]
 
@@ -191,3 +191,38 @@ def test_the_function_needs_trust_and_is_called_for_each_case(tmp_path: Path) ->
     assert told.returncode == 3, told.stderr  # two of its cases are too hard for it
     counts = json.loads(told.stdout)["counts"]
     assert (counts["passed"], counts["failed"], counts["error"]) == (9, 1, 2)
+
+
+def run_repairs(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tui_eval", "run", str(samples_dir() / "repairs.toml")]
+    store = ("--store", str(folder / "store.db"))
+    return subprocess.run(
+        [*command, *store, "--json", *more], capture_output=True, timeout=120, text=True
+    )
+
+
+def test_the_scripted_agent_repairs_some_and_is_ended_at_a_limit(tmp_path: Path) -> None:
+    refused = run_repairs(tmp_path)
+    assert refused.returncode == 2
+    assert "run python3 agents/scripted_agent.py" in refused.stderr
+    told = run_repairs(tmp_path, "--trust")
+    assert told.returncode == 3, told.stderr  # one is cut short, and so ungraded
+    assert "scripted runs python3 agents/scripted_agent.py: isolation auto" in told.stderr
+    document = json.loads(told.stdout)
+    counts = document["counts"]
+    assert (counts["passed"], counts["failed"], counts["ungraded"]) == (5, 2, 1)
+    assert document["programs"]["limits"] == {"wall": 1}
+    assert sum(document["programs"]["isolation"].values()) == counts["total"] == 8
+
+
+def test_the_repairs_can_be_put_to_any_agent() -> None:
+    sets = {
+        "targets.0.agent": "codex",
+        "targets.0.model": "gpt-5",
+        "targets.0.args": '["--sandbox", "workspace-write"]',
+        "targets.0.keys": '["OPENAI_API_KEY"]',
+    }
+    (target,) = load(samples_dir() / "repairs-agent.toml", sets=sets, trusted=True).targets
+    assert (target.name, target.in_words()) == ("gpt-5", "agent codex")
+    (own,) = load(samples_dir() / "repairs-agent.toml", trusted=True).targets
+    assert own.name == "claude-code"

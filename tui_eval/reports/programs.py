@@ -11,7 +11,8 @@ def program_line(of: ProgramFigures | None) -> str | None:
     """Return the line of a summary, with what is known; None: the run ran no program."""
     if of is None:
         return None
-    parts = [many(of.attempts, "start")]
+    levels = " and ".join(map(visible_line, of.isolation))
+    parts = [f"{many(of.attempts, 'start')}{levels and f' with isolation {levels}'}"]
     if of.cpu_s is not None:
         parts.append(f"{seconds(of.cpu_s)} of processor time")
     if of.peak_rss_bytes is not None:
@@ -34,4 +35,5 @@ def program_document(of: ProgramFigures | None) -> Json:
         "peak_rss_bytes": of.peak_rss_bytes,
         "changed_files": of.changed_files,
         "limits": dict(of.limits),
+        "isolation": dict(of.isolation),
     }

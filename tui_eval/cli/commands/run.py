@@ -21,6 +21,7 @@ from tui_eval.cli.options import (
     trust_option,
 )
 from tui_eval.model.exit_code import ExitCode
+from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
     from tui_eval.engine.settings import Settings
@@ -228,6 +229,10 @@ def _look_before(store: Path, suite: "Suite", settings: "Settings") -> None:
         raise CommandError("\n".join((*found.refused, *found.missing)))
     for warning in found.warnings:
         streams.tell(f"note: {warning}")
+    for target in suite.targets:
+        if not settings.targets or target.name in settings.targets:
+            for words in target.runs():
+                streams.tell(f"{visible_line(target.name)} runs {visible_line(words)}")
 
 
 def _leave_running(store: Path, run_id: int) -> int:

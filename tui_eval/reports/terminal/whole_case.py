@@ -11,6 +11,12 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible, visible_line
 from tui_eval.reports.judging.opinions import opinions
+from tui_eval.reports.program_words import (
+    done_words,
+    exit_words,
+    isolation_words,
+    taken_words,
+)
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.read import report_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -116,6 +122,8 @@ class _Trial:
         if output.messages:
             for message in output.messages:
                 yield from self._message(message)
+            if output.text is not None and output.text != output.messages[-1].get("content"):
+                yield from self._block("output", output.text)
         elif output.text is None:
             yield "  the answer has no text"
         else:
@@ -129,6 +137,15 @@ class _Trial:
             yield from self._block(str(message.get("role")), _text(content))
         for call in calls if isinstance(calls, list) else []:
             yield from self._block("calls a tool", _text(call))
+
+    def _program(self, attempt: AttemptRow) -> Iterator[str]:
+        left = self._found.records.get(attempt.id)
+        if left is None:
+            return
+        ended = filter(None, (exit_words(left.record), isolation_words(left.record)))
+        for words in ([*ended, *taken_words(left.record)], done_words(left.record)):
+            if words:
+                yield f"{_INDENT}{', '.join(words)}"
 
     def _attempt(self, attempt: AttemptRow) -> Iterator[str]:
         times = [
@@ -145,6 +162,7 @@ class _Trial:
         if attempt.retry_after_s is not None:
             times.append(f"asked to wait {seconds(attempt.retry_after_s)}")
         yield f"  attempt {attempt.number} {attempt.state}  {', '.join(times)}"
+        yield from self._program(attempt)
         if attempt.error_kind is not None:
             why = f"{visible_line(attempt.error_kind)}: {visible(attempt.error_message or '')}"
             yield f"{_INDENT}{_indented(why)}"

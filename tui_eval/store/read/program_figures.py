@@ -20,6 +20,8 @@ class ProgramFigures:
     """Added, changed and removed, all together."""
     limits: Mapping[str, int]
     """How many outputs each limit has ended, the most frequent first."""
+    isolation: Mapping[str, int]
+    """How many ran on each level, the most frequent first."""
 
 
 def program_figures(db: sqlite3.Connection, run: int) -> ProgramFigures | None:
@@ -41,7 +43,14 @@ def program_figures(db: sqlite3.Connection, run: int) -> ProgramFigures | None:
         "WHERE t.run = ? AND o.finish_reason GLOB 'limit:*' GROUP BY 1 ORDER BY 2 DESC, 1",
         (run,),
     )
-    return ProgramFigures(attempts, cpu_s, peak, files, dict(limits.fetchall()))
+    levels = db.execute(
+        "SELECT r.isolation, count(*) FROM trials t JOIN attempt_records r ON r.trial = t.id "
+        "WHERE t.run = ? AND r.isolation IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1",
+        (run,),
+    )
+    return ProgramFigures(
+        attempts, cpu_s, peak, files, dict(limits.fetchall()), dict(levels.fetchall())
+    )
 
 
 def resources_by_column(db: sqlite3.Connection, run: int) -> dict[int, ResourceFigures]:

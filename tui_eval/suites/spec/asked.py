@@ -165,6 +165,10 @@ class AskedSpec(Spec):
         """Return what it is and where it is asked, in a few words."""
         return self.kind
 
+    def runs(self) -> Iterator[str]:
+        """Yield what it runs on this machine, and what keeps that from the rest, in words."""
+        yield from ()
+
     def call_rates(self) -> CallRates:
         """Return how often it may be asked."""
         return CallRates()

@@ -97,7 +97,7 @@ def collect(
             if limit is None:
                 finish = Failure("output", str(error))
     out = None
-    if isinstance(finish, Failure) or spec.text_of != "stdout":
+    if isinstance(finish, Failure) or not _told_already(spec, reader):
         out = printed.both_ends(folder.program / OUT, ending.out)
     if isinstance(finish, Failure):
         usage = finish.usage if reader is None else reader.usage
@@ -113,6 +113,13 @@ def collect(
         ),
         reader,
     )
+
+
+def _told_already(spec: CommandTargetSpec, reader: Reader | None) -> bool:
+    """Say whether what was printed is the output, or the conversation that was read of it."""
+    told, failure = spec.told, None if reader is None else reader.failure
+    read = told is not None and told.from_ == "stdout"
+    return spec.text_of == "stdout" or (read and (failure is None or failure.kind != "transcript"))
 
 
 def _without_secrets(

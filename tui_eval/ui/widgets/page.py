@@ -282,6 +282,10 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
 
+class FixedPage(Page, can_focus=False):
+    """A page that keys do not reach: all of it is in view."""
+
+
 def _over(marks: Sequence[TonedSpan], upper: Sequence[TonedSpan]) -> list[TonedSpan]:
     """Lay marks over others: what stands beneath is seen before, between and after them."""
     if not upper:

@@ -36,5 +36,5 @@ def test_a_row_says_why(store: Path) -> None:
 def test_a_running_program_says_how_far_it_is(store: Path) -> None:
     running = replace(some_trial(store), state=TrialState.RUNNING, since=97.0, attempts=1)
     told = AttemptProgress("running", 12, "bash", 34.2, 312_000_000)
-    assert why(running, None, 100.0, told) == "running 0:03 · turn 12 · bash · 34.2s CPU · 312 MB"
+    assert why(running, None, 100.0, told) == "0:03 · turn 12 · bash · 34.2s CPU · 312 MB"
     assert why(running, None, 100.0, AttemptProgress("preparing")) == "preparing 0:03"

@@ -72,4 +72,4 @@ class TargetSpec(AskedSpec):
 
 def default_name(target: Mapping[str, object]) -> object:
     """Return the name a target has where it does not say one."""
-    return target.get("model") or target.get("kind") or "model"
+    return target.get("model") or target.get("agent") or target.get("kind") or "model"

@@ -19,6 +19,7 @@ from tui_eval.suites.spec.programs import (
     Limits,
     RunsPrograms,
     is_dockerfile,
+    shown_command,
 )
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.targets.base import TargetSpec
@@ -250,6 +251,12 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     def in_words(self) -> str:
         """Say what is run."""
         return f"agent {self.agent}" if self.command is None else f"program {self.command[0]}"
+
+    def runs(self) -> Iterator[str]:
+        """Yield its command, its isolation and its network."""
+        words = self.command or (*AGENTS[str(self.agent)].command, *self.args)
+        auto = " (the strongest that works here)" if self.isolation == "auto" else ""
+        yield f"{shown_command(words)}: isolation {self.isolation}{auto}, network {self.network}"
 
     def input_tokens(self, estimate: int) -> int | None:
         """Say that nobody knows: it asks what it likes."""

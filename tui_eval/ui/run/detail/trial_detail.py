@@ -23,7 +23,7 @@ from tui_eval.ui.run.detail.live_reader import LiveView
 from tui_eval.ui.run.detail.pages.attempts_page import attempts_page
 from tui_eval.ui.run.detail.pages.case_page import case_page
 from tui_eval.ui.run.detail.pages.judge_page import judge_page
-from tui_eval.ui.run.detail.pages.live_page import LiveSeen, live_page
+from tui_eval.ui.run.detail.pages.live_page import LiveSeen, live_figures, live_page
 from tui_eval.ui.run.detail.pages.messages_page import messages_page
 from tui_eval.ui.run.detail.pages.output_page import OutputRendering, output_page
 from tui_eval.ui.run.detail.pages.scores_page import scores_page
@@ -36,7 +36,7 @@ from tui_eval.ui.text.prose import LONGEST, Para
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.page import Page
+from tui_eval.ui.widgets.page import FixedPage, Page
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 
@@ -113,6 +113,8 @@ class TrialDetail(Vertical):
         self._glyphs = glyphs
         self._run = run
         self.page = TrialPage(id="page")
+        self._figures = FixedPage(id="live-figures")
+        """What a running attempt takes: it stays above the steps that run through below."""
         self._trial = Bar(id="trial")
         """Which trial it is: shown in zoom, elsewhere the list says so."""
         self._tabs = Bar(id="tabs")
@@ -138,6 +140,7 @@ class TrialDetail(Vertical):
         """Lay the parts out."""
         yield self._trial
         yield self._tabs
+        yield self._figures
         yield self.page
 
     def on_mount(self) -> None:
@@ -325,10 +328,23 @@ class TrialDetail(Vertical):
 
     def _show_page(self, *, keep_place: bool) -> None:
         # steps are a line each, however many there are
+        self._show_figures()
         whole = self._folds.all_open or self.tab is Tab.MESSAGES
         most = _ALL if whole else LONGEST
         more = f"; {key('run.unfold', 'x')} shows all of it"
         self.page.show(list(self._paras()), keep_place=keep_place, most=most, more=more)
+
+    def _show_figures(self) -> None:
+        """Show what a running attempt takes, in at most half of what there is."""
+        found, paras = self._found, []
+        if self.tab is Tab.LIVE and found is not None:
+            seen = LiveSeen(self._progress, self._live, self.raw)
+            half = (self._figures.outer_size.height + self.page.size.height) // 2
+            width = self._page_width
+            paras = live_figures(found, seen, width, half, self._glyphs, time.time())
+        self._figures.display = bool(paras)
+        self._figures.styles.height = len(paras)
+        self._figures.show(paras)
 
     def _paras(self) -> Iterable[Para]:
         found, glyphs, now = self._found, self._glyphs, time.time()

@@ -210,7 +210,9 @@ def why(
             again = f", try {trial.attempts}" if trial.attempts > 1 else ""
             if told is None:
                 return f"in flight{since}{again}"
-            return " · ".join([f"{told.phase}{since}{again}", *progress_words(told)])
+            # that it runs is said beside it
+            phase = "" if told.phase == "running" else told.phase
+            return " · ".join([f"{phase}{since}{again}".lstrip(), *progress_words(told)])
         case TrialState.DONE:
             return reason or trial.note or ("from the cache" if trial.cached else "")
         case _:

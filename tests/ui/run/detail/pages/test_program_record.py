@@ -57,7 +57,7 @@ def test_how_it_ended_and_what_it_took() -> None:
     assert "limit reached: memory · ended by signal 9 · isolation none (no sandbox)" in shown
     assert "34.2s CPU, 12.5s wall, 312 MB memory at most, 14 processes" in shown
     assert "1.2 MB on disk, 45.0 kB printed" in shown
-    assert "12 steps, 30 tool calls, 5 added, 1 changed, 0 removed; w lists them" in shown
+    assert "12 steps, 30 tool calls, files: 5 added, 1 changed; w lists them" in shown
 
 
 def test_of_a_call_to_a_model_nothing_is_said() -> None:

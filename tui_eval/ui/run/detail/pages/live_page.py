@@ -1,9 +1,9 @@
 """The Live tab: what a running attempt takes of what it may, and what it does and prints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import clock, many, money, number, seconds, size
+from tui_eval.format import call_cost, clock, compact, many, money, number, seconds, size
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -16,8 +16,14 @@ from tui_eval.ui.text.prose import Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 
-_BAR = 20
-"""Cells of a bar."""
+_LABEL = 10
+"""Cells of a figure's name."""
+_WORDS = 19
+"""Cells of what is taken, and of how much there may be."""
+_BAR = 7
+"""Cells of a bar at least."""
+_WIDEST_BAR = 24
+_APART = 2
 _NEAR = 0.8
 """The share of a limit from which on it is near."""
 
@@ -34,15 +40,60 @@ class LiveSeen:
     """Whether what it prints is to be shown, and not its steps."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """One thing that an attempt takes, and how much of it there may be."""
+
+    name: str
+    limit: str
+    """What it is called in `limits`."""
+    value: float
+    most: float | None
+    """None: as much as it likes."""
+
+    @property
+    def share(self) -> float:
+        """How much of its limit is taken; -1: it has none."""
+        return min(self.value / self.most, 1.0) if self.most else -1.0
+
+
+def live_figures(
+    found: WholeTrial, seen: LiveSeen, width: int, height: int, glyphs: Glyphs, now: float
+) -> list[Para]:
+    """Return what a running attempt does, and what it takes of what it may; empty: nothing is told.
+
+    Side by side, as many as there is room for: where there is not enough, those stay that are
+    nearest to their limits.
+
+    Args:
+        found: The trial.
+        seen: What is known of its attempt.
+        width: Cells there are.
+        height: Lines there are.
+        glyphs: The shapes.
+        now: Unix seconds.
+    """
+    progress = seen.progress
+    if not _told(found, seen):
+        return []
+    took = now - found.attempts[-1].sent_at if found.attempts else 0.0
+    head: list[tuple[str, Tone]] = [(progress.phase if progress else "running", "strong")]
+    if progress is not None and progress.tool:
+        head.append((f"  {progress.tool}", "plain"))
+    figures = list(_figures(progress, seen.view, took))
+    beside = max((width + _APART) // (_LABEL + 1 + _BAR + _WORDS + _APART), 1)
+    room = max(height - 1, 0) * beside
+    kept = sorted(figures, key=lambda one: -one.share)[:room]
+    figures = [one for one in figures if one in kept]
+    cells = (width + _APART) // beside - _APART
+    rows = [figures[at : at + beside] for at in range(0, len(figures), beside)]
+    return [marked(*head), *(_row(row, cells, glyphs) for row in rows)]
+
+
 def live_page(
-    found: WholeTrial,
-    seen: LiveSeen,
-    folds: Folds,
-    width: int,
-    glyphs: Glyphs,
-    now: float,
+    found: WholeTrial, seen: LiveSeen, folds: Folds, width: int, glyphs: Glyphs, now: float
 ) -> Iterator[Para]:
-    """Yield figures against limits, then the last steps, or what is printed.
+    """Yield the last steps of a running attempt, or what it prints.
 
     Args:
         found: The trial.
@@ -52,37 +103,33 @@ def live_page(
         glyphs: The shapes.
         now: Unix seconds.
     """
-    trial, progress, view = found.trial, seen.progress, seen.view
+    trial, view = found.trial, seen.view
     if trial.state is not TrialState.RUNNING:
         yield Para(f"It does not run ({trial.state}). Attempts has what it took.", "dim")
-        return
-    if trial.waiting is not None:
+    elif trial.waiting is not None:
         yield Para(f"next attempt: {waiting_words(trial, now)}", "ungraded")
-        return
-    if progress is None and (view is None or not view.tails):
-        words = "Looking…" if view is None else "Nothing is told of it while it runs."
-        yield Para(words, "dim")
-        return
-    took = now - found.attempts[-1].sent_at if found.attempts else 0.0
-    yield from _figures(progress, view, took, glyphs)
-    yield Para("")
-    if view is None:
-        return
-    if view.messages is None or seen.raw:
+    elif view is None:
+        yield Para("Looking…", "dim")
+    elif not _told(found, seen):
+        yield Para("Nothing is told of it while it runs.", "dim")
+    elif view.messages is None or seen.raw:
         yield from _printed(view, raw=seen.raw and view.messages is not None)
     else:
         yield from _steps(view, folds, width, glyphs)
 
 
+def _told(found: WholeTrial, seen: LiveSeen) -> bool:
+    """Say whether anything is known of an attempt that runs."""
+    trial = found.trial
+    runs = trial.state is TrialState.RUNNING and trial.waiting is None
+    return runs and (seen.progress is not None or bool(seen.view and seen.view.tails))
+
+
 def _figures(
-    progress: AttemptProgress | None, view: LiveView | None, took: float, glyphs: Glyphs
-) -> Iterator[Para]:
+    progress: AttemptProgress | None, view: LiveView | None, took: float
+) -> Iterator[_Figure]:
     limits = {} if view is None else view.limits
     told = {} if view is None else view.figures
-    head: list[tuple[str, Tone]] = [(progress.phase if progress else "running", "strong")]
-    if progress is not None and progress.tool:
-        head.append((f"  {progress.tool}", "plain"))
-    yield marked(*head)
     taken: list[tuple[str, str, float | None]] = [("wall", "wall", took)]
     if progress is not None:
         taken += [
@@ -100,23 +147,31 @@ def _figures(
     ]
     for name, limit, value in taken:
         if value is not None:
-            yield _figure(name, limit, value, limits.get(limit), glyphs)
+            yield _Figure(name, limit, value, limits.get(limit))
 
 
-def _figure(name: str, limit: str, value: float, most: float | None, glyphs: Glyphs) -> Para:
-    words = _worded(limit, value)
-    if most is None or most <= 0:
-        return marked((f"{name:<11}", "dim"), (" " * _BAR, "plain"), (f" {words}", "plain"))
-    share = min(value / most, 1.0)
-    filled = max(round(share * _BAR), 1 if value else 0)
-    tone: Tone = "ungraded" if share >= _NEAR else "accent"
-    return marked(
-        (f"{name:<11}", "dim"),
-        (glyphs.called * filled, tone),
-        (glyphs.held * (_BAR - filled), "dim"),
-        (f" {words}", "plain"),
-        (f" of {_worded(limit, most)}", "dim"),
-    )
+def _row(figures: Sequence[_Figure], cells: int, glyphs: Glyphs) -> Para:
+    pieces: list[tuple[str, Tone]] = []
+    for at, one in enumerate(figures):
+        drawn = list(_drawn(one, min(cells - _LABEL - 1 - _WORDS, _WIDEST_BAR), glyphs))
+        pieces += drawn
+        if at < len(figures) - 1:
+            left = cells + _APART - sum(len(text) for text, _ in drawn)
+            pieces.append((" " * max(left, 1), "plain"))
+    return marked(*pieces)
+
+
+def _drawn(of: _Figure, bar: int, glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
+    yield f"{of.name:<{_LABEL}} ", "dim"
+    if of.share < 0:
+        yield " " * bar, "plain"
+    else:
+        filled = max(round(of.share * bar), 1 if of.value else 0)
+        yield glyphs.called * filled, "ungraded" if of.share >= _NEAR else "accent"
+        yield glyphs.held * (bar - filled), "dim"
+    yield f" {_worded(of.limit, of.value)}", "plain"
+    if of.most is not None:
+        yield f" of {_limit_words(of.limit, of.most)}", "dim"
 
 
 def _worded(limit: str, value: float) -> str:
@@ -125,10 +180,14 @@ def _worded(limit: str, value: float) -> str:
     if limit == "cpu_s":
         return seconds(value)
     if limit == "cost_usd":
-        return money(value)
+        return call_cost(None, value, short=True)  # its own word
     if limit in ("memory", "disk", "output"):
         return size(round(value))
-    return number(round(value))
+    return compact(round(value)) if limit == "tokens" else number(round(value))
+
+
+def _limit_words(limit: str, most: float) -> str:
+    return money(most) if limit == "cost_usd" else _worded(limit, most)
 
 
 def _printed(view: LiveView, *, raw: bool) -> Iterator[Para]:

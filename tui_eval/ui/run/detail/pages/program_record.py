@@ -3,8 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from tui_eval.format import figure, many, number, seconds, size
+from tui_eval.format import figure, seconds, size
 from tui_eval.model.attempt_record import AttemptRecord, UsageSample
+from tui_eval.reports.program_words import (
+    changed,
+    done_words,
+    exit_words,
+    isolation_words,
+    taken_words,
+)
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.text.prose import Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -36,25 +43,25 @@ def record_paras(
     if record.phases:
         yield from _phases(record, took_s, cells, indent, glyphs)
     yield from _over_time(record, took_s, cells, indent, glyphs)
-    took = _taken(record)
+    took = taken_words(record)
     if took:
         yield Para(", ".join(took), "dim", indent=indent)
-    done = list(_done(record))
+    done = done_words(record)
     if done:
-        yield Para(", ".join(done), "dim", indent=indent)
+        listed = f"; {key('run.workspace', 'w')} lists them" if changed(record) else ""
+        yield Para(f"{', '.join(done)}{listed}", "dim", indent=indent)
 
 
 def _ending(record: AttemptRecord, limit: str | None) -> Iterator[tuple[str, Tone]]:
     if limit is not None:
         yield f"limit reached: {limit}", "ungraded"
-    ended = record.exit
-    if ended is not None and ended.signal is not None:
-        yield f"ended by signal {ended.signal}", "strong"
-    elif ended is not None and ended.code is not None:
-        yield f"exit code {ended.code}", "strong" if ended.code else "plain"
-    if record.isolation is not None:
-        alone = " (no sandbox)" if record.isolation == "none" else ""
-        yield f"isolation {record.isolation}{alone}", "dim"
+    ended, words = record.exit, exit_words(record)
+    if words is not None:
+        fine = ended is not None and ended.code == 0
+        yield words, "plain" if fine else "strong"
+    isolation = isolation_words(record)
+    if isolation is not None:
+        yield isolation, "dim"
 
 
 def _joined(words: Sequence[tuple[str, Tone]], glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
@@ -151,40 +158,3 @@ def _level(value: float, most: float, glyphs: Glyphs) -> str:
     if most <= 0:
         return glyphs.levels[0]
     return glyphs.levels[min(int(value / most * len(glyphs.levels)), len(glyphs.levels) - 1)]
-
-
-def _taken(record: AttemptRecord) -> list[str]:
-    took = record.resources
-    if took is None:
-        return []
-    words = []
-    if took.cpu_s is not None:
-        words.append(f"{seconds(took.cpu_s)} CPU")
-    if took.wall_s is not None:
-        words.append(f"{seconds(took.wall_s)} wall")
-    if took.peak_rss_bytes is not None:
-        words.append(f"{size(took.peak_rss_bytes)} memory at most")
-    if took.peak_processes is not None:
-        words.append(many(took.peak_processes, "process", "processes"))
-    if took.disk_bytes is not None:
-        words.append(f"{size(took.disk_bytes)} on disk")
-    if took.output_bytes is not None:
-        words.append(f"{size(took.output_bytes)} printed")
-    return words
-
-
-def _done(record: AttemptRecord) -> Iterator[str]:
-    if record.steps is not None:
-        yield many(record.steps, "step")
-    if record.tool_calls is not None:
-        yield many(record.tool_calls, "tool call")
-    changes = record.changes
-    if changes is not None:
-        touched = changes.added + changes.changed + changes.removed
-        if touched:
-            yield (
-                f"{number(changes.added)} added, {number(changes.changed)} changed, "
-                f"{number(changes.removed)} removed; {key('run.workspace', 'w')} lists them"
-            )
-        else:
-            yield "nothing changed in its workspace"
