@@ -82,10 +82,21 @@ def test_trust_is_over_what_the_program_holds(place: Place, tui_eval: Command) -
     assert "agent.py" in done.err
 
 
+def test_a_program_of_the_workspace_is_run_on_any_level(place: Place, tui_eval: Command) -> None:
+    suite = written(place, python="./shout")
+    program = place.folder / "fixture" / "shout"
+    program.write_text('#!/bin/sh\necho "$2" | tr a-z A-Z\n', encoding="utf-8")
+    program.chmod(0o755)
+    done = document(tui_eval("run", suite, "--trust", "--json"))
+    assert (done["exit_code"], done["counts"]["passed"]) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("more", "python", "said"),
     [
         ("", "no-such-program", "the program no-such-program is not there on PATH: install it"),
+        ("", "./none", "/fixture/none is not there: install it"),
+        ("", "./given", "/fixture/given is not executable: chmod +x it"),
         ('keys = ["NO_SUCH_KEY"]', sys.executable, "NO_SUCH_KEY is not set"),
         ('version = ["false"]', sys.executable, "did not print it"),
         ('isolation = "chroot"', sys.executable, 'not "chroot"'),

@@ -123,6 +123,13 @@ class CommandRenderer:
         """What is executed, where that is the same for all cases."""
         return None if is_template(self._first) else self.located((self._first,))[0]
 
+    @property
+    def installed(self) -> str | None:
+        """What is executed, where it is there without any workspace."""
+        program = self.program
+        inside = program is not None and "/" in program and not program.startswith("/")
+        return None if inside else program
+
     def located(
         self, command: tuple[str, ...], own: Mapping[int, str] | None = None
     ) -> tuple[str, ...]:

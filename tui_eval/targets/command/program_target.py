@@ -314,7 +314,7 @@ class CommandTarget(Target):
         """
         with tempfile.TemporaryDirectory(prefix="tui-eval-isolation-") as place:
             program = Program(
-                command=(self._requests.program or "/bin/sh",),
+                command=(self._requests.installed or "/bin/sh",),
                 cwd=Path(place),
                 env={**_base_environment(), "HOME": place, "TMPDIR": place},
                 folder=Path(place),
@@ -371,7 +371,10 @@ class CommandTarget(Target):
         if program is None or self._spec.isolation in CONTAINERS:
             return None
         if "/" in program and not program.startswith("/"):
-            return None  # of the workspace
+            given = self._spec.workspace  # it is in there, or `setup` makes it
+            if self._spec.setup or not isinstance(given, str) or is_template(given):
+                return None
+            program = str(self._folder / from_home(given) / program)
         path = self._spec.env.get("PATH", os.environ.get("PATH"))
         if shutil.which(program, path=path) is not None:
             return None
