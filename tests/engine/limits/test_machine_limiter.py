@@ -124,7 +124,7 @@ def test_it_falls_to_what_runs_only_where_the_lack_lasts() -> None:
     of.wanted(1.0 + LASTS_S)
     assert [(one.concurrency, one.event.kind) for one in changes] == [(7, K.LOW_MEMORY)]
     for _ in range(3):
-        of.wanted(2.0 + LASTS_S)
+        of.wanted(1.2 + LASTS_S)
     assert len(changes) == 1
     given.left = 5000 * MB
     of.wanted(1.5 + LASTS_S)

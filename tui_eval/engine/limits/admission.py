@@ -34,7 +34,7 @@ A_PROCESSOR: Final = 2
 LITTLE: Final = 0.25
 """The part of all processors' time up to which what programs take is too little to hold any back,
 however busy others are."""
-_TOLD_S: Final = 1.0
+_TOLD_S: Final = 0.5
 """Seconds of a program, where nobody waits for a processor, that tell what it takes of them."""
 _START_S: Final = 0.02
 """Seconds of processor time that a program's start takes: they do not come again."""
