@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr, WithJsonSchema
+from pydantic import BeforeValidator, Field, StrictInt, StrictStr, WithJsonSchema
 
 from tui_eval.suites.data.files import real_path
 from tui_eval.suites.scorers import is_template
@@ -25,13 +25,7 @@ DOCKERFILE: Final = "Dockerfile"
 EnvName = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-def _names_a_program(command: tuple[str, ...]) -> tuple[str, ...]:
-    if not command[0]:
-        raise ValueError("must begin with a program, not with an empty text")
-    return command
-
-
-Command = Annotated[tuple[StrictStr, ...], Field(min_length=1), AfterValidator(_names_a_program)]
+Command = Annotated[tuple[StrictStr, ...], Field(min_length=1)]
 """A program and its arguments; no shell reads them."""
 
 

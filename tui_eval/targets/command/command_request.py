@@ -130,6 +130,17 @@ class CommandRenderer:
         inside = program is not None and "/" in program and not program.startswith("/")
         return None if inside else program
 
+    def no_commit(self) -> str | None:
+        """Say that the commit of its workspace is not there; None: it is, or cases name it."""
+        written: JsonObject = {**_written(self._spec)}
+        source = None if self._templated else _source(written, self._folder)
+        try:
+            if isinstance(source, GitSource):
+                source_digest(source)
+        except WorkspaceError as error:
+            return f"target {self._spec.name!r}: its workspace: {error}"
+        return None
+
     def located(
         self, command: tuple[str, ...], own: Mapping[int, str] | None = None
     ) -> tuple[str, ...]:

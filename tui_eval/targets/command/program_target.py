@@ -34,13 +34,12 @@ from tui_eval.processes.program import (
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.image_source import image_files
-from tui_eval.processes.workspace.source import GitSource, WorkspaceSource, source_digest
+from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.programs import CONTAINERS
-from tui_eval.suites.spec.targets.command import GitWorkspace
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.suites.trust.capabilities import Folder
 from tui_eval.targets.attempt_context import AttemptContext
@@ -108,7 +107,7 @@ class CommandTarget(Target):
         for field, path in self._spec.files_read(self._spec.as_written(), self._folder):
             if not path.is_dir():
                 return f"target {self.name!r}: its {field} {path} is no folder"
-        return self._no_commit() or self._no_isolation() or self._no_program()
+        return self._requests.no_commit() or self._no_isolation() or self._no_program()
 
     def note(self) -> str | None:
         """Return that a trial may take more memory than there is."""
@@ -353,17 +352,6 @@ class CommandTarget(Target):
         """
         needed_by = f"target {self.name!r} ({self._spec.in_words()})"
         return {name: keys.resolve(name, needed_by) for name in self._spec.key_names}
-
-    def _no_commit(self) -> str | None:
-        """Say that the commit of its workspace is not there; None: it is, or cases name it."""
-        given = self._spec.workspace
-        if not isinstance(given, GitWorkspace) or is_template(given.git) or is_template(given.at):
-            return None
-        try:
-            source_digest(GitSource(self._folder / from_home(given.git), given.at))
-        except WorkspaceError as error:
-            return f"target {self.name!r}: its workspace: {error}"
-        return None
 
     def _no_program(self) -> str | None:
         """Say that the program is not there; None: it is, or nobody knows before it is run."""

@@ -25,7 +25,6 @@ from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.trust.permissions import Permission
 
-ExitCode = Annotated[StrictInt, Field(ge=0, le=255)]
 _OUTPUTS: Final = "stdout, last_message, diff, file:PATH or json:$.path"
 
 
@@ -41,7 +40,6 @@ def _known_output(output: str) -> str:
     if output in ("stdout", "last_message", "diff"):
         return output
     if head == "file" and rest:
-        _inside(rest)
         return output
     if head == "json" and rest:
         jsonpath.parse(rest)
@@ -62,11 +60,7 @@ def _known_format(name: str) -> str:
 
 
 def _known_source(source: str) -> str:
-    head, _, rest = source.partition(":")
-    if source == "stdout":
-        return source
-    if head == "file" and rest:
-        _inside(rest)
+    if source == "stdout" or (source.startswith("file:") and source != "file:"):
         return source
     raise ValueError(f'must be stdout or file:PATH, not "{source}"')
 
@@ -125,7 +119,7 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     """Patterns of paths in the workspace whose changes are in no diff: `tests`, `**/*.cfg`."""
     version: Command | None = None
     """A command that prints the program's version, which is in the key: run once, before."""
-    exit_codes: Annotated[tuple[ExitCode, ...], Field(min_length=1)] = (0,)
+    exit_codes: Annotated[tuple[StrictInt, ...], Field(min_length=1)] = (0,)
     """Exit codes that are no error."""
     keep: Literal["never", "failed", "always"] = "never"
     """Whether an attempt's folder stays after it: never, where it ended as an error or was cut
@@ -154,6 +148,7 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         for name in Limits.TOLD:
             if isinstance(limits, Mapping) and limits.get(name) is not None and not tells:
                 yield FieldMistake(("limits", name), "cannot be watched without a transcript")
+        yield from _values_that_cannot_be(table)
         contained = table.get("isolation") in CONTAINERS
         if contained and table.get("image") is None:
             yield FieldMistake(("image",), "is missing", "a container is made of an image")
@@ -278,6 +273,27 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
             "max_cost_usd needs to know what a trial may cost: give it limits = { cost_usd = … } "
             "and a transcript that tells its cost, or drop the cap"
         )
+
+
+def _values_that_cannot_be(table: Mapping[str, object]) -> Iterator[FieldMistake]:
+    """Yield values that no program can meet; no validators, as stored runs may have them."""
+    told = table.get("transcript")
+    files: dict[tuple[str, ...], object] = {
+        ("output",): table.get("output"),
+        ("transcript", "from"): told.get("from") if isinstance(told, Mapping) else None,
+    }
+    for path, given in files.items():
+        head, _, rest = str(given).partition(":")
+        try:
+            _inside(rest if head == "file" else "any")
+        except ValueError as error:
+            yield FieldMistake(path, str(error))
+    codes = table.get("exit_codes")
+    for index, code in enumerate(codes if isinstance(codes, list | tuple) else ()):
+        if isinstance(code, int) and not 0 <= code <= 255:
+            yield FieldMistake(("exit_codes", index), f"must be from 0 to 255, not {code}")
+    if _words(table.get("command"))[:1] == [""]:
+        yield FieldMistake(("command",), "must begin with a program, not with an empty text")
 
 
 def _words(command: object) -> list[str]:
