@@ -17,6 +17,7 @@ ASKED: dict[str, JsonObject] = {
     "starts_with": {"expected": "Paris"},
     "regex": {"expected": "Pa(r)is"},
     "numeric": {"expected": 42},
+    "math": {"expected": "42"},
     "choice": {"expected": "B", "choices": ["Lyon", "Paris", "Nice"]},
     "fuzzy": {"expected": "Paris"},
     "f1": {"expected": "Paris"},

@@ -14,6 +14,7 @@ LEAST: dict[str, dict[str, object]] = {
     "starts_with": {"expected": "a"},
     "regex": {"expected": "a+"},
     "numeric": {"expected": 1},
+    "math": {"expected": "1/2"},
     "choice": {"expected": "A"},
     "fuzzy": {"expected": "a"},
     "f1": {"expected": "a"},

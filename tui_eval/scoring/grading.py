@@ -12,6 +12,7 @@ from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.rules import call_figures, choice, numeric, similarity, structure, text
 from tui_eval.scoring.rules.instructions import instructions
+from tui_eval.scoring.rules.mathematics import equal_mathematics
 from tui_eval.scoring.rules.recorded_verdict import recorded
 from tui_eval.scoring.rules.tool_calls import tool_calls
 from tui_eval.suites import at_once
@@ -41,6 +42,7 @@ RULES: Final[Mapping[str, TextRule | OutputRule]] = {
     "starts_with": TextRule(text.starts_with, 500_000),
     "regex": TextRule(text.regex, 100_000, by_pattern=True),
     "numeric": TextRule(numeric.numeric, 5_000),
+    "math": TextRule(equal_mathematics, 0),
     "choice": TextRule(choice.choice, 5_000),
     "fuzzy": TextRule(similarity.fuzzy, 100_000),
     "f1": TextRule(similarity.f1, 5_000),

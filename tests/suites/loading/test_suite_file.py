@@ -213,7 +213,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             '[[scorers]]\nkind = "magic"',
             (
                 'line 2: scorers[0].kind: unknown kind "magic"; there are '
-                "exact, includes, starts_with, regex, numeric, choice, fuzzy, f1, json, "
+                "exact, includes, starts_with, regex, numeric, math, choice, fuzzy, f1, json, "
                 "json_schema, tool_calls, "
                 "instructions, recorded, latency, tokens, cost, finish, judge"
             ),
@@ -222,7 +222,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             '[[scorers]]\nkind = "exat"',
             (
                 'line 2: scorers[0].kind: unknown kind "exat"; did you mean '
-                '"exact"? there are exact, includes, starts_with, regex, numeric, choice, '
+                '"exact"? there are exact, includes, starts_with, regex, numeric, math, choice, '
                 "fuzzy, f1, json, "
                 "json_schema, tool_calls, instructions, recorded, latency, tokens, cost, finish, "
                 "judge"
@@ -232,8 +232,8 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             "[[scorers]]\n",
             (
                 "line 1: scorers[0].kind: is missing; there are exact, includes, "
-                "starts_with, regex, numeric, choice, fuzzy, f1, json, json_schema, tool_calls, "
-                "instructions, recorded, latency, tokens, cost, finish, judge"
+                "starts_with, regex, numeric, math, choice, fuzzy, f1, json, json_schema, "
+                "tool_calls, instructions, recorded, latency, tokens, cost, finish, judge"
             ),
         ),
         ("scorers = [3]", "line 1: scorers[0]: must be a table, not 3"),

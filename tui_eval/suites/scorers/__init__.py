@@ -21,6 +21,7 @@ from tui_eval.suites.scorers.choice import ChoiceScorer
 from tui_eval.suites.scorers.instructions import InstructionsScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
+from tui_eval.suites.scorers.mathematics import MathScorer
 from tui_eval.suites.scorers.numeric import NumericScorer
 from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
 from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part, is_template
@@ -72,6 +73,7 @@ ScorerSpec = Annotated[
     | StartsWithScorer
     | RegexScorer
     | NumericScorer
+    | MathScorer
     | ChoiceScorer
     | FuzzyScorer
     | F1Scorer
