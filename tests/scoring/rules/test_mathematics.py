@@ -7,6 +7,7 @@ from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
+from tui_eval.scoring import deciding
 
 EQUAL = [
     ("1/2", "0.5"),
