@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_command import ECHO, error, output, ran
+from tests.engine.harness import Harness
+from tests.engine.test_command import ECHO, output, ran, suite
 from tests.support import reading
 from tui_eval.store.read import attempt_queries
 
@@ -117,6 +118,9 @@ async def test_own_files_of_the_suite_are_found_unless_the_workspace_has_them(
 
 
 async def test_a_workspace_that_a_template_names_stays_inside(tmp_path: Path) -> None:
-    kind, message = await error(tmp_path, ECHO, workspace="{{ '/etc' }}")
-    assert kind == "setup"
-    assert "outside the suite's folder" in message
+    harness = Harness(tmp_path / "store.db")
+    wanted = suite(tmp_path, ECHO, workspace="{{ '/etc' }}")
+    of_a_file = wanted.model_copy(update={"file": str(tmp_path / "suite.toml")})
+    (trial,) = harness.trials(await harness.run(of_a_file))
+    assert trial.error_kind == "setup"
+    assert "outside the suite's folder" in str(trial.error_message)
