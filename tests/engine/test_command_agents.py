@@ -4,11 +4,12 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.engine.harness import Harness
-from tests.engine.test_command import ECHO, output, ran, suite
+from tests.engine.test_command import ECHO, error, output, ran, suite
 from tests.support import reading
 from tui_eval.store.read import attempt_queries
 
@@ -30,6 +31,8 @@ for event in (
       "result": "Fixed: " + asked, "total_cost_usd": 0.25, "session_id": "s",
       "usage": {{"input_tokens": 30, "output_tokens": 12}}}},
 ):
+    if event["type"] == "result" and "torn" in asked:
+        break
     print(json.dumps(event), flush=True)
 """
 
@@ -43,6 +46,15 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program.write_text(CLAUDE.format(python=sys.executable), encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("claude")
+async def test_a_transcript_that_breaks_off_is_no_answer(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"command": None, "agent": "claude-code", "model": "sonnet"}
+    prompts = [{"user": "torn {{ q }}"}]
+    kind, message = await error(tmp_path, ECHO, **asked, prompts=prompts, run={"retries": 0})
+    assert kind == "transcript"
+    assert "breaks off" in message
 
 
 @pytest.mark.usefixtures("claude")

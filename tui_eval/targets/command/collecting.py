@@ -187,6 +187,9 @@ def _finish(spec: CommandTargetSpec, ended: EndedProgram, reader: Reader | None)
         if preset is not None and code in preset.auth_codes:
             return replace(failed, kind="auth", fatal=True)
         return failed
+    if reader is not None and reader.TELLS_END and reason is None:
+        why = f"its transcript breaks off: {reader.FORMAT} says at the end how it ended"
+        return Failure("transcript", why, retryable=True)
     return reason or "stop"
 
 

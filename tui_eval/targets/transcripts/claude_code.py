@@ -23,6 +23,7 @@ class ClaudeCodeReader(EventReader):
 
     FORMAT: ClassVar[str] = "claude-code"
     ASKED_BY: ClassVar[str] = "it needs -p --verbose --output-format stream-json"
+    TELLS_END: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()

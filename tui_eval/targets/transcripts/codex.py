@@ -29,6 +29,7 @@ class CodexReader(EventReader):
 
     FORMAT: ClassVar[str] = "codex"
     ASKED_BY: ClassVar[str] = "it needs exec --json"
+    TELLS_END: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,6 +19,7 @@ class GeminiReader(EventReader):
 
     FORMAT: ClassVar[str] = "gemini"
     ASKED_BY: ClassVar[str] = "it needs --output-format stream-json"
+    TELLS_END: ClassVar[bool] = True
 
     def _event(self, event: JsonObject) -> Seen:
         match event:

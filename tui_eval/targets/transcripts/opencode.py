@@ -19,6 +19,7 @@ class OpencodeReader(EventReader):
 
     FORMAT: ClassVar[str] = "opencode"
     ASKED_BY: ClassVar[str] = "it needs run --format json"
+    TELLS_END: ClassVar[bool] = True
 
     def _event(self, event: JsonObject) -> Seen:
         kind, part = event.get("type"), values.obj(event.get("part"))

@@ -30,6 +30,8 @@ class Reader(ABC):
     """The name suites give it."""
     ASKED_BY: ClassVar[str]
     """How the program is told to write it, for the message that says that it did not."""
+    TELLS_END: ClassVar[bool] = False
+    """Whether a whole one has a `finish_reason` or a failure at its end: else it broke off."""
 
     def __init__(self) -> None:
         self.messages: list[JsonObject] = []
