@@ -28,11 +28,6 @@ def refused(folder: Path, *lines: str) -> list[str]:
         ([PROGRAM, 'output = "last_message"'], "line 8: targets[0].output: needs a transcript"),
         ([PROGRAM, "limits = { turns = 3 }"], "line 8: targets[0].limits.turns: cannot be watched"),
         ([PROGRAM, 'isolation = "docker"'], "targets[0].image: is missing"),
-        (
-            [PROGRAM, 'protected = ["a"]'],
-            "line 8: targets[0].protected: keeps changes out of a diff",
-        ),
-        (['agent = "codex"', 'protected = ["a"]'], 'diff; add output = "diff"'),
         ([PROGRAM, 'output = "file:../x"'], 'output: must be a path inside the workspace, not "'),
         ([PROGRAM, 'output = "file:/etc/passwd"'], "must be a path inside the workspace"),
         (

@@ -141,9 +141,6 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
         tells = agent is not None or table.get("transcript") is not None
         if table.get("output") == "last_message" and not tells:
             yield FieldMistake(("output",), "needs a transcript", "say where it is: transcript")
-        usual = None if agent not in AGENTS else AGENTS[str(agent)].output
-        if table.get("protected") and (table.get("output") or usual) != "diff":
-            yield FieldMistake(("protected",), "keeps changes out of a diff", 'add output = "diff"')
         limits = table.get("limits")
         for name in Limits.TOLD:
             if isinstance(limits, Mapping) and limits.get(name) is not None and not tells:
