@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 UNKNOWN = "–"
+SELF_REPORTED = "as the target says"
+"""Beside tokens and money of which nobody knows but whoever took them."""
 _RATES = 3
 """Targets whose rate has room in one cell."""
 _MINUTE_S = 60

@@ -213,6 +213,80 @@ async def test_an_estimate_reads_so_wherever_a_trial_is_shown(
     assert "about $0.12 in all" in said
 
 
+TELLS = """
+[[cases]]
+id = "c0"
+question = "a"
+
+[[targets]]
+name = "own"
+%s
+
+[[scorers]]
+kind = "cost"
+max = 0.2
+
+[[scorers]]
+kind = "tokens"
+max = 1000
+
+[gate]
+max_cost_usd = 0.15
+"""
+FUNCTION = 'kind = "python"\ncallable = "teller:tell"'
+PROGRAM = """kind = "command"
+command = ["cat", "said.jsonl"]
+workspace = "files"
+isolation = "none"
+output = "last_message"
+transcript = { from = "stdout", format = "messages" }
+[prompt]
+user = "{{ question }}"
+"""
+
+
+@pytest.mark.parametrize("target", [FUNCTION, PROGRAM], ids=["function", "program"])
+async def test_what_a_target_says_it_took_reads_as_its_word_everywhere(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_STATE", str(place.folder / "state.json"))
+    usage = {"input": 700, "output": 200}
+    said = {"role": "assistant", "content": "x", "usage": usage, "cost_usd": 0.12}
+    (place.folder / "files").mkdir()
+    (place.folder / "files/said.jsonl").write_text(json.dumps(said))
+    told = {"text": "x", "usage": usage, "cost_usd": 0.12}
+    (place.folder / "teller.py").write_text(f"def tell(case):\n    return {told!r}\n")
+    (place.folder / "s.toml").write_text(TELLS % target)
+
+    def line() -> JsonObject:
+        found = json.loads(tui_eval("export", "last", "--format", "jsonl").out)
+        figures = ("cost_usd", "cost_about_usd", "self_reported", "tokens")
+        assert [found[name] for name in figures] == [None, 0.12, True, usage]
+        return {score["scorer"]: score["reason"] for score in found["scores"]}
+
+    ran = place.program("run", "s.toml", "--trust")
+    assert ran.code == 0, ran.err
+    reasons: JsonObject = {
+        "cost": "$0.12 ≤ $0.2, as the target says",
+        "tokens": "200 tokens ≤ 1,000 tokens, as the target says",
+    }
+    assert line() == reasons
+    assert place.program("rescore", "last", "--trust").code == 0
+    assert line() == reasons  # the store knows whose word it is
+    document = json.loads(tui_eval("show", "last", "--json").out)
+    money = document["cost_usd"]
+    assert (money["target"], money["target_about"]) == (None, 0.12)
+    column = document["targets"]["own"]
+    assert (column["cost_usd"], column["cost_about_usd"]) == (None, 0.12)
+    assert "about $0.12" in tui_eval("show", "last").out
+    assert "cost about $0.12, as the target says" in tui_eval("show", "last", "--case", "c0").out
+    app = app_on(place.store, run="last")
+    async with shown_on(app, (140, 36)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("enter")
+        await until_shown(pilot, "about $0.12  as the target says")
+
+
 def test_a_sample_is_the_same_draw_in_launch_and_dataset(place: Place, tui_eval: Command) -> None:
     def run(*options: str) -> set[str]:
         tui_eval("run", suite, *options)

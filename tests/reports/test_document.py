@@ -87,6 +87,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "latency_s": {"p50": 0.5, "p95": 0.5},
                 "tokens": {"input": 40, "output": 20},
                 "cost_usd": None,
+                "cost_about_usd": None,
             }
         },
         "scorers": {"exact": {**exact, "targets": {"gpt": {**exact, "pass_rate": 0.666667}}}},

@@ -1,7 +1,7 @@
 """What a target produced, or why it did not."""
 
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar
 
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
 from tui_eval.model.finish import Ending, ending
@@ -43,6 +43,30 @@ class ExhaustedQuota:
     """Seconds until some of it is back; already bounded."""
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a call cost; both None: nobody can tell."""
+
+    known_usd: float | None
+    about_usd: float | None
+    """By the target's own word or by an estimate, where it is not known."""
+
+
+Got = TypeVar("Got", "Output", "Failure")
+
+
+def self_reported(got: Got) -> Got:
+    """Return what a target gave that counts for itself: what it says it took is its own word."""
+    told = got.cost_usd is not None or got.usage != _UNTOLD
+    return replace(got, self_reported=told)
+
+
+def _price(usd: float | None, about_usd: float | None, *, self_reported: bool) -> Price:
+    if usd and self_reported:  # there is no sum to doubt where nothing was paid
+        return Price(None, usd)
+    return Price(usd, about_usd if usd is None else None)
+
+
 @frozen
 class Output:
     """What a target produced for one request; never changed once written."""
@@ -59,6 +83,8 @@ class Output:
     usage: Usage = Usage()
     cost_usd: float | None = None
     """None: unknown. 0.0: known to be free."""
+    self_reported: bool = False
+    """Whether `usage` and `cost_usd` are the target's own word: no endpoint has counted them."""
     latency_s: float | None = None
     """Seconds of the call itself; for a replay what was recorded."""
     workspace: bytes | None = None
@@ -69,6 +95,12 @@ class Output:
     """What its endpoint has nothing left of just now; None: nothing that it says. Never kept."""
     estimate: Estimate | None = None
     """What the endpoint did not say of what it took; None: it did. Kept with the attempt."""
+
+    @property
+    def price(self) -> "Price":
+        """What its call cost, and how one knows."""
+        about = None if self.estimate is None else self.estimate.cost_usd
+        return _price(self.cost_usd, about, self_reported=self.self_reported)
 
     @property
     def ending(self) -> Ending:
@@ -142,10 +174,17 @@ class Failure:
     """What an answer took that is none: broken off, empty. It is to be paid all the same."""
     cost_usd: float | None = None
     """As in `Output`; 0.0 says nothing where the usage is unknown."""
+    self_reported: bool = False
+    """As in `Output`."""
     workspace: bytes | None = None
     """As in `Output`."""
     record: AttemptRecord = NO_RECORD
     """As in `Output`."""
+
+    @property
+    def price(self) -> "Price":
+        """What its call cost, and how one knows."""
+        return _price(self.cost_usd, None, self_reported=self.self_reported)
 
     @property
     def was_paid(self) -> bool:

@@ -145,6 +145,7 @@ def _target(of: ColumnResults) -> JsonObject:
             "output": counted(of.counts.output_tokens),
         },
         "cost_usd": dollars(of.counts.cost_usd),
+        "cost_about_usd": dollars(of.counts.about_usd),
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_eval.engine.settings import caps_in_force
+from tui_eval.format import estimated_usd
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.finish import Ending
 from tui_eval.model.states import RunState, StartRefusal
@@ -247,7 +248,7 @@ def _measures(
     return TargetMeasures(
         column=of.column.name,
         target=of.column.target,
-        whole=of_rates(of.rates, of.p95_s, of.counts.cost_usd),
+        whole=of_rates(of.rates, of.p95_s, estimated_usd(of.counts)),
         scorers={
             name: GateMeasures(
                 trials=tally.n + tally.ungraded,

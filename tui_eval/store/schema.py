@@ -762,6 +762,18 @@ def columns_version(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE columns ADD COLUMN version TEXT")
 
 
+_SELF_REPORTED = """
+ALTER TABLE outputs ADD COLUMN self_reported INTEGER NOT NULL DEFAULT 0;  -- usage and cost_usd
+UPDATE outputs SET self_reported = 1, cost_usd = a.about_usd FROM attempts a
+WHERE a.output = outputs.id AND a.about_tokens = 0 AND a.about_usd IS NOT NULL;
+"""
+
+
+def outputs_self_reported(db: sqlite3.Connection) -> None:
+    """Keep whose word it is what an output took: until now only an agent's money told."""
+    _run_script(db, _SELF_REPORTED)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -791,6 +803,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     attempts_history,
     attempts_turns,
     columns_version,
+    outputs_self_reported,
 )
 """Every change the schema ever went through, in order. Append only."""
 

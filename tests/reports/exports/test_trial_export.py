@@ -68,6 +68,8 @@ def test_a_line_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "latency_s": 0.5,
         "tokens": {"input": 10, "output": 5},
         "cost_usd": 0.001,
+        "cost_about_usd": None,
+        "self_reported": False,
         "cached": False,
         "tags": ["europe"],
         "note": None,

@@ -161,9 +161,7 @@ class SpendCaps:
         self._calls[payer].answered += 1
         self.grading.bought += isinstance(payer, int)
         about = got.estimate if isinstance(got, Output) else None
-        unpriced = about is not None and got.cost_usd is None
-        about_usd = about.cost_usd if about and unpriced else None
-        self._money.took(payer, got.cost_usd, about_usd, questions)
+        self._money.took(payer, got.price.known_usd, got.price.about_usd, questions)
         told = (usage.input or 0) + (usage.output or 0)
         self._tokens.took(payer, told, about.tokens if about else None, questions)
         self._look()

@@ -221,7 +221,8 @@ def _header(scorers: Sequence[str], judged: frozenset[str], told: Sequence[str])
     fixed = [
         "run", "case_id", "target", "epoch", "state", "verdict", "score", "output",
         "finish_reason", "error_kind", "error_message", "attempts", "latency_s", "input_tokens",
-        "output_tokens", "cost_usd", "cached", "tags", "note", "messages",
+        "output_tokens", "cost_usd", "cost_about_usd", "self_reported", "cached", "tags", "note",
+        "messages",
     ]  # fmt: skip
     parts = (f"{name} {part}" for name in scorers for part in _parts(name in judged))
     return [*fixed, *told, *parts]
@@ -257,6 +258,8 @@ def _cells(
         line.usage.input,
         line.usage.output,
         line.cost_usd,
+        line.about_usd,
+        "true" if line.self_reported else "false",
         "true" if line.cached else "false",
         "; ".join(line.tags),
         line.note,

@@ -76,6 +76,8 @@ class TrialLines:
             "latency_s": rounded(line.latency_s),
             "tokens": {"input": line.usage.input, "output": line.usage.output},
             "cost_usd": line.cost_usd,
+            "cost_about_usd": line.about_usd,
+            "self_reported": line.self_reported,
             "cached": line.cached,
             "tags": list(line.tags),
             "note": line.note,

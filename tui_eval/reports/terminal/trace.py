@@ -171,6 +171,7 @@ def _attempt(attempt: AttemptRow) -> Iterator[TraceEvent]:
             "output": attempt.output,
             "tokens": {"input": attempt.input_tokens, "output": attempt.output_tokens},
             "cost_usd": dollars(attempt.cost_usd),
+            "cost_about_usd": dollars(attempt.about_usd),
         },
     )
 

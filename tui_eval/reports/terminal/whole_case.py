@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 
-from tui_eval.format import UNKNOWN, call_cost, decimal, seconds
+from tui_eval.format import SELF_REPORTED, UNKNOWN, call_cost, decimal, seconds
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
@@ -215,6 +215,8 @@ def _measured(output: Output, trial: TrialRow) -> str:
     if usage.reasoning:
         parts.append(f"{usage.reasoning:,} of them reasoning")
     parts.append(f"cost {call_cost(trial.cost_usd, trial.about_usd)}")
+    if output.self_reported:
+        parts.append(SELF_REPORTED)
     if output.model:
         parts.append(visible_line(output.model))
     if trial.cached:

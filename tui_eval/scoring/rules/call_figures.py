@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tui_eval.format import SELF_REPORTED
 from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
@@ -57,7 +58,8 @@ def _bounded(kind: str, settings: JsonObject, output: Output, form: str, what: s
     shown, bound = form.format(measured), form.format(most)
     if shown == bound and not passed:
         shown, bound = str(measured), str(most)
-    return Grade.of(passed, f"{shown} {'≤' if passed else '>'} {bound}", measured)
+    whose = f", {SELF_REPORTED}" if output.self_reported and kind != "latency" else ""
+    return Grade.of(passed, f"{shown} {'≤' if passed else '>'} {bound}{whose}", measured)
 
 
 def finish(settings: JsonObject, output: Output) -> Grade:

@@ -32,7 +32,8 @@ _LINE = (
     "o.finish_reason, t.error_kind, t.error_message, t.attempts, t.latency_s, o.input_tokens, "
     "o.output_tokens, o.reasoning_tokens, o.cached_tokens, t.cost_usd, t.cached, "
     "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), "
-    "o.messages, o.fields, c.seq, c.data, o.id, t.change "
+    "o.messages, o.fields, c.seq, c.data, o.id, "
+    "iif(t.cost_usd IS NULL, t.about_usd, NULL), o.self_reported, t.change "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col LEFT JOIN outputs o ON o.id = t.output "
 )
@@ -156,6 +157,10 @@ class TrialLine:
     """What the output has beside its text."""
     case: Case
     scores: tuple[ScoreLine, ...]
+    about_usd: float | None
+    """What it cost by its target's own word or by an estimate; None: it is known, or unknown."""
+    self_reported: bool
+    """Whether tokens and money are the target's own word."""
     record: AttemptRecord = NO_RECORD
     """What a program or agent left beside the output."""
     phase: str | None = None
@@ -277,9 +282,10 @@ def latencies(db: sqlite3.Connection, run_id: int, col: int, tag: str | None = N
 
 
 def cost_of_tag(db: sqlite3.Connection, run_id: int, col: int, tag: str) -> float | None:
-    """Return what a column's trials of the cases with a tag cost; None: some of it is unknown."""
+    """Return what a column's trials of the cases with a tag cost, known or about; None: unknown."""
     cost, unknown = db.execute(
-        "SELECT ifnull(sum(cost_usd), 0.0), count(*) - count(cost_usd) + sum(EXISTS ("
+        "SELECT total(coalesce(cost_usd, about_usd)), "
+        "count(*) - count(coalesce(cost_usd, about_usd)) + sum(EXISTS ("
         f"SELECT 1 FROM attempts a WHERE a.trial = t.id AND {unanswered_attempt('a')})) "
         f"FROM trials t WHERE run = ?1 AND col = ?2 AND {_HAS_TAG}",
         (run_id, col, dump(tag)),
@@ -426,6 +432,8 @@ def _line(
         json.loads(row[22]) if row[22] else {},
         Case.from_json(row[23], values[2], json.loads(row[24])),
         scores,
+        row[26],
+        bool(row[27]),
     ]
     return TrialLine(*values)
 

@@ -241,7 +241,7 @@ def case(db: sqlite3.Connection, run_id: int, seq: int) -> Case:
 
 OUTPUT = (
     "id, text, reasoning, messages, fields, finish_reason, model, input_tokens, output_tokens, "
-    "reasoning_tokens, cached_tokens, cost_usd, latency_s, workspace"
+    "reasoning_tokens, cached_tokens, cost_usd, latency_s, workspace, self_reported"
 )
 """The columns `output_of` makes an output of."""
 
@@ -265,6 +265,7 @@ def output_of(db: sqlite3.Connection, row: Sequence[Any]) -> Output:
         cost_usd=row[11],
         latency_s=row[12],
         workspace=row[13],
+        self_reported=bool(row[14]),
     )
 
 

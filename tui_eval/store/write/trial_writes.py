@@ -8,7 +8,7 @@ cancelled and opened anew since.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.output import Failure, Output, Price, Usage
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
 from tui_eval.store import long_texts
@@ -78,7 +78,7 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
 
     What it took all the same, as an answer that was broken off does, is counted.
     """
-    usage = failure.usage
+    usage, price = failure.usage, failure.price
     tx.db.execute(
         "UPDATE attempts SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
         "status = ?, retry_after_s = ?, partial = ?, unsent = ? WHERE id = ?",
@@ -98,13 +98,14 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
     if not failure.was_paid:
         return
     tx.db.execute(
-        "UPDATE attempts SET input_tokens = ?, output_tokens = ?, cost_usd = ? WHERE id = ?",
-        (usage.input, usage.output, failure.cost_usd, attempt),
+        "UPDATE attempts SET input_tokens = ?, output_tokens = ?, cost_usd = ?, about_usd = ? "
+        "WHERE id = ?",
+        (usage.input, usage.output, price.known_usd, price.about_usd, attempt),
     )
     tx.db.execute(
         f"UPDATE trials SET {_SPENT}, change = ? "
         "WHERE id = (SELECT trial FROM attempts WHERE id = ?)",
-        (*_spent(usage, failure.cost_usd, failure.cost_usd), tx.change, attempt),
+        (*_spent(usage, price), tx.change, attempt),
     )
 
 
@@ -148,8 +149,8 @@ def add_output(tx: Tx, key: bytes, output: Output) -> int:
     cursor = tx.db.execute(
         "INSERT INTO outputs (generation_key, text, reasoning, messages, fields, finish_reason, "
         "model, input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost_usd, latency_s, "
-        "digest, at, superseded, workspace) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "digest, at, superseded, workspace, self_reported) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key,
             pack(output.text),
@@ -168,6 +169,7 @@ def add_output(tx: Tx, key: bytes, output: Output) -> int:
             tx.now,
             output.broken_off,
             output.workspace,
+            output.self_reported,
         ),
     )
     assert cursor.lastrowid is not None
@@ -202,10 +204,8 @@ def answer(
     Returns:
         Whether the trial took it.
     """
-    usage, estimate = output.usage, output.estimate
-    about_usd = None if estimate is None else estimate.cost_usd
-    known = output.cost_usd is not None
-    spent = _spent(usage, output.cost_usd, output.cost_usd if known else about_usd)
+    usage, estimate, price = output.usage, output.estimate, output.price
+    spent = _spent(usage, price)
     output_id = add_output(tx, key, output)
     tx.db.execute(
         "UPDATE attempts SET state = 'answered', call_s = ?, output = ?, input_tokens = ?, "
@@ -215,9 +215,9 @@ def answer(
             output_id,
             usage.input,
             usage.output,
-            output.cost_usd,
+            price.known_usd,
             None if estimate is None else estimate.tokens,
-            about_usd,
+            price.about_usd,
             attempt,
         ),
     )
@@ -237,9 +237,10 @@ def answer(
     return taken
 
 
-def _spent(usage: Usage, cost_usd: float | None, about_usd: float | None) -> tuple[object, ...]:
-    """Return the values of `_SPENT` for one attempt; `about_usd`: its cost, known or estimated."""
-    return usage.input or 0, usage.output or 0, cost_usd, about_usd
+def _spent(usage: Usage, price: Price) -> tuple[object, ...]:
+    """Return the values of `_SPENT` for one attempt; the last is its cost, known or not."""
+    usd = price.known_usd
+    return usage.input or 0, usage.output or 0, usd, price.about_usd if usd is None else usd
 
 
 def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> None:

@@ -14,7 +14,7 @@ from tui_eval.model.attempt_record import (
     ResourceFigures,
 )
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Estimate, Failure, Output
+from tui_eval.model.output import Failure, Output, self_reported
 from tui_eval.processes.program import ERR, OUT, EndCause, ProgramEnding
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
 from tui_eval.processes.workspace.manifest import Manifest, ManifestEntry, take_manifest
@@ -100,8 +100,10 @@ def collect(
     if isinstance(finish, Failure) or not _told_already(spec, reader):
         out = printed.both_ends(folder.program / OUT, ending.out)
     if isinstance(finish, Failure):
-        usage = finish.usage if reader is None else reader.usage
-        return replace(finish, record=record, workspace=kept.digest, partial=out, usage=usage)
+        failed = replace(finish, record=record, workspace=kept.digest, partial=out)
+        if reader is not None:
+            failed = replace(failed, usage=reader.usage, cost_usd=reader.cost_usd)
+        return self_reported(failed)
     record = replace(record, printed="\n".join(filter(None, (record.printed, out))) or None)
     return _with_transcript(
         Output(
@@ -162,10 +164,14 @@ def _with_transcript(output: Output, reader: Reader | None) -> Output:
     told = keys.redact_json([*reader.messages])
     assert isinstance(told, list)
     messages: Sequence[JsonObject] = [one for one in told if isinstance(one, dict)]
-    # its own word: never added to what an endpoint has counted
-    cost = None if reader.cost_usd is None else Estimate(0, reader.cost_usd)
-    return replace(
-        output, messages=tuple(messages), model=reader.model, usage=reader.usage, estimate=cost
+    return self_reported(
+        replace(
+            output,
+            messages=tuple(messages),
+            model=reader.model,
+            usage=reader.usage,
+            cost_usd=reader.cost_usd,
+        )
     )
 
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from tui_eval.model.attempt_record import (
 )
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.output import Failure, Output, self_reported
 from tui_eval.processes.program import EndCause, ProgramLimits
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
@@ -100,7 +101,8 @@ class PythonTarget(Target):
         try:
             names = self._renderer.target_names(column, case)
             if self._spec.args is None:
-                given: Json = names["prompt"] if names["messages"] else case.fields
+                asked = self._renderer.messages(column, case)
+                given: Json = names["prompt"] if asked else case.fields
                 return {"args": [given], "kwargs": {}}
             args = self._args.value(names)
         except TemplateError as error:
@@ -275,24 +277,12 @@ def _replied(came: CallReply) -> Output | Failure:
         return Failure("empty_output", "empty output", record=record)
     steps = [message for message in output.messages if message.get("role") == "assistant"]
     calls = [message.get("tool_calls") for message in steps]
-    counted = AttemptRecord(
-        isolation=ISOLATION,
-        resources=record.resources,
-        printed=record.printed,
+    counted = replace(
+        record,
         steps=len(steps) or None,
         tool_calls=sum(len(one) for one in calls if isinstance(one, list)) if steps else None,
     )
-    return Output(
-        text=output.text,
-        messages=output.messages,
-        fields=output.fields,
-        finish_reason=output.finish_reason,
-        model=output.model,
-        usage=output.usage,
-        cost_usd=output.cost_usd,
-        latency_s=took,
-        record=counted,
-    )
+    return self_reported(replace(output, latency_s=took, record=counted))
 
 
 def _ended(came: WorkerEnd) -> Output | Failure:

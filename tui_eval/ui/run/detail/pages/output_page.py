@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import call_cost, clock, number, seconds
+from tui_eval.format import SELF_REPORTED, call_cost, clock, number, seconds
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -242,8 +242,11 @@ def _output_facts(
         yield f"{number(usage.reasoning)} of them reasoning"
     if usage.cached:
         yield f"{number(usage.cached)} read from the endpoint's cache"
-    if output.cost_usd is None or output.cost_usd > 0:
-        yield call_cost(output.cost_usd, about_usd)
+    known, about = output.price.known_usd, output.price.about_usd
+    if known is None or known > 0:
+        yield call_cost(known, about_usd if about is None else about)
+    if output.self_reported:
+        yield SELF_REPORTED
     if output.finish_reason:
         yield f"finish {output.finish_reason}"
     if output.model:
