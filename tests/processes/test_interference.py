@@ -162,7 +162,7 @@ BLUNT = """
 class Blunt(process_tree.DescendantTree):
     def kill(self):
         return ()
-warden.tree_of = lambda program, strangers: Blunt(os.getpid(), strangers=strangers)
+warden.tree_of = lambda program: Blunt(os.getpid())
 warden._GIVE_UP_S = 0.1
 """
 FORGETS = "zygote.Zygote._sweep = lambda self: setattr(self, '_left', False)\n"
@@ -190,11 +190,11 @@ async def test_a_sweep_that_the_machine_refuses_is_tried_again(
     lab: Lab, processes: Processes, instead: Instead
 ) -> None:
     instead(
-        "look, refused = process_tree.DescendantTree.look, iter(range(3))\n"
+        "find, refused = process_tree.DescendantTree.find, iter(range(3))\n"
         "class Refused(process_tree.DescendantTree):\n"
-        "    def look(self, fresh=False):\n"
+        "    def find(self):\n"
         "        if next(refused, None) is not None: raise OSError(24, 'no descriptors')\n"
-        "        return look(self, fresh)\n"
+        "        return find(self)\n"
         "zygote.DescendantTree = Refused"
     )
     running = await started(processes, lab.agent("storms", "10"))

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,8 @@ from tui_eval.processes.capture import Capture
 from tui_eval.processes.program import ResourceSample
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.thinning import MOST_SAMPLES, Thinned
-from tui_eval.processes.wardens.process_tree import GroupTree
+from tui_eval.processes.wardens import process_tree
+from tui_eval.processes.wardens.process_tree import DescendantTree, GroupTree, ProcessFigures
 
 KEY = "sk-only-for-" + "the-program"
 """Put together, so that no file of this test's byte code holds it."""
@@ -162,6 +164,44 @@ async def test_where_nothing_else_is_known_a_group_is_ended(lab: Lab) -> None:
     tree.kill()
     await process.wait()
     assert not tree.left()
+
+
+FAMILY = """
+import subprocess, sys, threading
+def start():
+    subprocess.Popen(["sh", "-c", "sleep 60; true"]).wait()
+threading.Thread(target=start).start()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by its children", "among all"])
+async def test_a_tree_is_looked_at_from_its_root_down(
+    monkeypatch: pytest.MonkeyPatch, told: bool
+) -> None:
+    """Also what a thread has started; where the kernel tells no children, all are looked at."""
+    read: list[int] = []
+    figures_of = process_tree.figures_of
+
+    def noted(pid: int) -> ProcessFigures | None:
+        read.append(pid)
+        return figures_of(pid)
+
+    monkeypatch.setattr(process_tree, "_CHILDREN_TOLD", told)
+    monkeypatch.setattr(process_tree, "figures_of", noted)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", FAMILY, stdin=-1)
+    tree = DescendantTree(process.pid)
+    try:
+        await until(lambda: len(tree.look()) == 2)  # the shell, and what it runs
+        read.clear()
+        found = tree.look()
+        assert {one.parent for one in found.values()} - found.keys() == {process.pid}
+        assert (sorted(read) == sorted(found)) is told
+        assert tree.find().keys() == found.keys()
+    finally:
+        tree.kill()
+        process.kill()
+        await process.wait()
 
 
 def test_a_stream_within_its_bound_is_whole_at_any_moment(tmp_path: Path) -> None:

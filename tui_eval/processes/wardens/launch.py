@@ -12,7 +12,6 @@ from tui_eval.processes.capture import Capture
 from tui_eval.processes.isolation.execution import CannotStartError, Execution
 from tui_eval.processes.isolation.levels import LEVELS
 from tui_eval.processes.program import ERR, OUT, LimitName, Program, StartFailure
-from tui_eval.processes.wardens.process_tree import all_pids
 from tui_eval.processes.wardens.spawn import StandardStreams, spawn
 
 
@@ -27,8 +26,6 @@ class LaunchedProgram:
     err: Capture
     started_at: float
     """The time of day."""
-    strangers: frozenset[int]
-    """The processes that there were before it: none of its own."""
 
     @property
     def printed(self) -> int:
@@ -60,7 +57,6 @@ def launch(program: Program, talk: socket.socket | None) -> LaunchedProgram:
             else:
                 opened.callback(talk.close)
                 streams = StandardStreams(talk.fileno(), talk.fileno(), err.write_end)
-            strangers = frozenset(all_pids())
             started_at = time.time()
             pid = spawn(execution, streams)
     except OSError as error:
@@ -68,7 +64,7 @@ def launch(program: Program, talk: socket.socket | None) -> LaunchedProgram:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         failure = StartFailure.NO_ROOM if full else StartFailure.OTHER
         raise CannotStartError(failure, f"{where}: {error.strerror}") from error
-    return LaunchedProgram(program, pid, execution, out, err, started_at, strangers)
+    return LaunchedProgram(program, pid, execution, out, err, started_at)
 
 
 def _execution(program: Program) -> Execution:

@@ -2,14 +2,15 @@
 
 import os
 import signal
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from tui_eval.processes.platform_support import LINUX
 
-_FRESH_EVERY: Final = 60
-"""Looks after which nothing is taken from memory: process ids are used again."""
+_CHILDREN_TOLD: Final = os.path.exists("/proc/thread-self/children")
+"""Whether the kernel tells which children a process has."""
 _ROUNDS: Final = 20
 """How often more are looked for before those that are known are killed."""
 
@@ -32,8 +33,11 @@ class ProcessFigures:
 class Tree(Protocol):
     """What was started by a process, and is to be ended."""
 
-    def look(self, fresh: bool = False) -> dict[int, ProcessFigures]:
-        """Find what is alive, by process id."""
+    def look(self) -> dict[int, ProcessFigures]:
+        """Find what is alive, by process id; quickly, which may pass over what moves meanwhile."""
+
+    def find(self) -> dict[int, ProcessFigures]:
+        """Find all that is alive, by process id."""
 
     def signal_all(self, number: signal.Signals, spared: int = 0) -> None:
         """Send a signal to all that is alive, but not to the first generations."""
@@ -48,44 +52,47 @@ class Tree(Protocol):
 class DescendantTree:
     """The descendants of a subreaper, which no process can leave."""
 
-    def __init__(
-        self, root: int, spared: Container[int] = (), strangers: Iterable[int] = ()
-    ) -> None:
+    def __init__(self, root: int, spared: Container[int] = ()) -> None:
         """Prepare.
 
         Args:
             root: The subreaper; not itself part of the tree.
             spared: Children of the root that are not part of it, with all below them.
-            strangers: Processes that are known not to be part of it.
         """
         self._root = root
         self._spared = spared
-        self._foreign = set(strangers) - {root}
-        self._looks = 0
 
-    def look(self, fresh: bool = False) -> dict[int, ProcessFigures]:
-        """Find all descendants; strangers that are known are not read again unless `fresh`.
+    def look(self) -> dict[int, ProcessFigures]:
+        """Find the descendants from parent to child, however many other processes there are.
 
-        A process is a stranger once its ancestors are; it never becomes a descendant.
+        Whatever gets another parent meanwhile may be passed over.
         """
-        self._looks += 1
-        if fresh or self._looks % _FRESH_EVERY == 0:
-            self._foreign.clear()
-        pids = all_pids()
-        self._foreign &= pids
-        read = ((pid, figures_of(pid)) for pid in pids - self._foreign - {self._root})
+        if not _CHILDREN_TOLD:
+            return self.find()
+        found: dict[int, ProcessFigures] = {}
+        pids = _children_of(self._root)
+        while pids:
+            pid = pids.pop()
+            if pid in found or pid in self._spared or (figures := figures_of(pid)) is None:
+                continue
+            found[pid] = figures
+            pids += _children_of(pid)
+        return found
+
+    def find(self) -> dict[int, ProcessFigures]:
+        """Find all descendants among all processes there are."""
+        read = ((pid, figures_of(pid)) for pid in _all_pids() if pid != self._root)
         found = {pid: figures for pid, figures in read if figures is not None}
         ours: dict[int, bool] = {}
         for pid in found:
             self._judge(pid, found, ours)
-        self._foreign |= {pid for pid, mine in ours.items() if not mine}
         return {pid: figures for pid, figures in found.items() if ours.get(pid)}
 
     def _judge(self, pid: int, found: dict[int, ProcessFigures], ours: dict[int, bool]) -> None:
         """Decide of a process and its ancestors, where it can be: a parent may vanish meanwhile."""
         chain = []
         while pid not in ours:
-            if pid in self._spared or pid in self._foreign or pid <= 1:
+            if pid in self._spared or pid <= 1:
                 ours[pid] = False
             elif pid == self._root:
                 ours[pid] = True
@@ -99,7 +106,7 @@ class DescendantTree:
 
     def signal_all(self, number: signal.Signals, spared: int = 0) -> None:
         """Send a signal to all descendants, but not to the first generations."""
-        found = self.look(fresh=True)
+        found = self.find()
         generation = {self._root}
         for _ in range(spared):
             generation = {pid for pid, one in found.items() if one.parent in generation}
@@ -113,7 +120,7 @@ class DescendantTree:
         """
         stopped: dict[int, ProcessFigures] = {}
         for _ in range(_ROUNDS):
-            found = {pid: one for pid, one in self.look(fresh=True).items() if not one.ended}
+            found = {pid: one for pid, one in self.find().items() if not one.ended}
             new = {pid: found[pid] for pid in found.keys() - stopped.keys()}
             if not new:
                 break
@@ -138,9 +145,11 @@ class GroupTree:
     def __init__(self, group: int) -> None:
         self._group = group
 
-    def look(self, fresh: bool = False) -> dict[int, ProcessFigures]:
+    def look(self) -> dict[int, ProcessFigures]:
         """Return nothing: it is not known."""
         return {}
+
+    find = look
 
     def signal_all(self, number: signal.Signals, spared: int = 0) -> None:
         """Send a signal to the group."""
@@ -161,19 +170,9 @@ class GroupTree:
         return True
 
 
-def tree_of(program: int, strangers: Iterable[int]) -> Tree:
-    """Return the tree of a program that this process has started.
-
-    Args:
-        program: Its process id.
-        strangers: The processes that there were before it.
-    """
-    return DescendantTree(os.getpid(), strangers=strangers) if LINUX else GroupTree(program)
-
-
-def all_pids() -> set[int]:
-    """Return the ids of all processes there are; of none, where the system does not say."""
-    return {int(name) for name in os.listdir("/proc") if name.isdigit()} if LINUX else set()
+def tree_of(program: int) -> Tree:
+    """Return the tree of a program that this process has started."""
+    return DescendantTree(os.getpid()) if LINUX else GroupTree(program)
 
 
 def is_descendant(pid: int, ancestor: int) -> bool:
@@ -207,6 +206,20 @@ def figures_of(pid: int) -> ProcessFigures | None:
         resident_pages=int(fields[21]),
         ended=fields[0] in (b"Z", b"X"),
     )
+
+
+def _all_pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _children_of(pid: int) -> list[int]:
+    """Return the children that each thread of a process has; none where it has gone."""
+    children: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
+                children += map(int, file.readall().split())
+    return children
 
 
 def _send(

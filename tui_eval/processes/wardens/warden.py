@@ -85,7 +85,7 @@ def main(connection: socket.socket, talk: socket.socket | None, supervisor: int)
         channel.drain(_TELL_S)
         return WardenExit.CONCLUDED
     link = EngineLink(channel)
-    tree = tree_of(launched.pid, launched.strangers)
+    tree = tree_of(launched.pid)
     try:
         warden = Warden(launched, tree, link, wakeup, supervisor)
         warden.watch()
@@ -218,7 +218,7 @@ class Warden:
             self._survivors = ()
             return True
         if self._phase is _Phase.KILLING and time.monotonic() >= self._give_up_at:
-            self._survivors = self._survivors or tuple(self._tree.look(fresh=True))
+            self._survivors = self._survivors or tuple(self._tree.find())
             return True
         if self._status is not None:
             self._begin_end(EndCause.EXITED)  # it left children behind

@@ -166,7 +166,7 @@ class Zygote:
     def _sweep(self) -> None:
         """End what wardens have left."""
         with suppress(OSError):  # no descriptor, no memory: there will be, and nobody else does it
-            self._left = bool(self._strays.look(fresh=True))
+            self._left = bool(self._strays.find())
             if self._left:
                 self._strays.kill()
         if not self._sweeping:
