@@ -26,6 +26,11 @@ FAST := $(addprefix tests/,model texts statistics scoring suites store reports t
 	targets/test_simulated.py test_layers.py test_layout.py test_imports.py test_format.py \
 	test_docs.py test_development.py)
 
+# What `make faults` runs, beside the rest of those files also what is marked `whole`.
+FAULTS := $(addprefix tests/,faults processes targets/transcripts targets/test_disk_room.py \
+	engine/test_command_containers.py engine/test_command_deaths.py engine/test_command_hostile.py \
+	ui/keys/test_key_queue.py ui/test_terminal.py)
+
 .PHONY: help demo test check fast faults dev console hooks format install lock samples pictures clean
 
 help:  ## list the targets
@@ -61,7 +66,7 @@ hooks: $(VENV)/.dev  ## have git run lint and types before each commit
 	$(BIN)/pre-commit install
 
 faults: $(VENV)/.test  ## run the fault tests whole: kills, full disks, bad servers, a soak; takes minutes
-	$(BIN)/python -m pytest tests/faults tests/processes tests/ui/keys/test_key_queue.py tests/ui/test_terminal.py -m "whole or not whole" --durations 10
+	$(BIN)/python -m pytest $(FAULTS) -m "whole or not whole" --durations 10
 
 format:  ## format the code and fix what the linter can fix
 	$(BIN)/ruff format .

@@ -102,6 +102,16 @@ def test_every_file_the_architecture_names_is_there() -> None:
     assert not [one for one in named if not any(f"/{path}".endswith(f"/{one}") for path in there)]
 
 
+def test_what_is_marked_whole_is_run_by_make_faults() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    (run,) = re.findall(r"^FAULTS := \$\(addprefix tests/,(.*?)\)$", makefile, re.MULTILINE)
+    tests = [ROOT / "tests" / path for path in run.split()]
+    assert all(path.exists() for path in tests)
+    marked = [path for path in ROOT.glob("tests/**/test_*.py") if "mark.whole" in path.read_text()]
+    assert len(marked) > 10
+    assert not [one for one in marked if not any(one.is_relative_to(path) for path in tests)]
+
+
 # --- adding.md ---------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Programs that begin as the machine has room for them, through a real engine."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.processes.machine import Machine, MachineReading
 from tui_eval.store.read import program_figures
 from tui_eval.store.requests import Verb
+from tui_eval.suites.loading.suite_file import load
 from tui_eval.targets import notes
 
 MB = 1_000_000
@@ -92,6 +94,29 @@ async def test_what_there_is_never_room_for_runs_alone(
     assert harness.counts(run).passed == 3
     assert (tmp_path / "seen").read_text() == "+-" * 4
     assert events(harness) == [(1, K.START), (1, K.ALONE)]
+
+
+async def test_what_a_task_may_take_is_kept_for_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings(monkeypatch, place, 250 * MB)
+    (place / "hog.py").write_text(HOG)
+    for name in "abcd":
+        (place / "tasks" / name).mkdir(parents=True)
+        (place / "tasks" / name / "task.toml").write_text("[environment]\nmemory_mb = 200\n")
+        (place / "tasks" / name / "instruction.md").write_text("Take.")
+    (place / "seen").write_text("+-")
+    (place / "suite.toml").write_text(
+        'name = "tasks"\nrun = { concurrency = "auto" }\n'
+        '[dataset]\nformat = "harbor"\npath = "tasks"\n'
+        '[[targets]]\nkind = "command"\nisolation = "none"\n'
+        f"command = ['{sys.executable}', 'hog.py', '{place}', '{{{{ id }}}}']\n"
+        '[[scorers]]\nkind = "includes"\nexpected = "{{ id }}"\n'
+    )
+    harness = Harness(place / "store.db")
+    run = await harness.run(load(place / "suite.toml", trusted=True))
+    assert harness.counts(run).passed == 4
+    assert (place / "seen").read_text() == "+-" * 5
 
 
 async def test_an_engine_that_takes_a_run_over_knows_what_its_programs_took(

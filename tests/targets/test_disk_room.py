@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,20 @@ async def test_those_that_do_not_fit_wait_and_try_one_at_a_time(
     disk.room = 8
     assert await asyncio.gather(*tasks) == [2] * 4
     assert room.lacking is None
+
+
+async def test_what_never_fits_keeps_nobody_from_what_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_room, "_LOOK_S", 0.0)
+    disk, room = Disk(1), DiskRoom()
+    large, small = (asyncio.create_task(room.patiently(partial(disk.write, n))) for n in (9, 2))
+    while room.lacking is None or disk.most < 2:
+        await asyncio.sleep(0)
+    disk.room = 3
+    async with asyncio.timeout(5):
+        assert await small == 2
+    assert not large.done()
+    disk.room = 9
+    assert await large == 9
 
 
 async def test_what_is_wrong_otherwise_is_no_matter_of_room() -> None:

@@ -15,7 +15,8 @@ _LOOK_S: Final = 0.5
 class DiskRoom:
     """Has what does not fit onto a full disk wait until it does; one for all trials of an engine.
 
-    Those that wait try again one at a time: together they would fill it again.
+    Those that wait try again one at a time, in turn: together they would fill it again, and what
+    never fits would keep it from those that do.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -46,13 +47,14 @@ class DiskRoom:
         self._waiting += 1
         self.lacking = self.lacking or why
         try:
-            async with self._turn:
-                while True:
+            while True:
+                async with self._turn:
                     try:
                         return await write()
                     except OSError as error:
                         self.lacking = self._why_full(error)
-                    await asyncio.sleep(_LOOK_S)
+                # not while it has the turn: there may be room for the next one, who frees some
+                await asyncio.sleep(_LOOK_S)
         finally:
             self._waiting -= 1
             if self._waiting == 0:

@@ -9,6 +9,7 @@ from tui_eval.engine.limits.admission import (
     LITTLE,
     MOST,
     MOST_PRESSURE,
+    NO_LIMITS,
     SPARE,
     Admission,
     ProgramHold,
@@ -82,10 +83,10 @@ def test_none_begins_where_the_sum_would_exceed_and_one_always_where_nothing_run
                 elif more:
                     assert reading.memory is not None
                     assert reading.disk is not None
-                    kept = sum(max(0, one.share.memory - one.memory) for one in running)
-                    assert reading.memory - kept >= (1 + SPARE) * share.memory - 1
-                    kept = sum(max(0, one.share.disk - one.disk) for one in running)
-                    assert reading.disk - kept >= (1 + SPARE) * share.disk - 1
+                    kept = sum(one.memory_left for one in running)
+                    assert reading.memory - kept >= (1 + SPARE) * share.memory(NO_LIMITS) - 1
+                    kept = sum(one.disk_left for one in running)
+                    assert reading.disk - kept >= (1 + SPARE) * share.disk(NO_LIMITS) - 1
                     assert (reading.pressure or 0.0) < MOST_PRESSURE
                 if more:
                     running.append(admission.begin(share))
@@ -131,14 +132,14 @@ def test_a_few_begin_until_one_was_looked_at_and_an_assumed_share_is_kept_until_
     told(admission, first, 0.0, 0.1, 1 * MB)
     assert admission.room(of).more == 7  # ten assumed shares, two of them kept, a tenth to spare
     told(admission, first, 0.0, 0.1, 20 * MB)
-    assert of.memory == 32 * 20 * MB
+    assert of.memory(NO_LIMITS) == 32 * 20 * MB
     told(admission, first, 0.0, 0.1, 90 * MB)
-    assert of.memory == ASSUMED[1]
+    assert of.memory(NO_LIMITS) == ASSUMED[1]
     told(admission, first, 0.0, 0.1, 1200 * MB)
-    assert of.memory == 1200 * MB
+    assert of.memory(NO_LIMITS) == 1200 * MB
     of.learn(ResourceFigures(peak_rss_bytes=5 * MB))
-    assert of.memory == 1200 * MB
-    assert ProgramShare(largest_memory=5 * MB, ended=1).memory == 5 * MB
+    assert of.memory(NO_LIMITS) == 1200 * MB
+    assert ProgramShare(largest_memory=5 * MB, ended=1).memory(NO_LIMITS) == 5 * MB
 
 
 def test_programs_that_wait_are_not_held_back_by_processors_that_others_keep_busy() -> None:

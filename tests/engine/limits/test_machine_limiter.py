@@ -97,6 +97,22 @@ def test_targets_of_one_machine_leave_each_other_room() -> None:
     assert not one.may_start(0.0)
 
 
+def test_what_a_case_may_take_is_kept_for_it_where_the_target_names_no_limit() -> None:
+    _, (of, named), _ = limiters(1000 * MB, None, 100 * MB)
+    large, small = {"memory": 600 * MB}, {"memory": 100 * MB}
+    of.wanted(0.0, large)
+    first = of.begin(0.0)
+    of.wanted(0.0, large)
+    assert not of.may_start(0.0)
+    of.wanted(0.0, small)
+    assert of.may_start(0.0)
+    named.wanted(0.0, large)  # its own limit is what is held
+    assert named.may_start(0.0)
+    of.end(first)
+    of.wanted(2.0, {"disk": 1, "memory": 9000 * MB})
+    assert of.may_start(2.0)  # alone
+
+
 def test_a_fixed_ceiling_is_held_by_nothing_and_keeps_room_for_its_own() -> None:
     given = Given(1000 * MB)
     shared = MachineShares(given)

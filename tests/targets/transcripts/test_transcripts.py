@@ -1,6 +1,7 @@
 """Every format reads what its program printed, however it is cut, and takes nothing else for it."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -111,6 +112,20 @@ def test_an_event_longer_than_the_bound_is_dropped_and_those_after_it_are_read()
     long = b'{"role":"assistant","content":"' + b"x" * LONGEST_LINE
     reader = read("messages", long, b"y" * 10, b'"}\n', lines)
     assert all_of(reader) == all_of(read("messages", lines)) | {"dropped": 1}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("form", sorted({format_of(file) for file in EVENTS}))
+def test_a_line_of_a_gigabyte_takes_no_memory(form: str) -> None:
+    reader, piece = reader_of(form), b"x" * 1_000_000
+    tracemalloc.start()
+    for _ in range(1_000):
+        reader.feed(piece)
+    reader.finish()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 4 * LONGEST_LINE
+    assert (reader.messages, reader.dropped) == ([], 1)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 import heapq
 import itertools
 import time
+from collections.abc import Mapping
 
 from tui_eval.engine.dispatch.coordination import Coordination
 from tui_eval.engine.dispatch.journey import Journey, JudgingHandover, Step
@@ -255,7 +256,7 @@ class TrialPool(WorkerPool):
             heapq.heappop(self._waiting)  # nobody waits for it
         if self._waiting and self._waiting[0][0] <= now and not self._untried_probes():
             flight = self._waiting[0][2]
-            if self._may_call(flight.work.col, now):
+            if self._may_call(flight.work.col, now, flight.work.case.limits):
                 heapq.heappop(self._waiting)
                 self._tried_probe = True
                 return flight
@@ -276,7 +277,9 @@ class TrialPool(WorkerPool):
     def _take_call(self, now: float) -> TrialInFlight | None:
         """Take the next trial that was not asked yet, where a call may leave now."""
         ready = self.queue.next_call()
-        if ready is None or not self._may_call(ready.work.col, now):
+        if ready is None:
+            return None
+        if not self._may_call(ready.work.col, now, ready.work.case.limits):
             return None
         self._tried_probe = False
         return self.queue.take(to_score=False)
@@ -314,8 +317,9 @@ class TrialPool(WorkerPool):
             and self.queue.has(to_call=True, to_score=False)
         )
 
-    def _has_call(self) -> bool:
-        return bool(self._waiting) or self.queue.next_call() is not None
+    def _next_limits(self) -> Mapping[str, int] | None:
+        flight = self.queue.next_call() or (self._waiting[0][2] if self._waiting else None)
+        return None if flight is None else flight.work.case.limits
 
     def _nothing_untried(self) -> bool:
         return self.queue.at_end and not len(self.queue)

@@ -3,9 +3,10 @@
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from tui_eval.engine.limits.admission import NO_LIMITS
 from tui_eval.engine.limits.call_permit import CallPermit, call_permit
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_cap import Payer
@@ -60,8 +61,11 @@ class WorkerPool(ABC):
 
     def look_for_room(self) -> None:
         """Have calls leave that this machine has room for by now, which the end of none tells."""
-        if self._open and self.limiter.follows_machine and self._has_call():
-            self.limiter.wanted(time.monotonic())
+        if not self._open or not self.limiter.follows_machine:
+            return
+        case_limits = self._next_limits()
+        if case_limits is not None:
+            self.limiter.wanted(time.monotonic(), case_limits)
             self.staff()
 
     def set_open(self, dispatching: bool) -> None:
@@ -83,9 +87,12 @@ class WorkerPool(ABC):
     async def _work(self) -> None:
         """Be one worker, inside `_employed`, until it `_may_leave`."""
 
-    def _has_call(self) -> bool:
-        """Return whether a call is ready, or was tried before and waits."""
-        return False
+    def _next_limits(self) -> Mapping[str, int] | None:
+        """Return the limits that the case of the next call names, be it ready or tried before.
+
+        None: there is no call.
+        """
+        return None
 
     @abstractmethod
     def _nothing_untried(self) -> bool:
@@ -102,9 +109,17 @@ class WorkerPool(ABC):
     def _may_leave(self) -> bool:
         return self._ended or self._workers > self.limiter.concurrency
 
-    def _may_call(self, payer: Payer, now: float) -> bool:
-        """Return whether a payer's call, which is ready, may leave now."""
-        self.limiter.wanted(now)
+    def _may_call(
+        self, payer: Payer, now: float, case_limits: Mapping[str, int] = NO_LIMITS
+    ) -> bool:
+        """Return whether a payer's call, which is ready, may leave now.
+
+        Args:
+            payer: Who pays for it.
+            now: In monotonic seconds.
+            case_limits: The limits that its case names.
+        """
+        self.limiter.wanted(now, case_limits)
         if self._workers < self.limiter.concurrency:
             self.staff()  # the limit found out that more is possible
         return self.limiter.may_start(now) and self._spend_caps.may_begin(payer)

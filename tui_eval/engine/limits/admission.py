@@ -1,18 +1,19 @@
 """Which programs may begin on this machine: admission by its memory, its disk and its processors.
 
 A program begins while what is available, less what those that run may still take, has room for its
-own share and a tenth more. A share is the limit that the suite names, else the most that one of the
-target's was seen to take. Where nothing runs the next one begins, whatever is left: what can never
-fit runs alone instead of waiting for ever.
+own share and a tenth more. A share is the limit that the suite names, or else the case, or else the
+most that one of the target's was seen to take. Where nothing runs the next one begins, whatever is
+left: what can never fit runs alone instead of waiting for ever.
 
 Nothing here reads the machine, waits or talks: it is told readings, and how much each program was
 seen to take. What one has taken counts as taken once a later reading was made, which shows
 it; until then all of its share is kept for it. All times are monotonic seconds.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
+from types import MappingProxyType
 from typing import Final
 
 from tui_eval.format import size
@@ -40,6 +41,8 @@ _START_S: Final = 0.02
 """Seconds of processor time that a program's start takes: they do not come again."""
 MOST: Final = 500
 """Programs that begin at once at most."""
+NO_LIMITS: Final[Mapping[str, int]] = MappingProxyType({})
+"""Of a case that says nothing of what it may take, see `Case.limits`."""
 
 
 @dataclass(eq=False, slots=True)
@@ -57,25 +60,28 @@ class ProgramShare:
     wall_s: float = 0.0
     """How long those ran."""
 
-    @property
-    def measured(self) -> bool:
-        """Whether anything is known of what one takes."""
-        return self.memory_limit is not None or bool(self.largest_memory or self.ended)
+    def measured(self, case_limits: Mapping[str, int]) -> bool:
+        """Return whether anything is known of what a case's takes."""
+        limit = self.memory_limit or case_limits.get("memory")
+        return limit is not None or bool(self.largest_memory or self.ended)
 
-    @property
-    def memory(self) -> int:
-        """Bytes of memory that are kept for one."""
-        if self.memory_limit is not None:
-            return self.memory_limit
+    def memory(self, case_limits: Mapping[str, int]) -> int:
+        """Return the bytes of memory that are kept for one.
+
+        Args:
+            case_limits: The limits that its case names.
+        """
+        limit = self.memory_limit or case_limits.get("memory")
+        if limit is not None:
+            return limit
         if self.ended and self.largest_memory:
             return self.largest_memory
         least, most = ASSUMED
         return max(self.largest_memory, min(most, max(least, _GROWS * self.largest_memory)))
 
-    @property
-    def disk(self) -> int:
-        """Bytes of disk that are kept for one."""
-        return self.largest_disk if self.disk_limit is None else self.disk_limit
+    def disk(self, case_limits: Mapping[str, int]) -> int:
+        """Return the bytes of disk that are kept for one, likewise."""
+        return self.disk_limit or case_limits.get("disk") or self.largest_disk
 
     def learn(self, took: ResourceFigures) -> None:
         """Learn what one that has ended took."""
@@ -92,6 +98,8 @@ class ProgramHold:
     """What is kept for a program that runs."""
 
     share: ProgramShare
+    case_limits: Mapping[str, int] = field(default_factory=lambda: NO_LIMITS)
+    """The limits that its case names."""
     memory: int = 0
     """Of its share, the bytes that a reading shows as taken."""
     disk: int = 0
@@ -107,6 +115,16 @@ class ProgramHold:
     """How long it had run by then."""
     new: bool = True
     """Whether no reading has been made since it was first looked at."""
+
+    @property
+    def memory_left(self) -> int:
+        """Bytes of memory that it may still take."""
+        return max(0, self.share.memory(self.case_limits) - self.memory)
+
+    @property
+    def disk_left(self) -> int:
+        """Likewise of disk."""
+        return max(0, self.share.disk(self.case_limits) - self.disk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +167,9 @@ class Admission:
             hold.memory, hold.disk = hold.seen_memory, hold.seen_disk
             hold.new = hold.cpu_s is None
 
-    def begin(self, share: ProgramShare) -> ProgramHold:
-        """Keep a share for a program that begins now."""
-        hold = ProgramHold(share)
+    def begin(self, share: ProgramShare, case_limits: Mapping[str, int] = NO_LIMITS) -> ProgramHold:
+        """Keep a share for a case's program that begins now."""
+        hold = ProgramHold(share, case_limits)
         self._holds.add(hold)
         return hold
 
@@ -174,12 +192,16 @@ class Admission:
             hold.seen_disk = progress.disk_bytes
             share.largest_disk = max(share.largest_disk, progress.disk_bytes)
 
-    def room(self, share: ProgramShare) -> Room:
+    def room(self, share: ProgramShare, case_limits: Mapping[str, int] = NO_LIMITS) -> Room:
         """Return how many more programs of a target may begin now, and what says so.
 
         Where nothing runs it is one at least.
+
+        Args:
+            share: What one of the target takes.
+            case_limits: The limits that the case of the next one names.
         """
-        least = min(self._bounds(share), key=lambda bound: bound.more)
+        least = min(self._bounds(share, case_limits), key=lambda bound: bound.more)
         more = max(0, min(MOST, floor(least.more)))
         if more:
             return Room(more, EndpointEvent(EndpointEventKind.ROOM, what=least.words()))
@@ -187,22 +209,22 @@ class Admission:
             return Room(0, EndpointEvent(least.kind, what=least.words()))
         return Room(1, EndpointEvent(EndpointEventKind.ALONE, what=least.words()))
 
-    def _bounds(self, share: ProgramShare) -> Iterator[_Bound]:
-        yield self._untried(share)
+    def _bounds(self, share: ProgramShare, case_limits: Mapping[str, int]) -> Iterator[_Bound]:
+        yield self._untried(share, case_limits)
         memory, disk = self.reading.memory, self.reading.disk
         if memory is not None:
-            kept = sum(max(0, one.share.memory - one.memory) for one in self._holds)
-            yield _of_bytes("memory", memory, kept, share.memory, EndpointEventKind.LOW_MEMORY)
+            kept, each = sum(one.memory_left for one in self._holds), share.memory(case_limits)
+            yield _of_bytes("memory", memory, kept, each, EndpointEventKind.LOW_MEMORY)
         if disk is not None:
-            kept = sum(max(0, one.share.disk - one.disk) for one in self._holds)
-            yield _of_bytes("disk", disk, kept, share.disk, EndpointEventKind.LOW_DISK)
+            kept, each = sum(one.disk_left for one in self._holds), share.disk(case_limits)
+            yield _of_bytes("disk", disk, kept, each, EndpointEventKind.LOW_DISK)
         yield self._pressure()
         yield self._processors(share)
 
-    def _untried(self, share: ProgramShare) -> _Bound:
+    def _untried(self, share: ProgramShare, case_limits: Mapping[str, int]) -> _Bound:
         """Begin a few where nobody knows what one takes."""
         running = sum(1 for one in self._holds if one.share is share)
-        more = MOST - len(self._holds) if share.measured else self.processors - running
+        more = MOST - len(self._holds) if share.measured(case_limits) else self.processors - running
         return _Bound(more, EndpointEventKind.UNMEASURED, lambda: f"{MOST} at once at most")
 
     def _pressure(self) -> _Bound:

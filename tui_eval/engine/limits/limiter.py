@@ -5,10 +5,11 @@ All times are monotonic seconds.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from math import isqrt
 
+from tui_eval.engine.limits.admission import NO_LIMITS
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
 from tui_eval.engine.limits.rate_budget import RateBudget
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
@@ -146,8 +147,8 @@ class Limiter:
         self._move(concurrency, BY_HAND)
         return True
 
-    def wanted(self, now: float) -> None:
-        """Learn that a call is ready to leave."""
+    def wanted(self, now: float, case_limits: Mapping[str, int] = NO_LIMITS) -> None:
+        """Learn that a call is ready to leave, and which limits its case names."""
 
     def may_start(self, now: float) -> bool:
         """Whether a call may leave now."""

@@ -1,11 +1,11 @@
 """How many programs of one target may run at once, as far as this machine has room for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import Final
 
-from tui_eval.engine.limits.admission import MOST, Admission, ProgramShare
+from tui_eval.engine.limits.admission import MOST, NO_LIMITS, Admission, ProgramShare, Room
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
 from tui_eval.model.attempt_record import AttemptProgress
@@ -76,6 +76,8 @@ class MachineLimiter(Limiter):
         )
         self._machine = machine
         self._share = share
+        self._next = NO_LIMITS
+        """The limits that the case of the program names that is ready to begin."""
         self._follows = concurrency is None
         self._told: set[EndpointEventKind] = set()
         """What was said of the ceiling since it moved last."""
@@ -103,11 +105,12 @@ class MachineLimiter(Limiter):
         self._follows = self._follows and not changed
         return changed
 
-    def wanted(self, now: float) -> None:
+    def wanted(self, now: float, case_limits: Mapping[str, int] = NO_LIMITS) -> None:
         """Move the ceiling to what the machine has room for, as a program is ready to begin."""
+        self._next = case_limits
         if not self._follows:
             return
-        room = self._machine.admission_now(now).room(self._share)
+        room = self._room(now)
         if room.why.kind is EndpointEventKind.ALONE:
             self._follow(1, room.why, now)
         if self.in_flight >= self.concurrency:
@@ -126,12 +129,12 @@ class MachineLimiter(Limiter):
         """Whether a call may leave now."""
         if not super().may_start(now):
             return False
-        return not self._follows or self._machine.admission_now(now).room(self._share).more > 0
+        return not self._follows or self._room(now).more > 0
 
     def begin(self, now: float) -> StartedCall:
-        """Count a call that leaves; return what tells it from others."""
+        """Count the call that was `wanted` and leaves; return what tells it from others."""
         begun = super().begin(now)
-        return replace(begun, hold=self._machine.admission.begin(self._share))
+        return replace(begun, hold=self._machine.admission.begin(self._share, self._next))
 
     def seen(self, begun: StartedCall, progress: AttemptProgress, now: float) -> None:
         """Learn what a program that runs takes by now."""
@@ -157,6 +160,9 @@ class MachineLimiter(Limiter):
         if reply.record.resources is not None:
             self._share.learn(reply.record.resources)
         super().heard(reply, now, begun=begun, call_s=call_s, own=own)
+
+    def _room(self, now: float) -> Room:
+        return self._machine.admission_now(now).room(self._share, self._next)
 
     def _follow(self, concurrency: int, why: EndpointEvent, now: float) -> None:
         """Move the ceiling, and say why; where it stays, say what else holds it from now on."""
