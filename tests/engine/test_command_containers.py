@@ -10,8 +10,14 @@ import pytest
 from tests.containers import IMAGE, Podman
 from tests.engine.harness import Harness
 from tests.support import reading
+from tests.waiting import until
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure
+from tui_eval.processes.isolation.images import ContainerEngine, ImageFacts
+from tui_eval.processes.supervisor import Processes
+from tui_eval.processes.workspace.source import FolderSource, source_digest
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.left_files import source_of, write_workspace
 from tui_eval.store.files import FileStore
@@ -20,6 +26,7 @@ from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import TrialRow
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
+from tui_eval.targets.command.trial_image import ImageStock
 
 TASK = """\
 [agent]
@@ -181,6 +188,7 @@ case "$1 $2" in
   "image inspect") cat "$(place "$4")" ;;
   pull*) [ "$2" != none/such ] && echo "{digest}" > "$(place "$2")" ;;
   build*)
+    grep -q held "${{3#--file=}}" && while [ -e {held} ]; do sleep 0.01; done
     grep -q broken "${{3#--file=}}" && echo "a line" && echo "it is broken" && exit 3
     echo "{digest}" > "$(place "${{2#--tag=}}")" ;;
   run*) while [ "$1" != {digest} ]; do shift; done; shift; exec "$@" ;;
@@ -196,7 +204,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     images.mkdir()
     command = folder / "podman"
-    command.write_text(STAND_IN.format(log=log, images=images, digest=DIGEST))
+    command.write_text(
+        STAND_IN.format(log=log, images=images, digest=DIGEST, held=tmp_path / "held")
+    )
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return log
@@ -209,11 +219,14 @@ async def test_each_image_is_fetched_or_built_once_and_run_by_its_digest(
     (tmp_path / "made" / "Dockerfile").write_text("FROM scratch\n")
     names = ["some/image", "made/Dockerfile", "some/image", "none/such", "made/Dockerfile"]
     cases = "".join(f'[[cases]]\nid = "c{i}"\nimage = "{one}"\n' for i, one in enumerate(names))
-    made = suite(tmp_path, cases, "echo /app", 'image = "{{ image }}"')
+    image = 'image = "{{ image }}"\n'
+    other = '[[targets]]\nkind = "command"\nname = "other"\nisolation = "podman"\n'
+    other += f'command = ["echo", "/app"]\n{image}'
+    made = suite(tmp_path, cases, "echo /app", image + other)
     harness = Harness(tmp_path / "store.db")
     run = await harness.run(made)
-    assert harness.counts(run).passed == 4
-    failed = harness.trial(run, "c3")
+    assert harness.counts(run).passed == 8
+    failed = next(one for one in harness.trials(run) if one.case_id == "c3")
     assert (failed.error_kind, failed.error_message) == (
         "setup",
         "the image none/such cannot be had: exit code 1",
@@ -221,7 +234,38 @@ async def test_each_image_is_fetched_or_built_once_and_run_by_its_digest(
     lines = (await asyncio.to_thread(asked.read_text)).splitlines()
     assert lines.count("pull some/image") == 1
     assert len([line for line in lines if line.startswith("build --tag=localhost/tui-eval:")]) == 1
-    assert len([line for line in lines if line.startswith("run ") and DIGEST in line]) == 4
+    assert len([line for line in lines if line.startswith("run ") and DIGEST in line]) == 8
+
+
+async def test_a_build_goes_on_as_long_as_somebody_waits_for_it(
+    tmp_path: Path, asked: Path
+) -> None:
+    asked.with_name("held").touch()
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "Dockerfile").write_text("FROM held\n")
+    digest = source_digest(FolderSource(tmp_path / "made")).hex()
+    context: JsonObject = {"dockerfile": "made/Dockerfile", "digest": digest}
+    async with Processes() as processes:
+        stock = ImageStock(ContainerEngine("podman"), tmp_path, processes)
+
+        def wait() -> asyncio.Task[ImageFacts | Failure]:
+            return asyncio.create_task(stock.ready(context))
+
+        def builds() -> int:
+            return asked.read_text().count("build ") if asked.exists() else 0
+
+        first, second = wait(), wait()
+        await until(lambda: builds() == 1)
+        first.cancel()
+        await asyncio.wait([first])
+        third = wait()
+        for one in (second, third):
+            one.cancel()
+        await asyncio.wait([second, third])  # nobody waits any more: it has ended
+        asked.with_name("held").unlink()
+        found = await wait()
+        assert isinstance(found, ImageFacts)
+        assert (found.id, builds()) == (DIGEST, 2)
 
 
 @pytest.mark.parametrize(

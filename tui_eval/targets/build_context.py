@@ -5,10 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tui_eval.processes.isolation.images import ContainerEngine
 from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.presets import address
 from tui_eval.suites.spec import ModelEndpointSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
+from tui_eval.targets.command.trial_image import ImageStock
 from tui_eval.targets.endpoint_connection import EndpointConnection
 
 Connections: TypeAlias = dict[str, EndpointConnection]
@@ -28,6 +30,17 @@ class BuildContext:
     """Calls in flight where neither the suite nor a preset says; None: found out."""
     processes: Processes | None = None
     """Runs the programs of an engine; None: this is no engine, and nothing is run."""
+    _images: dict[str, ImageStock] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The suite's own folder; the current one, where it has no file."""
+        return Path(self.suite.file).parent if self.suite.file else Path.cwd()
+
+    def images(self, engine: str) -> ImageStock:
+        """Return the images of a container engine, by its name."""
+        new = ImageStock(ContainerEngine(engine), self.folder, self.processes)
+        return self._images.setdefault(engine, new)
 
     @cached_property
     def renderer(self) -> Renderer:

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from asyncio.subprocess import STDOUT
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from typing import IO, Final
 
 from tui_eval.processes.isolation.containers import LABEL
 from tui_eval.processes.isolation.execution import SYSTEM_PATH
-from tui_eval.processes.piped import piped
 
 _ID: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _ASKED_S: Final = 30.0
@@ -78,49 +76,31 @@ class ContainerEngine:
         path = PurePosixPath(folder)
         return ImageFacts(found[1], path if path.is_absolute() and path.name else None)
 
-    async def fetch(self, name: str) -> None:
-        """Have an image fetched from where its name says.
+    def fetching(self, name: str) -> tuple[str, ...]:
+        """Return the command that fetches an image from where its name says.
 
         Raises:
-            ImageError: it cannot be had.
+            ImageError: no image has such a name.
         """
         if _is_option(name):
             raise ImageError(f"{name!r} is no name of an image")
-        await self._done(f"the image {name} cannot be had", "pull", name)
+        return (self.client, "pull", name)
 
-    async def build(self, name: str, context: Path, file: str) -> None:
-        """Build an image, and give it a name.
+    def building(self, name: str, context: Path, file: str) -> tuple[str, ...]:
+        """Return the command that builds an image, and gives it a name.
 
         Args:
             name: Its name from then on.
             context: The folder with all that it is made of.
             file: Of the Dockerfile in it.
-
-        Raises:
-            ImageError: it cannot be built.
         """
-        given = (f"--tag={name}", f"--file={context / file}", os.fspath(context))
-        await self._done("its image cannot be built", "build", *given)
-
-    async def _done(self, failed: str, *words: str) -> None:
-        """Have the engine do something, however long it takes.
-
-        Raises:
-            ImageError: it did not.
-        """
-        said = b""
-        try:
-            async with piped(self.client, *words, env=os.environ, stderr=STDOUT) as process:
-                assert process.stdout is not None
-                while piece := await process.stdout.read(1 << 16):
-                    said = (said + piece)[-_MOST_SAID:]
-                code = await process.wait()
-        except OSError as error:
-            raise ImageError(f"{failed}: {self.name}: {error.strerror}") from error
-        if code != 0:
-            text = said.decode("utf-8", "replace")
-            last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-            raise ImageError(f"{failed}: {last or f'exit code {code}'}", text)
+        return (
+            self.client,
+            "build",
+            f"--tag={name}",
+            f"--file={context / file}",
+            os.fspath(context),
+        )
 
     @contextmanager
     def files(self, image: str, path: str) -> Iterator[IO[bytes]]:

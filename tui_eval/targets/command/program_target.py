@@ -17,7 +17,6 @@ from tui_eval.model.home import from_home
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
 from tui_eval.processes.isolation.choice import choose
-from tui_eval.processes.isolation.images import ContainerEngine
 from tui_eval.processes.isolation.levels import LEVELS
 from tui_eval.processes.isolation.sweep import sweep
 from tui_eval.processes.machine import Machine
@@ -85,14 +84,14 @@ class CommandTarget(Target):
         self._spec = spec
         self._timeout_s = suite.run.timeout
         self._processes = context.processes
-        self._folder = Path(suite.file).parent if suite.file else Path.cwd()
+        self._folder = context.folder
         self._orphans = Orphans(suite.run.orphans)
         reach = Folder.of(suite)
         self._requests = CommandRenderer(spec, context.renderer, self._folder, reach)
         self._images: ImageStock | None = None
         """None: its programs run in no containers."""
         if spec.isolation in CONTAINERS:
-            self._images = ImageStock(ContainerEngine(spec.isolation), self._folder)
+            self._images = context.images(spec.isolation)
         self._version: str | None = None
         self._found: Sandbox | None = None
         """What its programs may reach, once a level was found to work."""

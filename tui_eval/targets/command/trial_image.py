@@ -2,38 +2,56 @@
 
 import asyncio
 import logging
+import os
 import tempfile
-from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.processes.isolation.images import ContainerEngine, ImageError, ImageFacts
+from tui_eval.processes.program import OUT, NotStarted, Program, ProgramLimits
+from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.source import FolderSource, make_workspace, source_digest
 from tui_eval.suites.spec.programs import DOCKERFILE
+from tui_eval.targets.command import printed
 
 _BUILT: Final = "localhost/tui-eval"
 """The name of all that is built here; the tag is the digest of what it is made of."""
+_BOTH: Final = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
+"""What has a command print its errors among the rest."""
+_MOST_SAID: Final = 1_000_000
 
 log = logging.getLogger(__name__)
 
 
-class ImageStock:
-    """Has images at hand for the trials of a target: finds, fetches or builds each once."""
+@dataclass(eq=False, slots=True)
+class _Making:
+    """An image that is found, fetched or built just now."""
 
-    def __init__(self, engine: ContainerEngine, folder: Path) -> None:
+    task: asyncio.Task[ImageFacts | Failure]
+    awaited: int = 0
+    """By how many."""
+
+
+class ImageStock:
+    """Has images at hand for the trials of all targets: finds, fetches or builds each once."""
+
+    def __init__(self, engine: ContainerEngine, folder: Path, processes: Processes | None) -> None:
         """Begin with none.
 
         Args:
             engine: Whose images they are.
             folder: The suite's own.
+            processes: Run what fetches and builds; None: nothing is.
         """
         self.engine = engine
         self._folder = folder
+        self._processes = processes
         self._ready: dict[str, ImageFacts] = {}
-        self._making: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._making: dict[str, _Making] = {}
 
     def find(self, asked: JsonObject) -> ImageFacts | None:
         """Return the image that a request means; None: it is not here. Blocking."""
@@ -42,22 +60,38 @@ class ImageStock:
     async def ready(self, asked: JsonObject) -> ImageFacts | Failure:
         """Return the image that a request means, once it is here, or why it cannot be had.
 
-        Whoever needs the same one meanwhile waits for it; after a failure the next one tries again.
+        Whoever needs the same one meanwhile waits for it, and hears of its failure; after that the
+        next one tries again. What nobody waits for any more is ended.
 
         Args:
             asked: As `CommandRenderer.image` gave it.
         """
         name = _name(asked)
-        async with self._making[name]:
-            if name not in self._ready:
-                try:
-                    self._ready[name] = await self._made(name, asked)
-                except ImageError as error:
-                    log.warning("%s\n%s", error, error.said)
-                    return Failure("setup", str(error), partial=error.said or None)
-                except (OSError, WorkspaceError) as error:
-                    return Failure("setup", str(error))
-        return self._ready[name]
+        if name in self._ready:
+            return self._ready[name]
+        if name not in self._making:
+            self._making[name] = _Making(asyncio.create_task(self._tried(name, asked)))
+        making = self._making[name]
+        making.awaited += 1
+        try:
+            return await asyncio.shield(making.task)
+        finally:
+            making.awaited -= 1
+            if not making.awaited:
+                if self._making.get(name) is making:
+                    del self._making[name]
+                making.task.cancel()
+                await asyncio.wait([making.task])
+
+    async def _tried(self, name: str, asked: JsonObject) -> ImageFacts | Failure:
+        try:
+            found = self._ready[name] = await self._made(name, asked)
+        except ImageError as error:
+            log.warning("%s\n%s", error, error.said)
+            return Failure("setup", str(error), partial=error.said or None)
+        except (OSError, WorkspaceError) as error:
+            return Failure("setup", str(error))
+        return found
 
     async def _made(self, name: str, asked: JsonObject) -> ImageFacts:
         found = await asyncio.to_thread(self.engine.image, name)
@@ -67,7 +101,9 @@ class ImageStock:
             await self._build(name, asked)
         elif asked["id"] is None:
             log.info("fetching the image %s", name)
-            await self.engine.fetch(name)
+            with _folder() as place:
+                command = self.engine.fetching(name)
+                await self._done(f"the image {name} cannot be had", command, Path(place))
         found = await asyncio.to_thread(self.engine.image, name)
         if found is None:
             raise ImageError(f"the image {name} is not here: it was there when the run began")
@@ -75,13 +111,37 @@ class ImageStock:
 
     async def _build(self, name: str, asked: JsonObject) -> None:
         context = (self._folder / str(asked["dockerfile"])).parent
-        with tempfile.TemporaryDirectory(prefix="tui-eval-build-") as place:
+        with _folder() as place:
             copy = FolderSource(Path(place) / "context")
             await asyncio.to_thread(make_workspace, copy.path, FolderSource(context))
             if (await asyncio.to_thread(source_digest, copy)).hex() != asked["digest"]:
                 raise WorkspaceError(f"{context} has changed since the run began: run it again")
             log.info("building %s of %s", name, context)
-            await self.engine.build(name, copy.path, DOCKERFILE)
+            command = self.engine.building(name, copy.path, DOCKERFILE)
+            await self._done("its image cannot be built", command, Path(place))
+
+    async def _done(self, failed: str, command: tuple[str, ...], place: Path) -> None:
+        """Have the engine do something, however long it takes; it ends with this process.
+
+        Raises:
+            ImageError: it did not.
+        """
+        assert self._processes is not None, "images are made by engines alone"
+        limits = ProgramLimits(processes=None, output=_MOST_SAID)
+        program = Program((*_BOTH, *command), place, dict(os.environ), place, limits=limits)
+        running = await self._processes.start(program)
+        if isinstance(running, NotStarted):
+            raise ImageError(f"{failed}: {running.reason}")
+        async with running:
+            ending = await running.ended()
+        if ending.exit_code != 0:
+            said = await asyncio.to_thread(printed.text, place / OUT, ending.out)
+            last = next((line for line in reversed(said.splitlines()) if line.strip()), "")
+            raise ImageError(f"{failed}: {last or f'exit code {ending.exit_code}'}", said)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="tui-eval-image-")
 
 
 def _name(asked: JsonObject) -> str:
