@@ -7,6 +7,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from tui_eval.cli import streams
@@ -17,7 +18,7 @@ from tui_eval.cli.signals import StopSignals
 from tui_eval.engine.host import Engine, RunBusyError, host
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.reports.results import results
+from tui_eval.reports.results import Results, results
 from tui_eval.store.connection import Connection, readable
 from tui_eval.store.errors import StoreError, StoreMovedError, UnknownRunError
 from tui_eval.store.follow import Pulse, follow
@@ -36,8 +37,22 @@ _LAST_WORD_S = 3.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def drive(store: Path, run_id: int, form: OutputForm, *, asked: bool = False) -> int:
-    """See a run to its end, tell of it, and give the exit code.
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run was left that was seen to its end."""
+
+    code: int
+    """The exit code."""
+    results: Results | None
+    """None: they could not be read."""
+    stopped: bool
+    """Whether somebody asked this process to stop, whatever the run had come to by then."""
+
+
+def drive(
+    store: Path, run_id: int, form: OutputForm, *, asked: bool = False, follows: bool = False
+) -> RunEnd:
+    """See a run to its end, tell of it, and say how it was left.
 
     Where no engine works on the run, one does here; otherwise this waits for the one that does.
 
@@ -46,6 +61,7 @@ def drive(store: Path, run_id: int, form: OutputForm, *, asked: bool = False) ->
         run_id: The run.
         form: What stdout gets.
         asked: Whether this is about requests: then there is work only while one is pending.
+        follows: Whether stdout has the summary of another run already.
 
     Raises:
         SuiteError: its data has mistakes; nothing was started.
@@ -55,7 +71,7 @@ def drive(store: Path, run_id: int, form: OutputForm, *, asked: bool = False) ->
     """
     # what is said is said here, and not by a library's log in the middle of the progress
     logging.getLogger().addHandler(logging.NullHandler())
-    return asyncio.run(_Drive(store, run_id, Reporter(form)).go(asked))
+    return asyncio.run(_Drive(store, run_id, Reporter(form, follows=follows)).go(asked))
 
 
 class _Drive:
@@ -75,7 +91,7 @@ class _Drive:
         self._last_word: asyncio.TimerHandle | None = None
         """When the process ends whatever the engine does."""
 
-    async def go(self, asked: bool) -> int:
+    async def go(self, asked: bool) -> RunEnd:
         """See the run to its end."""
         async with readable(self._store) as reading:
             # read before anything happens, so that every trial that settles is told
@@ -102,7 +118,8 @@ class _Drive:
                 if not self._broke:
                     raise
                 streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
-                return ExitCode.INCOMPLETE  # something was started, whatever can be read of it
+                # something was started, whatever can be read of it
+                return RunEnd(ExitCode.INCOMPLETE, None, self._leaving.is_set())
 
     async def _until_settled(self, reading: Connection, asked: bool) -> None:
         begun = asked
@@ -169,7 +186,7 @@ class _Drive:
         self._telling.update(await reading.call(self._telling.look, self._run, pulse))
         self._known = pulse.change
 
-    async def _finish(self, reading: Connection) -> int:
+    async def _finish(self, reading: Connection) -> RunEnd:
         of = await reading.call(results, self._run)
         code = ExitCode.INTERRUPTED if of.exit_code is None else of.exit_code
         if self._broke:
@@ -181,7 +198,9 @@ class _Drive:
             pass  # the reason says what to do instead
         elif self._broke or (of.resumable and self._telling.form is not OutputForm.TEXT):
             streams.tell(f"`tui-eval resume {of.run.name}` goes on from here")
-        return (code or ExitCode.INCOMPLETE) if self._telling.unheard else code
+        if self._telling.unheard:
+            code = code or ExitCode.INCOMPLETE
+        return RunEnd(code, of, self._leaving.is_set())
 
     async def _pending(self, reading: Connection) -> bool:
         return bool(await reading.call(run_queries.requests, self._run))

@@ -35,7 +35,7 @@ class _Entry:
 
 
 _COMMANDS: dict[str, _Entry] = {
-    "run": _Entry("run", "Run a suite in the foreground: progress, summary, exit code."),
+    "run": _Entry("run", "Run suites in the foreground: progress, summary, exit code."),
     "check": _Entry("check", "Validate suites and say what would run."),
     "runs": _Entry("show", "List runs."),
     "show": _Entry("show", "Show a run's summary, its failures, or one case in full."),

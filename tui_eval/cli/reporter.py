@@ -17,7 +17,9 @@ from tui_eval.reports.document import of_results
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.rates.pass_rates import pass_rates
 from tui_eval.reports.results import Results
+from tui_eval.reports.suite_runs import SuiteRun, suites_document
 from tui_eval.reports.terminal.progress import Progress
+from tui_eval.reports.terminal.suites_summary import suites_summary
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.follow import Pulse
@@ -38,6 +40,8 @@ class OutputForm(Enum):
     """The document at the end."""
     EVENTS = "events"
     """A line of JSON for all that happens, the document last."""
+    NOTHING = "nothing"
+    """Nothing: the results are told with those of other runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +103,15 @@ def look(
 class Reporter:
     """Tells of one run: progress to stderr, results to stdout in the form that was asked for."""
 
-    def __init__(self, form: OutputForm) -> None:
+    def __init__(self, form: OutputForm, *, follows: bool = False) -> None:
+        """Make one.
+
+        Args:
+            form: What stdout gets.
+            follows: Whether stdout has a summary already: then a blank line parts them.
+        """
         self.form = form
+        self._parting = "\n" if follows else ""
         drawn = streams.redrawable(sys.stderr)
         self._progress = Progress(
             streams.write_to_stderr, (lambda: streams.width(sys.stderr)) if drawn else None
@@ -224,11 +235,28 @@ class Reporter:
         match self.form:
             case OutputForm.TEXT:
                 ink = AnsiStyle(streams.coloured())
-                self._emit(summary(of, width=streams.width(), ink=ink))
+                said = summary(of, width=streams.width(), ink=ink)
+                self._emit(f"{self._parting}{said}")
             case OutputForm.JSON:
                 self._emit(jsontext.dumps(document, indent=2))
             case OutputForm.EVENTS:
                 self._emit(_event("finished", **document))
+            case OutputForm.NOTHING:
+                pass
+
+    def finished_all(self, runs: Sequence[SuiteRun]) -> None:
+        """Tell what several suites came to, after each was told of."""
+        match self.form:
+            case OutputForm.TEXT:
+                ink = AnsiStyle(streams.coloured())
+                said = suites_summary(runs, width=streams.width(), ink=ink)
+                self._emit(f"{self._parting}{said}")
+            case OutputForm.JSON:
+                self._emit(jsontext.dumps(suites_document(runs), indent=2))
+            case OutputForm.EVENTS:
+                self._emit(_event("all_finished", **suites_document(runs)))
+            case OutputForm.NOTHING:
+                pass
 
     def _emit(self, text: str) -> None:
         try:

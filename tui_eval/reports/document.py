@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 from tui_eval.format import Spent, counted
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.reports.jsontext import dollars, rounded
+from tui_eval.reports.jsontext import bounds, dollars, rounded
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_document
 from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import ColumnResults, Results, results
-from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts
 
@@ -182,8 +181,8 @@ def _rates(rates: Rates) -> JsonObject:
             "ungraded": rates.ungraded,
         },
         "pass_rate": rounded(rates.pass_rate),
-        "pass_rate_ci95": _bounds(rates.interval),
-        "pass_rate_if_left_out": _bounds(rates.bounds),
+        "pass_rate_ci95": bounds(rates.interval),
+        "pass_rate_if_left_out": bounds(rates.bounds),
         "mean_score": rounded(rates.mean_score),
         "stderr": rounded(rates.stderr),
     }
@@ -208,7 +207,3 @@ def _gate(of: Results) -> Json:
     if of.missed is None:
         return {"holds": None, "failed": []}  # not decided before the run has finished
     return {"holds": not of.missed, "failed": [missed.as_json() for missed in of.missed]}
-
-
-def _bounds(interval: Interval | None) -> Json:
-    return None if interval is None else [rounded(end) for end in interval]

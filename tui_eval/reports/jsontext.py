@@ -3,6 +3,9 @@
 import json
 import math
 
+from tui_eval.model.json import Json
+from tui_eval.statistics.intervals import Interval
+
 _DIGITS = 6
 """Decimal places of rates and seconds."""
 
@@ -10,6 +13,11 @@ _DIGITS = 6
 def rounded(value: float | None) -> float | None:
     """Return a rate or seconds with as many places as mean something; None stays."""
     return None if value is None else round(value, _DIGITS)
+
+
+def bounds(interval: Interval | None) -> Json:
+    """Return both ends of an interval of rates; None stays: there is none."""
+    return None if interval is None else [rounded(end) for end in interval]
 
 
 def dollars(usd: float | None) -> float | None:

@@ -7,9 +7,9 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import explain
+from tui_eval.cli.named_suites import named_suites
 from tui_eval.cli.options import json_option, set_option, store_file, store_option, trust_option
 from tui_eval.model.visible import visible_line
-from tui_eval.suites.data.files import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,13 +62,10 @@ def check(
             documents.append({"file": str(path), "valid": False, "mistakes": wrong})
         return explain(error)
 
-    files: dict[Path, Path] = {}
-    for named in suites:
-        try:
-            files.update((real_path(path), path) for path in _suites_of(named))
-        except SuiteError as error:
-            code = refuse(named, error)
-    for path in sorted(files.values()):
+    files, wrong = named_suites(suites)
+    for path, error in wrong:
+        code = refuse(path, error)
+    for path in files:
         try:
             found, permissions = _look_at(path, file, sets, trust)
         except SuiteError as error:
@@ -94,22 +91,6 @@ def _shown(suite: "Suite", store: Path, case: str | None, *, silent: bool) -> "l
     ):
         streams.say(visible_line(line))
     return [judge_preview.request_as_json(one) for one in asked]
-
-
-def _suites_of(path: Path) -> list[Path]:
-    """Return the suites a path on the command line stands for.
-
-    Raises:
-        SuiteError: there is none.
-    """
-    from tui_eval.suites.loading.errors import Mistake, SuiteError
-    from tui_eval.suites.loading.suite_file import discover
-
-    found = discover([path])
-    if not found:
-        hint = "a suite is a .toml file with cases and targets; `tui-eval init` writes a first one"
-        raise SuiteError([Mistake(str(path), None, "", "there is no suite in this folder", hint)])
-    return found
 
 
 def _look_at(

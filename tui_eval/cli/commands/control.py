@@ -293,10 +293,10 @@ def _see_through(
     from tui_eval.cli.foreground import drive
 
     request = _ask(store, run, verb, args, wait=False)
-    code = drive(store, run.id, form, asked=True)
+    end = drive(store, run.id, form, asked=True)
     answer = _request(store, request.id)
     streams.tell(f"{verb.called}: {_worded(answer)}")
-    return code
+    return end.code
 
 
 def _ask(store: Path, run: "RunRow", verb: "Verb", args: "JsonObject", wait: bool) -> "RequestRow":

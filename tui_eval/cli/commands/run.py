@@ -1,4 +1,4 @@
-"""`tui-eval run`: make a run of a suite and see it to its end."""
+"""`tui-eval run`: make a run of each suite and see it to its end."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from tui_eval.cli import streams
-from tui_eval.cli.errors import CommandError
+from tui_eval.cli.errors import CommandError, explain
+from tui_eval.cli.named_suites import named_suites
 from tui_eval.cli.options import (
     CONCURRENCY,
     WHOLE,
@@ -20,10 +21,12 @@ from tui_eval.cli.options import (
     store_option,
     trust_option,
 )
-from tui_eval.model.exit_code import ExitCode
-from tui_eval.model.visible import visible_line
+from tui_eval.model.exit_code import ExitCode, worst
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui_eval.cli.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
     from tui_eval.suites.spec import Suite
 
@@ -140,15 +143,20 @@ class RunOutput:
     ]
     watch: Annotated[bool, click.option("--watch", is_flag=True, help="Open the app on the run.")]
 
-    def check(self) -> None:
+    def check(self, *, together: bool) -> None:
         """Refuse what cannot be.
 
+        Args:
+            together: Whether there may be several suites.
+
         Raises:
-            UsageError: several exclude each other.
+            UsageError: several exclude each other, or one is about a single run.
             Refused: there is no terminal for the app.
         """
         if sum((self.detach, self.as_json, self.events, self.watch)) > 1:
             raise click.UsageError("--detach, --json, --events and --watch exclude each other")
+        if self.watch and together:
+            raise click.UsageError("--watch opens the app on one run: name one suite")
         if self.watch:
             from tui_eval.cli.commands.app import need_terminal
 
@@ -156,66 +164,83 @@ class RunOutput:
 
 
 @click.command()
-@click.argument("suite", type=click.Path(path_type=Path), metavar="SUITE")
+@click.argument("suites", nargs=-1, required=True, metavar="SUITE…",
+                type=click.Path(path_type=Path))  # fmt: skip
 @grouped("launch", LaunchOptions)
 @trust_option
 @click.option("--name", "label", metavar="LABEL", help="A name for this run.")
 @grouped("output", RunOutput)
 @store_option
 def run(
-    suite: Path,
+    suites: tuple[Path, ...],
     launch: LaunchOptions,
     trust: bool,
     label: str | None,
     output: RunOutput,
     store: Path | None,
 ) -> int:
-    """Run a suite in the foreground: progress, summary, exit code.
+    """Run suites in the foreground: progress, summary, exit code.
 
     Options for several things are repeated: --case a --case b. A run that leaves cases or targets
     out is marked as partial.
+
+    A folder stands for the suites in it. Several suites get a run each, one after the other, once
+    nothing speaks against any of them; all options hold for each. At the end there is one table,
+    with the mean over the suites, and the worst exit code.
     """
-    output.check()
-    from tui_eval.cli.runs import bring_up_to_date
-    from tui_eval.engine.launch import create_run
-
-    loaded, settings = launch.load(suite, trusted=trust), launch.settings()
+    together = len(suites) > 1 or suites[0].is_dir()
+    output.check(together=together)
+    form = output_form(as_json=output.as_json, events=output.events)
     file = store_file(store)
-    bring_up_to_date(file)
-    _look_before(file, loaded, settings)
-    run_id = create_run.create(file, loaded, settings, path=str(suite.absolute()), label=label)
+    checked = _checked(suites, launch, file, trusted=trust, label=label)
+    if checked is None:
+        return ExitCode.NOT_STARTED
+    from tui_eval.cli.suite_sequence import run_in_turn
+
     if output.detach:
-        return _leave_running(file, run_id)
+        return worst([_leave_running(file, one.create(file)) for one in checked])
     if output.watch:
-        return _watch(file, run_id)
-    from tui_eval.cli.foreground import drive
-
-    code = drive(file, run_id, output_form(as_json=output.as_json, events=output.events))
-    if launch.only is not None:
-        _tell_if_nobody_was_asked(file, run_id, launch.only)
-    return code
+        (one,) = checked
+        return _watch(file, one.create(file))
+    return run_in_turn(file, checked, form, together=together)
 
 
-def _tell_if_nobody_was_asked(store: Path, run_id: int, which: str) -> None:
-    """Say so where a person who picked cases by their verdict got the outputs there were."""
-    from tui_eval.cli.runs import readable
-    from tui_eval.store.read import run_queries
-    from tui_eval.store.read.run_counts import board
+def _checked(
+    paths: "Sequence[Path]", launch: LaunchOptions, store: Path, *, trusted: bool, label: str | None
+) -> "list[CheckedSuite] | None":
+    """Read all suites and look at what running them would take; None: a reason not to was told.
 
-    with readable(store) as db:
-        counts, name = board(db, run_id)[0], run_queries.run(db, run_id).name
-    if not counts.total or counts.cached < counts.total:
-        return
-    retry = f", `tui-eval retry {name} --failed` too" if which == "failed" else ""
-    streams.tell(f"nothing was asked: all outputs are in the store; --fresh asks again{retry}")
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    from tui_eval.cli.suite_sequence import CheckedSuite
+    from tui_eval.suites.loading.errors import SuiteError
+
+    files, wrong = named_suites(paths)
+    for _, error in wrong:
+        explain(error)
+    settings = launch.settings()
+    checked: list[CheckedSuite] = []
+    for file in files:
+        try:
+            suite = launch.load(file, trusted=trusted)
+            warnings = _look_before(store, suite, settings)
+        except SuiteError as error:
+            explain(error)
+        except CommandError as error:
+            which = f"{file}: " if len(files) > 1 else ""
+            streams.tell_usage(CommandError(f"{which}{error.message}"))
+        else:
+            checked.append(CheckedSuite(file, suite, settings, label, warnings))
+    return checked if len(checked) == len(files) and not wrong else None
 
 
-def _look_before(store: Path, suite: "Suite", settings: "Settings") -> None:
-    """Refuse what cannot be started, and warn of what may not be meant so.
+def _look_before(store: Path, suite: "Suite", settings: "Settings") -> tuple[str, ...]:
+    """Refuse what cannot be started, and return what may not be meant so.
 
     Raises:
         SuiteError: the data has mistakes, or templates need what no case has.
-        Refused: with all that is missing or was chosen and is not there.
+        CommandError: with all that is missing or was chosen and is not there.
     """
     from tui_eval.cli.runs import readable_if_there
     from tui_eval.engine.preflight.preflight import Depth, preflight
@@ -227,12 +252,7 @@ def _look_before(store: Path, suite: "Suite", settings: "Settings") -> None:
         raise SuiteError(found.mistakes)
     if not found.may_start:
         raise CommandError("\n".join((*found.refused, *found.missing)))
-    for warning in found.warnings:
-        streams.tell(f"note: {warning}")
-    for target in suite.targets:
-        if not settings.targets or target.name in settings.targets:
-            for words in target.runs():
-                streams.tell(f"{visible_line(target.name)} runs {visible_line(words)}")
+    return found.warnings
 
 
 def _leave_running(store: Path, run_id: int) -> int:

@@ -10,6 +10,7 @@ from tui_eval.format import (
     cost,
     counted,
     decimal,
+    interval,
     many,
     number,
     per_second,
@@ -25,6 +26,7 @@ from tui_eval.reports.programs import program_line
 from tui_eval.reports.rates.run_rates import SMALL_GROUP, Rates
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
+from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
 from tui_eval.suites.spec.run import RunSettings
@@ -117,8 +119,7 @@ def _trials(of: Results) -> str:
 def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn]:
     rates = [of.rates for of in columns]
     names = [
-        of.column.name + (" (simulated)" if of.column.source is AnswerSource.SIMULATED else "")
-        for of in columns
+        target_cell(of.column.name, of.column.source is AnswerSource.SIMULATED) for of in columns
     ]
     return [
         TableColumn("target", names, left=True),
@@ -140,22 +141,28 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn
     ]
 
 
+def target_cell(name: str, simulated: bool) -> str:
+    """Return a target's name for a cell; what is made up says so."""
+    return f"{name} (simulated)" if simulated else name
+
+
 def _rate_columns(rates: Sequence[Rates], judged: bool = False) -> list[TableColumn]:
     """Return the columns of pass rates; with `~` where they rest on a judge."""
     return [
         TableColumn("pass", [rate(of.pass_rate, judged) for of in rates]),
-        TableColumn("95%", [_interval(of) for of in rates]),
+        TableColumn("95%", [rate_interval(of) for of in rates]),
         TableColumn("n", [f"{of.n:,}" for of in rates]),
     ]
 
 
-def _interval(of: Rates) -> str:
-    if of.open:
-        return "so far"
-    if of.interval is None:
-        return UNKNOWN
-    low, high = of.interval
-    return f"{100 * low:.1f}–{100 * high:.1f}%"
+def rate_interval(of: Rates) -> str:
+    """Return the interval of a pass rate for a cell; `so far` while trials are open."""
+    return "so far" if of.open else interval_cell(of.interval)
+
+
+def interval_cell(of: Interval | None) -> str:
+    """Return an interval of shares for a cell: `66.1–77.4%`."""
+    return UNKNOWN if of is None else f"{interval(of)}%"
 
 
 def _count(n: int) -> str:
@@ -248,7 +255,7 @@ def _tags(of: Results, width: int, ink: AnsiStyle) -> list[str]:
         TableColumn("target", [column.column.name for column, _, _ in rows], left=True),
         # so few cases carry no rate
         TableColumn("pass", ["few" if one.small else rate(one.pass_rate, judged) for one in rates]),
-        TableColumn("95%", ["" if one.small else _interval(one) for one in rates]),
+        TableColumn("95%", ["" if one.small else rate_interval(one) for one in rates]),
         TableColumn("passed", [_count(one.passed) for one in rates]),
         TableColumn("failed", [_count(one.failed) for one in rates]),
         TableColumn("errors", [_count(one.error) for one in rates]),
