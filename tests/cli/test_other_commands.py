@@ -219,6 +219,21 @@ def test_the_doctor_names_keys_and_never_shows_them(
     assert "OPENAI_API_KEY" in tui_eval("doctor").out
 
 
+def test_the_doctor_says_which_levels_of_isolation_work(
+    tui_eval: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    for name, does in (("bwrap", "echo no namespace >&2; exit 1"), ("podman", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    found = json.loads(tui_eval("doctor", "--json").out)["isolation"]
+    assert found["auto"] == ("none" if found["landlock"].startswith("this kernel") else "landlock")
+    assert found["none"].startswith("works, but not without the network: nothing takes")
+    assert found["bwrap"].startswith("no namespace: the kernel refuses user namespaces; allow")
+    assert found["podman"] == "its engine answers; a run tries its image"
+    assert "  bwrap                 no namespace" in tui_eval("doctor").out
+
+
 def test_the_doctor_looks_at_a_damaged_store_without_touching_it(
     place: Place, tui_eval: Command
 ) -> None:

@@ -27,6 +27,12 @@ class NothingToSendError(Exception):
     """A target's request cannot be sent by hand; the message says why."""
 
 
+def at_most(most: int) -> str:
+    """Return what is said where more calls at once are wanted than there can be."""
+    why = "" if most == MOST_CALLS else ": its target has no more `workers`"
+    return f"at most {most} calls at once{why}"
+
+
 class Asked(ABC):
     """A target or a judge, made of what the suite says of it."""
 

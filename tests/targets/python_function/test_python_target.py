@@ -113,15 +113,15 @@ async def test_no_more_calls_than_workers_are_made_whoever_wants_more(
     env = {"LEDGER": str(shop.ledger), "GATE": str(gate)}
     suite = shop.suite("when_open", [f"q{n}" for n in range(4)], target={"env": env})
     settings = Settings(concurrency=9)
+    said = "at most 2 calls at once: its target has no more `workers`"
+    for wanted, warned in ((settings, (f"target 't': {said}",)), (Settings(concurrency=2), ())):
+        assert preflight(None, suite, wanted).warnings == warned
     run = shop.harness.create(suite, settings)
     engine = asyncio.create_task(Engine(shop.harness.path, run).run())
     await until(lambda: shop.waits(2))
     assert shop.harness.sql("SELECT concurrency FROM limits") == [(2,)]
     refused = await shop.harness.asked(run, Verb.SET_LIMIT, endpoint="python|t|", by=1)
-    assert (refused.outcome, refused.detail) == (
-        "closed",
-        "at most 2 calls at once: its target has no more `workers`",
-    )
+    assert (refused.outcome, refused.detail) == ("closed", said)
     gate.touch()
     await engine
     assert len(shop.workers()) == 2

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from tui_eval.model.json import Json, JsonObject
+    from tui_eval.processes.program import Network
     from tui_eval.providers.presets import Address
 
 _PATIENCE_S = 1.5
@@ -28,7 +30,7 @@ _PATIENCE_S = 1.5
 @json_option
 @store_option
 def doctor(as_json: bool, store: Path | None) -> None:
-    """Look at the store, keys (never shown), endpoints on this machine, and the terminal."""
+    """Look at the store, keys (never shown), endpoints, levels of isolation, and the terminal."""
     from tui_eval.reports import jsontext
 
     found: JsonObject = {
@@ -39,6 +41,7 @@ def doctor(as_json: bool, store: Path | None) -> None:
         "configuration": _configuration(),
         "endpoints": asyncio.run(_endpoints()),
         "local_model": _local_model(),
+        "isolation": asyncio.run(_isolation()),
         "terminal": _terminal(),
     }
     if as_json:
@@ -193,6 +196,38 @@ def _local_model() -> "Json":
         return str(locate_model("smollm2"))
     except LocalModelError as error:
         return f"the embedded server is there; {error}"
+
+
+async def _isolation() -> "JsonObject":
+    """Start something on each level: what works for programs, and what to do for what does not."""
+    from tui_eval.processes.isolation.choice import AUTO, choose, try_level
+    from tui_eval.processes.isolation.containers import CONTAINERS
+    from tui_eval.processes.isolation.levels import LEVELS
+    from tui_eval.processes.program import Program, Sandbox
+    from tui_eval.processes.supervisor import Processes
+
+    with tempfile.TemporaryDirectory(prefix="tui-eval-doctor-") as place:
+        folder, env = Path(place), {"PATH": os.environ.get("PATH", os.defpath)}
+        client = dict(os.environ)
+
+        def probe(network: "Network", level: str = AUTO) -> Program:
+            sandbox = Sandbox(level, network, client_env=client)
+            return Program(("/bin/sh",), folder, env, folder, sandbox=sandbox)
+
+        async with Processes() as processes:
+            found: JsonObject = {"auto": (await choose(processes, probe("full"))).level}
+            for level in LEVELS:
+                report = await try_level(processes, probe("full"), level)
+                alone = await try_level(processes, probe("none"), level)
+                if not report.works:
+                    found[level] = report.why
+                elif not alone.works:
+                    found[level] = f"works, but not without the network: {alone.why}"
+                elif level in CONTAINERS:
+                    found[level] = "its engine answers; a run tries its image"
+                else:
+                    found[level] = "works"
+    return found
 
 
 def _terminal() -> "JsonObject":

@@ -13,7 +13,6 @@ from tui_eval.engine.preflight.readiness import judges_of_cases
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
-from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import requests
@@ -24,6 +23,7 @@ from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import request_moves, run_writes, trial_writes
 from tui_eval.suites.spec import Suite
+from tui_eval.targets.base import at_most
 
 _PORTION = 200
 _NO_ROOM = "disk"
@@ -297,8 +297,7 @@ class RequestHandler:
             raise ValueError("at least 1 call at once; pause the run to have none")
         most = self._workers.most(endpoint)
         if wanted > most:
-            why = "" if most == MOST_CALLS else ": its target has no more `workers`"
-            raise ValueError(f"at most {most} calls at once{why}")
+            raise ValueError(at_most(most))
         if self._workers.set_limit(endpoint, wanted):
             await self._say(request, RequestAnswer(Outcome.ACCEPTED, f"{now} → {wanted}"))
         else:

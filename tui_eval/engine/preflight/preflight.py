@@ -31,6 +31,8 @@ from tui_eval.suites.loading.errors import Mistake, SuiteError, nearest
 from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import notes
+from tui_eval.targets.base import at_most
+from tui_eval.targets.build_context import fixed
 
 NEAR: Final = 10_000
 """Names among which the nearest to an unknown one is looked for."""
@@ -176,8 +178,18 @@ def _warnings(db: sqlite3.Connection | None, session: Session, seen: Survey) -> 
     if session.judges:
         yield from kinships(session.suite, session.settings.targets)
     yield from notes(session.suite)
+    yield from _cut_down(session)
     for name in [] if db is None else _at_the_same_endpoint(db, session):
         yield f"run {name} is asking the same endpoint just now: their limits add up"
+
+
+def _cut_down(session: Session) -> Iterator[str]:
+    """Say which targets take fewer calls at once than the launch asks for."""
+    wanted = fixed(session.settings.concurrency) or 0
+    for name in dict.fromkeys(column.target for column in session.columns):
+        most = session.targets[name].most_concurrency
+        if wanted > most:
+            yield f"target {name!r}: {at_most(most)}"
 
 
 def _at_the_same_endpoint(db: sqlite3.Connection, session: Session) -> Iterator[str]:

@@ -39,7 +39,7 @@ class Container:
     def explain(self, said: str) -> str:
         """Return the remedy for what the command said."""
         if "daemon" in said or "connect" in said:
-            return f"{said}: start {self.name}'s engine"
+            return f"start {self.name}'s engine: {said}"
         return said
 
     def prepare(self, program: Program) -> Execution:

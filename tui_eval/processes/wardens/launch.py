@@ -75,7 +75,7 @@ def _execution(program: Program) -> Execution:
     level = LEVELS[name]
     why_not = level.available(program)
     if why_not is not None:
-        raise CannotStartError(StartFailure.ISOLATION, f"{name}: {why_not}")
+        raise CannotStartError(StartFailure.ISOLATION, why_not)
     limits = vars(program.limits)
     unwatched = [one for one in get_args(LimitName) if one not in level.watches and limits[one]]
     if unwatched:
