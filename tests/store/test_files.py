@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import do, key, output, staged
 from tui_eval.model.attempt_record import AttemptRecord
-from tui_eval.processes.workspace import tree_files
+from tui_eval.processes.workspace import kept_content, tree_files
 from tui_eval.processes.workspace.bounds import WorkspaceLimits
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
 from tui_eval.processes.workspace.kept_content import kept_path
@@ -78,6 +78,31 @@ def test_what_is_put_is_found_by_its_digest_and_is_nobody_elses(files: FileStore
     for path, mode in ((files.folder, 0o700), (place.parent, 0o700), (place, 0o600)):
         assert stat.S_IMODE(path.stat().st_mode) == mode
     assert len(there(files)) == 1
+
+
+def test_names_are_written_to_the_disk_once_a_folder_has_settled(
+    files: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(kept_content, "sync_folder", synced.append)
+    folder = kept_path(files.folder, hashlib.sha256(b"a fix").digest()).parent
+
+    def written() -> set[Path]:
+        synced.clear()
+        with files.hold():
+            files.put(b"a fix")
+        return set(synced)
+
+    assert written() == {files.folder, folder}
+    assert written() == {files.folder, folder}  # what came since may bear the same time
+    monkeypatch.setattr(kept_content, "_SETTLED_S", -10.0)
+    assert written() == {files.folder, folder}
+    assert written() == set()
+    changed = folder.stat().st_ctime_ns
+    while folder.stat().st_ctime_ns == changed:
+        (folder / "another").touch()
+        (folder / "another").unlink()
+    assert written() == {folder}
 
 
 def test_what_is_not_there_or_damaged_says_what_to_do(files: FileStore) -> None:

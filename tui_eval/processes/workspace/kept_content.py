@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,10 @@ from tui_eval.processes.workspace.tree_files import write_pieces
 
 BESIDE: Final = "new-"
 """Begins the names of files that are being written."""
+_SETTLED_S: Final = 1.0
+"""Seconds after which no further change of a folder can bear the time of its last one."""
+_on_disk: Final[dict[Path, tuple[int, int, int]]] = {}
+"""Folders whose names this process has had written, and what they were then."""
 
 
 class OtherContentError(Exception):
@@ -63,11 +68,18 @@ def _as_announced(digest: bytes, size: int, content: Iterable[bytes]) -> Iterato
 
 
 def sync_names(store: Path, digests: Iterable[bytes]) -> None:
-    """Have the names of kept files written to the disk.
+    """Have the names of kept files written to the disk, in folders where one was added since.
 
     Raises:
         OSError: that cannot be done.
     """
     folders = {kept_path(store, digest).parent for digest in digests}
     for folder in folders | {store} if folders else ():
+        status = os.stat(folder)
+        found = (status.st_dev, status.st_ino, status.st_ctime_ns)
+        if _on_disk.get(folder) == found:
+            continue
+        settled = time.time() - status.st_ctime > _SETTLED_S
         sync_folder(folder)
+        if settled:
+            _on_disk[folder] = found
