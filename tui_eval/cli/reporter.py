@@ -255,8 +255,6 @@ class Reporter:
                 self._emit(jsontext.dumps(suites_document(runs), indent=2))
             case OutputForm.EVENTS:
                 self._emit(_event("all_finished", **suites_document(runs)))
-            case OutputForm.NOTHING:
-                pass
 
     def _emit(self, text: str) -> None:
         try:

@@ -79,7 +79,8 @@ def run_in_turn(
     if together:
         telling = Reporter(form, follows=True)
         telling.finished_all(runs)
-        code = code or (ExitCode.INCOMPLETE if telling.unheard else code)
+        if telling.unheard:
+            code = code or ExitCode.INCOMPLETE
     return code
 
 

@@ -10,9 +10,10 @@ from tui_eval.reports.suite_runs import SuiteMean, SuiteRun, suite_means
 from tui_eval.reports.terminal.summary import interval_cell, rate_interval, target_cell
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
 
-_TITLES = ("run", "target", "state", "pass", "95%", "n", "errors", "ungraded", "mean", "cost",
-           "gate", "exit")  # fmt: skip
+_TITLES = ("run", "target", "state", "gate", "exit", "pass", "95%", "n", "errors", "ungraded",
+           "mean", "cost")  # fmt: skip
 _LEFT = ("run", "target", "state", "gate")
+_FIGURES = _TITLES[5:]
 
 
 def suites_summary(runs: Sequence[SuiteRun], *, width: int, ink: AnsiStyle) -> str:
@@ -37,20 +38,18 @@ def suites_summary(runs: Sequence[SuiteRun], *, width: int, ink: AnsiStyle) -> s
 def _rows(run: SuiteRun) -> Iterator[tuple[str, ...]]:
     """Yield a row for each target; state, gate and exit code are the run's."""
     of = run.results
+    unknown = (UNKNOWN,) * len(_FIGURES)
     if of is None:
-        yield (str(run.file), "", "not run", *[UNKNOWN] * 8, str(run.code))
+        yield (str(run.file), "", "not run", UNKNOWN, str(run.code), *unknown)
         return
+    ended = (_state(of), _gate(of), str(run.code))
     if not of.columns:
-        yield (of.run.name, "", of.state, *[UNKNOWN] * 7, _gate(of), str(run.code))
-    for first, column in zip((True, *[False] * len(of.columns)), of.columns, strict=False):
-        yield (
-            of.run.name,
-            target_cell(column.column.name, column.column.source is AnswerSource.SIMULATED),
-            _state(of) if first else "",
-            *_figures(of, column),
-            _gate(of) if first else "",
-            str(run.code) if first else "",
-        )
+        yield (of.run.name, "", *ended, *unknown)
+    for column in of.columns:
+        simulated = column.column.source is AnswerSource.SIMULATED
+        name = target_cell(column.column.name, simulated)
+        yield (of.run.name, name, *ended, *_figures(of, column))
+        ended = ("", "", "")
 
 
 def _state(of: Results) -> str:
@@ -80,12 +79,12 @@ def _mean_row(mean: SuiteMean, suites: int) -> tuple[str, ...]:
     return (
         f"mean of {mean.suites} of {many(suites, 'suite')}",
         target_cell(mean.target, mean.simulated),
-        "",
+        *("", "", ""),
         rate(mean.pass_rate, mean.rests_on_judges),
         interval_cell(mean.interval),
-        *[""] * 3,
+        *("", "", ""),
         decimal(mean.mean_score),
-        *[""] * 3,
+        "",
     )
 
 
