@@ -123,7 +123,7 @@ def test_json_has_each_trials_files_and_what_it_took(ran: Path, tui_eval: Comman
 
 def test_the_summary_tells_what_programs_took(ran: Path, tui_eval: Command) -> None:
     said = " ".join(tui_eval("show", "last").out.split())
-    assert "programs: 2 starts, " in said
+    assert "programs: 2 starts with isolation none, " in said
     assert "of processor time" in said
     assert "8 files changed" in said
     assert "limit" not in said
