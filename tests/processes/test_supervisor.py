@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.conftest import Lab, run, started
+from tests.waiting import until
 from tui_eval.processes.program import (
     EndCause,
     NotStarted,
@@ -18,6 +19,7 @@ from tui_eval.processes.program import (
     StartFailure,
 )
 from tui_eval.processes.records import read_ending
+from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.supervisor import Processes
 
 
@@ -193,3 +195,18 @@ async def test_leaving_ends_all_that_still_runs(lab: Lab) -> None:
 async def test_a_program_goes_through_json(lab: Lab) -> None:
     program = replace(lab.agent("sleeps", wall=3.0), stdin=Path("/dev/null"))
     assert Program.from_json(program.as_json()) == program
+
+
+async def test_nothing_is_left_of_a_start_that_is_cancelled(
+    lab: Lab, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(_: RunningProgram) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(RunningProgram, "started", never)
+    start = asyncio.create_task(processes.start(lab.agent("ignores_term")))
+    await until(lab.alive)
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    assert not lab.alive()

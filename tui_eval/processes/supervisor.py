@@ -47,7 +47,10 @@ class Processes:
         return None if self._zygote is None else self._zygote.pid
 
     async def start(self, program: Program) -> RunningProgram | NotStarted:
-        """Start a program; return it, or why it did not start."""
+        """Start a program; return it, or why it did not start.
+
+        Whoever is cancelled here waits until nothing of it is left.
+        """
         try:
             running = await self._warden(program)
         except OSError as error:
@@ -61,6 +64,7 @@ class Processes:
             return await running.started()
         except asyncio.CancelledError:
             running.cancel()
+            await running.followed()
             raise
 
     async def adopt(self, folder: Path) -> RunningProgram | ProgramEnding | None:
