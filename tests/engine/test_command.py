@@ -272,7 +272,7 @@ async def test_other_exit_codes_are_errors_with_the_last_lines(tmp_path: Path) -
     code = "import sys; print('on its way'); print('it broke', file=sys.stderr); sys.exit(7)"
     _, _, whole = await ran(tmp_path, code)
     assert (whole.trial.error_kind, whole.trial.attempts) == ("exit", 1)
-    assert whole.trial.error_message == "exit code 7: it broke"
+    assert whole.trial.error_message == "code 7: it broke"
     assert whole.attempts[0].partial == "on its way\n"
     assert whole.attempts[0].printed == "it broke\n"
     assert (await output(tmp_path, code, exit_codes=[0, 7])).text == "on its way"

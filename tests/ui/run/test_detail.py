@@ -90,7 +90,7 @@ async def test_what_is_expected_may_name_the_prompt(store: Path) -> None:
     by_hand(store, CASES, answers=[output("no")] * 3, spec=suite.model_dump_json(by_alias=True))
     async with shown_on(app_on(store, run="last")) as pilot:
         await run_screen(pilot)
-        await until_shown(pilot, "expected with What is ?")
+        await until_shown(pilot, "expected to contain What is ?")
 
 
 async def test_h_opens_an_earlier_run_at_the_same_case(store: Path) -> None:

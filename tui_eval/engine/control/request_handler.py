@@ -247,7 +247,10 @@ class RequestHandler:
 
     async def _continue(self, request: RequestRow) -> None:
         if not self.paused:
-            await self._say(request, RequestAnswer(Outcome.ALREADY, "the run is not paused"))
+            why = "the run is not paused"
+            if self._lacking is not None:
+                why = f"{self._lacking}: it goes on by itself once there is room"
+            await self._say(request, RequestAnswer(Outcome.ALREADY, why))
             return
         self.paused, self._lacking = False, None  # what still waits for room is told anew
         self._workers.judging.reopen()

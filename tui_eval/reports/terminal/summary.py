@@ -289,20 +289,16 @@ def _ungraded(of: Results, width: int, ink: AnsiStyle) -> list[str]:
     if not of.ungraded:
         return []
     lines = ["", ink.bold(f"{of.counts.ungraded:,} ungraded")]
-    by_reason: dict[str, dict[str, int]] = {}
-    for row in of.ungraded:  # a judge that breaks leaves all its scorers without the same grade
-        there = by_reason.setdefault(row.reason, {})
-        there[row.scorer] = there.get(row.scorer, 0) + row.n
-    reasons = sorted(by_reason.items(), key=lambda one: -sum(one[1].values()))
-    for reason, scorers in reasons[:_ERRORS_SHOWN]:
+    for row in of.ungraded[:_ERRORS_SHOWN]:
+        # a judge that breaks leaves all its scorers without the same grade
         who = ", ".join(
-            visible_line(name) + (f" {n:,}" if len(scorers) > 1 else "")
-            for name, n in scorers.items()
+            visible_line(name) + ("" if n == row.n else f" {n:,}")
+            for name, n in row.scorers.items()
         )
-        line = f"{sum(scorers.values()):>5,} × {who}: {visible_line(reason, _LONGEST_ERROR)}"
+        line = f"{row.n:>5,} × {who}: {visible_line(row.reason, _LONGEST_ERROR)}"
         lines += folded(line, width, _ERROR_INDENT)
-    if more := reasons[_ERRORS_SHOWN:]:
-        n = sum(sum(scorers.values()) for _, scorers in more)
+    if more := of.ungraded[_ERRORS_SHOWN:]:
+        n = sum(row.n for row in more)
         lines.append(f"{n:>5,} × {many(len(more), 'other reason')}")
     cut = any(
         column.cut_short and column.column.source is AnswerSource.ASKED for column in of.columns
@@ -362,7 +358,7 @@ def _next(of: Results, width: int) -> list[str]:
         hints.append((f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"))
     elif any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))
-    if of.finished and any(row.source == "judge" for row in of.ungraded):
+    if of.finished and any(row.judged for row in of.ungraded):
         command = f"tui-eval rescore {name} --ungraded"
         hints.append((command, "ask judges for what they did not grade"))
     if of.counts.failed and of.finished:

@@ -89,13 +89,15 @@ class CaseScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class UngradedRow:
-    """Why a scorer gave no grade, and for how many trials."""
+    """Why scorers gave no grade, and for how many trials."""
 
-    scorer: str
+    scorers: Mapping[str, int]
+    """Each with how many trials it left without."""
     reason: str
-    source: str
-    """`code` or `judge`."""
+    judged: bool
+    """Whether any of them asks a judge."""
     n: int
+    """Trials, whether one or several scorers left them without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,15 +321,23 @@ def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
 
 
 def ungraded(db: sqlite3.Connection, run_id: int) -> list[UngradedRow]:
-    """Return why scores that count are missing, by scorer and reason, the most frequent first."""
+    """Return why scores that count are missing, by reason, the most frequent first."""
+    missing = (
+        "FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? "
+        "AND t.verdict = 'ungraded' AND s.current = 1 AND s.verdict = 'ungraded' "
+    )
+    scorers: dict[str, dict[str, int]] = {}
+    for reason, scorer, n in db.execute(
+        f"SELECT s.reason, s.scorer, count(*) {missing}GROUP BY 1, 2 ORDER BY 3 DESC, min(s.id)",
+        (run_id,),
+    ):
+        scorers.setdefault(reason, {})[scorer] = n
     rows = db.execute(
-        "SELECT s.scorer, s.reason, s.source, count(*) FROM trials t "
-        "JOIN scores s ON s.trial = t.id WHERE t.run = ? AND t.verdict = 'ungraded' "
-        "AND s.current = 1 AND s.verdict = 'ungraded' GROUP BY 1, 2, 3 "
-        "ORDER BY count(*) DESC, min(t.place)",
+        f"SELECT s.reason, max(s.source = 'judge'), count(DISTINCT t.id) {missing}"
+        "GROUP BY 1 ORDER BY 3 DESC, min(t.place)",
         (run_id,),
     )
-    return [UngradedRow(row[0], unpack_text(row[1]), row[2], row[3]) for row in rows]
+    return [UngradedRow(scorers[row[0]], unpack_text(row[0]), bool(row[1]), row[2]) for row in rows]
 
 
 def copied_scores(db: sqlite3.Connection, run_id: int) -> int:

@@ -282,9 +282,7 @@ def _exit_failure(ended: EndedProgram) -> Failure:
     """Return the failure of a program that ended with an exit code which is none of those named."""
     ending = ended.ending
     how = (
-        f"exit code {ending.exit_code}"
-        if ending.signal is None
-        else f"ended by signal {ending.signal}"
+        f"code {ending.exit_code}" if ending.signal is None else f"ended by signal {ending.signal}"
     )
     message = f"{how}: {printed.last_lines(ended.folder.program, ending)}"
     if ending.oom:

@@ -1,7 +1,7 @@
 """Actions of the Run screen that belong together, on the run that it shows."""
 
 from collections.abc import Callable, Coroutine
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from textual.worker import Worker
@@ -36,6 +36,7 @@ def in_worker(
 
     @wraps(action)
     def start(group: G, /, *args: P.args, **kwargs: P.kwargs) -> Worker[None]:
-        return group.screen.run_worker(action(group, *args, **kwargs))
+        # not the coroutine itself: a worker that is cancelled before it begins would never await it
+        return group.screen.run_worker(partial(action, group, *args, **kwargs))
 
     return start

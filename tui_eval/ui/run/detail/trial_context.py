@@ -18,9 +18,9 @@ from tui_eval.ui.run.detail.rendered_request import (
 )
 
 _HOW = {
-    "includes": "with",
-    "starts_with": "beginning",
-    "regex": "matching",
+    "includes": "to contain",
+    "starts_with": "to begin with",
+    "regex": "to match",
     "finish": "to finish with",
     "judge": "in substance",
 }
@@ -33,7 +33,7 @@ class ExpectedValue:
 
     scorer: str
     how: str
-    """`with`, `matching`; empty: it is the output that is compared."""
+    """`to contain`, `to match`; empty: it is the output that is compared."""
     texts: tuple[str, ...]
     """Any of them."""
 

@@ -35,7 +35,7 @@ def test_figures_stand_side_by_side_with_their_limits(store: Path) -> None:
     assert max(map(len, lines)) <= 77
     assert lines[0].split() == ["running", "bash"]
     assert lines[1].split() == [
-        "wall", "░░░░░░░", "0:00", "of", "5:00", "CPU", "██████░", "50.0s", "of", "60.0s",
+        "wall", "▁▁▁▁▁▁▁", "0:00", "of", "5:00", "CPU", "▄▄▄▄▄▄▁", "50.0s", "of", "60.0s",
     ]  # fmt: skip
     assert "1.2M of 5.0M" in lines[5] or "1.3M of 5.0M" in lines[5]
     assert "~$0.25 of $2.00" in lines[5]  # its own word

@@ -167,8 +167,9 @@ def _drawn(of: _Figure, bar: int, glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
         yield " " * bar, "plain"
     else:
         filled = max(round(of.share * bar), 1 if of.value else 0)
-        yield glyphs.called * filled, "ungraded" if of.share >= _NEAR else "accent"
-        yield glyphs.held * (bar - filled), "dim"
+        # not of full height: bars on lines below each other stay apart
+        yield glyphs.levels[3] * filled, "ungraded" if of.share >= _NEAR else "accent"
+        yield glyphs.levels[0] * (bar - filled), "dim"
     yield f" {_worded(of.limit, of.value)}", "plain"
     if of.most is not None:
         yield f" of {_limit_words(of.limit, of.most)}", "dim"
