@@ -351,6 +351,7 @@ def test_ten_thousand_files_are_listed_and_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.whole
+@pytest.mark.timeout(400)
 def test_a_million_files_cost_no_more_than_the_limits_say(tmp_path: Path) -> None:
     root = tmp_path / "many"
     root.mkdir()
