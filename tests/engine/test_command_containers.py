@@ -285,6 +285,21 @@ async def test_an_image_of_all_trials_that_cannot_be_had_is_told_before_they_sta
         await Harness(tmp_path / "store.db").run(made)
 
 
+async def test_an_engine_that_has_gone_grades_nobody(tmp_path: Path, asked: Path) -> None:
+    gone = 'case "$*" in {on}) echo "cannot connect to it" >&2; exit 125 ;; esac\ncase'
+    command = asked.with_name("bin") / "podman"
+    works = command.read_text()
+    made = suite(tmp_path, '[[cases]]\nid = "a"\n', "echo /app", 'image = "some/image"')
+    command.write_text(works.replace("case", gone.format(on="*echo*/app*"), 1))
+    harness = Harness(tmp_path / "store.db")
+    failed = harness.trial(await harness.run(made), "a")
+    assert (failed.error_kind, failed.verdict) == ("exit", None)
+    assert "cannot connect to it" in str(failed.error_message)
+    command.write_text(works.replace("case", gone.format(on="*"), 1))
+    with pytest.raises(UnavailableError, match="start podman's engine: cannot connect to it"):
+        await Harness(tmp_path / "store.db").run(made)
+
+
 async def test_the_key_says_that_an_images_digest_is_not_known(tmp_path: Path, asked: Path) -> None:
     made = suite(tmp_path, CASES.format(image="some/image"), "true", 'image = "{{ image }}"')
     session = Session(made, Settings())
