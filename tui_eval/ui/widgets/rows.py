@@ -36,6 +36,8 @@ class Cell(NamedTuple):
     note: str = ""
     """Stands after the text where there is room; may be foreign."""
     note_tone: Tone = "dim"
+    gives_way: bool = False
+    """Whether the next cell takes its place, too: there is nothing yet to show in it."""
 
 
 class DrawnRow(NamedTuple):
@@ -282,9 +284,14 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             Segment(lead, base + self.tone_style("accent" if self.has_focus else "dim")),
             Segment(mark, base + self.tone_style("accent")),
         ]
+        given = 0
         for (field, width), cell in zip(self._laid_out(), self._kept(row.cells), strict=True):
-            drawn += self._cell(cell, field, width, base)
+            if cell.gives_way:
+                given += width + len(GAP)
+                continue
+            drawn += self._cell(cell, field, given + width, base)
             drawn.append(Segment(GAP, base))
+            given = 0
         return Strip(drawn).adjust_cell_length(self.size.width, base)
 
     def _cell(self, cell: Cell, field: Field, width: int, base: Style) -> list[Segment]:

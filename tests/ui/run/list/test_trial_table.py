@@ -1,15 +1,16 @@
 """The columns of the table of trials."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.support import reading
-from tests.ui.playing import plain_run
+from tests.support import reading, writing
+from tests.ui.playing import app_on, plain_run, run_screen, shown_on, until_shown
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import TrialRow
-from tui_eval.ui.run.list.trial_table import why
+from tui_eval.ui.run.list.trial_table import TrialTable, why
 
 
 def some_trial(store: Path) -> TrialRow:
@@ -38,3 +39,21 @@ def test_a_running_program_says_how_far_it_is(store: Path) -> None:
     told = AttemptProgress("running", 12, "bash", 34.2, 312_000_000)
     assert why(running, None, 100.0, told) == "0:03 · turn 12 · bash · 34.2s CPU · 312 MB"
     assert why(running, None, 100.0, AttemptProgress("preparing")) == "preparing 0:03"
+
+
+async def test_at_80_columns_a_running_program_has_the_room_of_figures_it_lacks(
+    store: Path,
+) -> None:
+    made = plain_run(store, 3)
+    told = AttemptProgress("running", 12, "bash", 34.2, 312_000_000)
+    with writing(store) as db:
+        db.execute(
+            "UPDATE trials SET state = 'running', score = NULL, verdict = NULL, since = ?, "
+            "latency_s = NULL WHERE id = ?",
+            (time.time(), made.trials[0]),
+        )
+    async with shown_on(app_on(store, run="last"), (80, 24)) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "case-000")
+        pilot.app.screen.query_one(TrialTable).show_progress({made.trials[0]: told})
+        await until_shown(pilot, "bash · 34.2s CPU · 312 MB")

@@ -33,6 +33,13 @@ class _Column:
     """Whether it is shown only while the list is sorted by it."""
 
 
+def _of_outcome(trial: TrialRow, text: str, known: object) -> Cell:
+    """Return a figure that there is none of while a trial runs: why it runs needs the room."""
+    if known is None and trial.state is TrialState.RUNNING:
+        return Cell("", gives_way=True)
+    return _figure(text, known)
+
+
 def _figure(text: str, known: object) -> Cell:
     return Cell(text, "dim" if known is None else "plain")
 
@@ -52,12 +59,12 @@ _COLUMNS = (
     _Column(Field("verdict", 11), lambda table, trial: table.verdict(trial), Order.VERDICT),
     _Column(
         Field("score", 5, right=True, drop=3),
-        lambda _, trial: _figure(decimal(trial.score), trial.score),
+        lambda _, trial: _of_outcome(trial, decimal(trial.score), trial.score),
         Order.SCORE,
     ),
     _Column(
         Field("s", 6, right=True, drop=5),
-        lambda _, trial: _figure(seconds(trial.latency_s), trial.latency_s),
+        lambda _, trial: _of_outcome(trial, seconds(trial.latency_s), trial.latency_s),
         Order.LATENCY,
     ),
     _Column(
