@@ -308,7 +308,7 @@ class TuiEvalApp(App[None]):
         await self.push_screen(RunScreen(self.context, event.run_id, event.place))
         self._opening = None
         if isinstance(below, RunsScreen):
-            below.opening = None
+            below.opened()
 
     async def on_event(self, event: events.Event) -> None:
         """Queue keys, so that each is dealt with before the next; pass everything else on."""

@@ -38,6 +38,7 @@ from tui_eval.ui.rate_book import RateBook
 from tui_eval.ui.runs.exporting import UnusableNameError, files
 from tui_eval.ui.runs.run_list import listed
 from tui_eval.ui.runs.run_table import cost
+from tui_eval.ui.screens import runs_screen as screen_module
 from tui_eval.ui.screens.runs_screen import RunsScreen
 
 LONG = "a-suite-with-a-very-long-name-indeed"
@@ -149,6 +150,17 @@ async def test_rates_that_rest_on_a_judge_say_so_and_have_room_for_it(store: Pat
         await until_shown(pilot, "~100.0%")
         await pilot.press("escape")
         await until_shown(pilot, " ~100.0%", "  100.0%")
+
+
+async def test_who_leaves_a_run_that_was_opened_at_once_finds_the_list(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen_module, "_READ_S", 600.0)  # as after a read that took long
+    plain_run(store, 2)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        await run_screen(pilot)
+        await pilot.press("escape")
+        await until_shown(pilot, "Runs  1")
 
 
 async def test_a_rate_is_worked_out_once_for_each_change(store: Path) -> None:

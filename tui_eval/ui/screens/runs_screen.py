@@ -73,7 +73,7 @@ class RunsScreen(FirstScreen):
             opening: A run that is being opened: nothing is listed before that is done.
         """
         super().__init__(context, "Runs", "part of a run's name, suite, label or target")
-        self.opening = opening
+        self._opening = opening
         self.table = RunTable(context.glyphs, context.rates)
         self._all: Sequence[ListedRun] = ()
         self._read = False
@@ -95,8 +95,8 @@ class RunsScreen(FirstScreen):
 
     def on_mount(self) -> None:
         """Begin to follow the store."""
-        if self.opening is not None:
-            self.table.say_empty(visible(f"opening {self.opening}…"))
+        if self._opening is not None:
+            self.table.say_empty(visible(f"opening {self._opening}…"))
         self.table.focus()
         self.on_pulse(self._changed.set)
         self.every(_TICK_S, self._tick)
@@ -107,6 +107,11 @@ class RunsScreen(FirstScreen):
         """Catch up with what happened while another screen was shown."""
         super().on_screen_resume()
         self._changed.set()
+
+    def opened(self) -> None:
+        """List what is known by now: the run that was to be opened has its screen."""
+        self._opening = None
+        self._list()
 
     # -- reading
 
@@ -148,7 +153,7 @@ class RunsScreen(FirstScreen):
     # -- showing
 
     def _list(self) -> None:
-        if not self._read or self.opening is not None:
+        if not self._read or self._opening is not None:
             return  # what stands there says what is waited for
         table = self.table
         sought = self._sought.casefold()
