@@ -152,14 +152,19 @@ async def test_rates_that_rest_on_a_judge_say_so_and_have_room_for_it(store: Pat
         await until_shown(pilot, " ~100.0%", "  100.0%")
 
 
-async def test_who_leaves_a_run_that_was_opened_at_once_finds_the_list(
+async def test_runs_that_were_read_while_one_was_opened_are_listed_once_it_is(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen_module, "_READ_S", 600.0)  # as after a read that took long
     plain_run(store, 2)
-    async with shown_on(app_on(store, run="last")) as pilot:
-        await run_screen(pilot)
-        await pilot.press("escape")
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await until(pilot, lambda: app.context.client.opened)
+        screen = RunsScreen(app.context, "plain")
+        await app.push_screen(screen)
+        await until_shown(pilot, "opening plain…")
+        await until(pilot, lambda: screen._read)
+        screen.opened()
         await until_shown(pilot, "Runs  1")
 
 
