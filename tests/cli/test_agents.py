@@ -11,8 +11,6 @@ from tests.targets.transcripts.recordings import RECORDED, WHAT_IS_SAID
 
 STUB = """#!{python}
 import pathlib, sys
-if "--version" in sys.argv:
-    sys.exit(print("1.2.3"))
 told = pathlib.Path({recorded!r}).read_text()
 asked = sys.argv[1:] + ([] if sys.stdin is None else [sys.stdin.read()])
 assert any("Make a file." in word for word in asked), asked

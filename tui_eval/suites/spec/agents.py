@@ -36,7 +36,7 @@ class AgentPreset:
     """The option in front of the prompt, which is the last argument; empty: it takes none. None:
     the prompt is the program's input."""
     version: tuple[str, ...]
-    """What prints its version; empty: nothing does."""
+    """What prints its version."""
     keys: tuple[str, ...]
     """The variables that may hold its key; which it needs depends on the model."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -122,7 +122,7 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             command=("mini", "--yolo", "--exit-immediately", "--output", "trajectory.json"),
             model=("--model",),
             prompt=("--task",),
-            version=(),
+            version=("mini", "--version"),
             keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
             env={"MSWEA_SILENT_STARTUP": "1", "MSWEA_CONFIGURED": "true"},
             transcript="file:trajectory.json",

@@ -97,7 +97,7 @@ class CommandRenderer:
         self._own = self._own_places(words)
         self.setup = tuple(self.located(one, self._own_places(one)) for one in spec.setup)
         """The commands of `setup`, own files being named by their whole paths."""
-        version = spec.version_command
+        version = spec.version or ()
         self.version = self.located(version, self._own_places(version))
         """Likewise the command that prints the version; empty: there is none."""
         self._first = words[0]

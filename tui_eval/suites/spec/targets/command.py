@@ -118,8 +118,7 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     protected: tuple[Annotated[StrictStr, AfterValidator(_inside)], ...] = ()
     """Patterns of paths in the workspace whose changes are in no diff: `tests`, `**/*.cfg`."""
     version: Command | None = None
-    """A command that prints the program's version, which is in the key: run once, before. Default:
-    the agent's own, unless its image differs by case."""
+    """A command that prints the program's version, which is in the key: run once, before."""
     exit_codes: Annotated[tuple[StrictInt, ...], Field(min_length=1)] = (0,)
     """Exit codes that are no error."""
     keep: Literal["never", "failed", "always"] = "never"
@@ -199,7 +198,7 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
             commands.append([*preset.command, *named, *_words(table.get("args"))])
         setup = table.get("setup")
         commands += [_words(one) for one in (setup if isinstance(setup, list | tuple) else ())]
-        commands.append(_version_of(table))
+        commands.append(_words(table.get("version")))
         fixture = table.get("workspace")
         workspace = None
         if folder is not None and isinstance(fixture, str) and not is_template(fixture):
@@ -220,13 +219,6 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
         """Say whether it tells what it does."""
         return table.get("agent") is not None or table.get("transcript") is not None
-
-    @property
-    def version_command(self) -> tuple[str, ...]:
-        """What prints the program's version; empty: nothing does."""
-        return tuple(
-            _version_of({"version": self.version, "agent": self.agent, "image": self.image})
-        )
 
     @property
     def told(self) -> Transcript | None:
@@ -299,14 +291,6 @@ def _values_that_cannot_be(table: Mapping[str, object]) -> Iterator[FieldMistake
             yield FieldMistake(("exit_codes", index), f"must be from 0 to 255, not {code}")
     if _words(table.get("command"))[:1] == [""]:
         yield FieldMistake(("command",), "must begin with a program, not with an empty text")
-
-
-def _version_of(table: Mapping[str, object]) -> list[str]:
-    """Return the words of what prints a target's version, from its fields."""
-    preset = AGENTS.get(str(table.get("agent")))
-    if table.get("version") is not None or preset is None or is_template(table.get("image")):
-        return _words(table.get("version"))
-    return [*preset.version]
 
 
 def _words(command: object) -> list[str]:
