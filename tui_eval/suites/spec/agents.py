@@ -35,8 +35,6 @@ class AgentPreset:
     prompt: tuple[str, ...] | None
     """The option in front of the prompt, which is the last argument; empty: it takes none. None:
     the prompt is the program's input."""
-    version: tuple[str, ...]
-    """What prints its version."""
     keys: tuple[str, ...]
     """The variables that may hold its key; which it needs depends on the model."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -62,7 +60,6 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             command=("claude", "-p", "--verbose", "--output-format", "stream-json"),
             model=("--model",),
             prompt=None,
-            version=("claude", "--version"),
             keys=("ANTHROPIC_API_KEY",),
             env={"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
             again=("--continue",),
@@ -72,7 +69,6 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             command=("codex", "exec", "--json", "--skip-git-repo-check"),
             model=("--model",),
             prompt=None,
-            version=("codex", "--version"),
             keys=("CODEX_API_KEY", "OPENAI_API_KEY"),
             again=("resume", "--last"),
         ),
@@ -81,7 +77,6 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             command=("gemini", "--output-format", "stream-json"),
             model=("--model",),
             prompt=None,
-            version=("gemini", "--version"),
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             env={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
             limit_codes={53: "limit:turns"},
@@ -93,7 +88,6 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             command=("opencode", "run", "--format", "json"),
             model=("--model",),
             prompt=None,
-            version=("opencode", "--version"),
             keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
             env={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
             again=("--continue",),
@@ -106,7 +100,6 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             ),
             model=("--model",),
             prompt=("--message",),
-            version=("aider", "--version"),
             keys=("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
             env={
                 "AIDER_CHECK_UPDATE": "false",
@@ -122,7 +115,6 @@ AGENTS: Final[dict[str, AgentPreset]] = {
             command=("mini", "--yolo", "--exit-immediately", "--output", "trajectory.json"),
             model=("--model",),
             prompt=("--task",),
-            version=("mini", "--version"),
             keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
             env={"MSWEA_SILENT_STARTUP": "1", "MSWEA_CONFIGURED": "true"},
             transcript="file:trajectory.json",
