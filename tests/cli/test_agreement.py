@@ -233,7 +233,6 @@ max = 1000
 [gate]
 max_cost_usd = 0.15
 """
-FUNCTION = 'kind = "python"\ncallable = "teller:tell"'
 PROGRAM = """kind = "command"
 command = ["cat", "said.jsonl"]
 workspace = "files"
@@ -245,18 +244,15 @@ user = "{{ question }}"
 """
 
 
-@pytest.mark.parametrize("target", [FUNCTION, PROGRAM], ids=["function", "program"])
-async def test_what_a_target_says_it_took_reads_as_its_word_everywhere(
-    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch, target: str
+async def test_what_a_program_says_it_took_reads_as_its_word_everywhere(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUI_EVAL_STATE", str(place.folder / "state.json"))
     usage = {"input": 700, "output": 200}
     said = {"role": "assistant", "content": "x", "usage": usage, "cost_usd": 0.12}
     (place.folder / "files").mkdir()
     (place.folder / "files/said.jsonl").write_text(json.dumps(said))
-    told = {"text": "x", "usage": usage, "cost_usd": 0.12}
-    (place.folder / "teller.py").write_text(f"def tell(case):\n    return {told!r}\n")
-    (place.folder / "s.toml").write_text(TELLS % target)
+    (place.folder / "s.toml").write_text(TELLS % PROGRAM)
 
     def line() -> JsonObject:
         found = json.loads(tui_eval("export", "last", "--format", "jsonl").out)

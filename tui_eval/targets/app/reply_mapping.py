@@ -15,7 +15,7 @@ from typing import Final
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
 from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, Usage, self_reported
+from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.answer_reading import READ_AT_ONCE
 from tui_eval.providers.answers import finished_output
@@ -230,16 +230,14 @@ def _mapped(mapping: ReplyMapping, found: _Found) -> Output | Failure:
     )
     cost = values.money(told.get("cost_usd"))
     if isinstance(got, Failure):
-        return self_reported(replace(got, cost_usd=cost))
+        return replace(got, cost_usd=cost)
     messages = _messages(mapping, found) or got.messages
-    return self_reported(
-        replace(
-            got,
-            messages=messages,
-            fields=_fields(mapping, found),
-            cost_usd=cost,
-            record=_record(messages),
-        )
+    return replace(
+        got,
+        messages=messages,
+        fields=_fields(mapping, found),
+        cost_usd=cost,
+        record=_record(messages),
     )
 
 

@@ -20,7 +20,7 @@ from tui_eval.model.attempt_record import (
 )
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, self_reported
+from tui_eval.model.output import Failure, Output
 from tui_eval.processes.program import EndCause, ProgramLimits
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
@@ -282,7 +282,7 @@ def _replied(came: CallReply) -> Output | Failure:
         steps=len(steps) or None,
         tool_calls=sum(len(one) for one in calls if isinstance(one, list)) if steps else None,
     )
-    return self_reported(replace(output, latency_s=took, record=counted))
+    return replace(output, latency_s=took, record=counted)
 
 
 def _ended(came: WorkerEnd) -> Output | Failure:
