@@ -162,7 +162,7 @@ def test_answers_cut_short_come_with_what_to_do(tmp_path: Path, truncated: str, 
         db.execute("UPDATE columns SET kind = 'model', source = 'asked'")
     with reading(tmp_path / "store.db") as db:
         text = summary(results(db, run), width=80, ink=AnsiStyle())
-    assert ("raise the limit in the target's params or limits" in text) == said
+    assert ("raise the limit in the target's params, or in its limits" in text) == said
 
 
 def test_small_groups_show_counts_and_larger_ones_rates(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ _CAPS = {"max_cost_usd": "--max-cost USD", "max_tokens": "--max-tokens N"}
 _OF_THE_SUITE = ("unknown_host", "unknown_model", "not_found", "auth", "tls", "connection")
 """What may be wrong in the suite: a resume takes the run's frozen copy and would meet it again."""
 _CUT_SHORT = (
-    "raise the limit in the target's params or limits; or grade what is there: "
+    "raise the limit in the target's params, or in its limits and run with --fresh (limits alone "
+    "ask nobody again); or grade what is there: "
     '[run] truncated = "grade", and run it again, which asks nobody'
 )
 _ERROR_INDENT = " " * 8
