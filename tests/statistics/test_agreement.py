@@ -10,7 +10,12 @@ from tui_eval.statistics.agreement import (
     PositionMeans,
     cohen_kappa,
     excess,
+    interval_distance,
+    kappa_interval,
+    krippendorff_alpha,
+    nominal_distance,
     spearman,
+    spearman_interval,
 )
 from tui_eval.statistics.intervals import wilson
 
@@ -132,3 +137,48 @@ def test_means_stand_by_position() -> None:
         positions.add(place, value)
     assert positions.means == [(2, 2.0), (0, 0.0), (1, 4.0)]
     assert excess([]) is None
+
+
+TABLE = [[20, 5, 2], [3, 15, 4], [1, 6, 30]]
+
+
+def test_the_interval_of_kappa_agrees_with_the_reference() -> None:
+    # statsmodels 0.14, cohens_kappa
+    pairs = [(a, b) for a in range(3) for b in range(3) for _ in range(TABLE[a][b])]
+    assert cohen_kappa(pairs) == pytest.approx(0.6271676300578035)
+    assert kappa_interval(pairs) == pytest.approx((0.49046723944534093, 0.7638680206702662))
+    assert kappa_interval([]) is None
+
+
+def test_the_interval_of_a_rank_correlation() -> None:
+    # by hand: tanh(atanh 0.8 ± 1.959964·√(1.32/47))
+    assert spearman_interval(0.8, 50) == pytest.approx((0.647016, 0.891066), abs=1e-6)
+    assert spearman_interval(0.8, 3) is None
+    assert spearman_interval(1.0, 10) == (1.0, 1.0)
+
+
+# Krippendorff 2011, example C: four observers, twelve units
+UNITS = [
+    [1, 1, 1],
+    [2, 2, 3, 2],
+    [3, 3, 3, 3],
+    [3, 3, 3, 3],
+    [2, 2, 2, 2],
+    [1, 2, 3, 4],
+    [4, 4, 4, 4],
+    [1, 1, 2, 1],
+    [2, 2, 2, 2],
+    [5, 5, 5],
+    [1, 1],
+    [3],
+]
+
+
+def test_alpha_of_the_published_example() -> None:
+    assert krippendorff_alpha(UNITS, nominal_distance) == pytest.approx(0.743421, abs=1e-6)
+    assert krippendorff_alpha(UNITS, interval_distance) == pytest.approx(0.849107, abs=1e-6)
+
+
+def test_alpha_of_nothing_to_compare() -> None:
+    assert krippendorff_alpha([[1], []], nominal_distance) is None
+    assert krippendorff_alpha([[1, 1], [1, 1]], nominal_distance) is None

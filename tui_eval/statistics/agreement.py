@@ -1,11 +1,12 @@
 """How far grades agree: short formulas, each with its source."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import atanh, sqrt, tanh
 
-from tui_eval.statistics.intervals import wilson
+from tui_eval.statistics.distributions import joined
+from tui_eval.statistics.intervals import Z95, Interval, wilson
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
@@ -26,6 +27,96 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     seen = sum(a == b for a, b in pairs) / n
     expected = sum(first[what] * second[what] for what in first) / (n * n)
     return None if expected == 1 else (seen - expected) / (1 - expected)
+
+
+def kappa_interval(pairs: Sequence[tuple[Hashable, Hashable]]) -> Interval | None:
+    """Return the 95% interval of Cohen's kappa; None where there is no kappa.
+
+    κ ± 1.96 standard errors for large samples (Fleiss, Cohen & Everitt 1969, "Large sample standard
+    errors of kappa and weighted kappa", Psychol. Bull. 72, eq. 13), kept within −1..1.
+
+    Args:
+        pairs: As in `cohen_kappa`.
+    """
+    kappa = cohen_kappa(pairs)
+    if kappa is None:
+        return None
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    chance = sum(first[what] * second[what] for what in first) / (n * n)
+    spread = 0.0
+    for (a, b), times in Counter(pairs).items():
+        if a == b:
+            spread += times / n * (1 - (first[a] + second[a]) / n * (1 - kappa)) ** 2
+        else:
+            spread += times / n * ((1 - kappa) * (first[b] + second[a]) / n) ** 2
+    variance = max(spread - (kappa - chance * (1 - kappa)) ** 2, 0.0) / (n * (1 - chance) ** 2)
+    half = Z95 * sqrt(variance)
+    return max(kappa - half, -1.0), min(kappa + half, 1.0)
+
+
+def spearman_interval(r: float, n: int) -> Interval | None:
+    """Return the 95% interval of a rank correlation; None for fewer than four pairs.
+
+    tanh(atanh r ± 1.96·√((1 + r²/2)/(n − 3))) (Bonett & Wright 2000, "Sample size requirements for
+    estimating Pearson, Kendall and Spearman correlations", Psychometrika 65).
+
+    Args:
+        r: As `spearman` gives it.
+        n: Of how many pairs.
+    """
+    if n < 4:
+        return None
+    if abs(r) >= 1:
+        return (r, r)
+    half = Z95 * sqrt((1 + r * r / 2) / (n - 3))
+    return tanh(atanh(r) - half), tanh(atanh(r) + half)
+
+
+def nominal_distance(a: float, b: float) -> float:
+    """Return 0 for equal grades, else 1: grades without an order, for `krippendorff_alpha`."""
+    return float(a != b)
+
+
+def interval_distance(a: float, b: float) -> float:
+    """Return (a − b)²: grades of an even scale, for `krippendorff_alpha`."""
+    return (a - b) ** 2
+
+
+def krippendorff_alpha(
+    items: Iterable[Sequence[float]], distance: Callable[[float, float], float]
+) -> float | None:
+    """Return the agreement of any number of raters beyond chance, whoever graded what.
+
+    1 − D_o/D_e (Krippendorff 2011, "Computing Krippendorff's alpha-reliability").
+
+    Args:
+        items: The grades of each item; one with fewer than two says nothing.
+        distance: How far two grades are apart.
+
+    Returns:
+        A number up to 1; None where there is nothing to compare, or all grades are the same.
+    """
+    all_grades: Counter[float] = Counter()
+    seen = 0.0
+    for grades in items:
+        if len(grades) < 2:
+            continue
+        counts = Counter(grades)
+        all_grades.update(counts)
+        seen += _apart(counts, distance) / (len(grades) - 1)
+    n = sum(all_grades.values())
+    expected = _apart(all_grades, distance) / (n - 1) if n else 0.0
+    return None if expected == 0 else 1 - seen / expected
+
+
+def _apart(grades: Counter[float], distance: Callable[[float, float], float]) -> float:
+    """Return the distances of all ordered pairs of grades, summed."""
+    return sum(
+        times * others * distance(a, b)
+        for a, times in grades.items()
+        for b, others in grades.items()
+    )
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float | None:
@@ -123,10 +214,6 @@ def excess(threes: Sequence[tuple[bool, bool, bool]]) -> ExcessDisagreement | No
     away = p * q / ((1 - p) * (1 - q)) if p < 1 and q < 1 else 0.0
     r = sqrt(away)  # p and q exclude each other: correlated by -r, their difference by +r
     middle = p - q / 2
-    low = middle - _joined(p - p_low, (q_high - q) / 2, r)
-    high = middle + _joined(p_high - p, (q - q_low) / 2, r)
+    low = middle - joined(p - p_low, (q_high - q) / 2, r)
+    high = middle + joined(p_high - p, (q - q_low) / 2, r)
     return ExcessDisagreement(p + q / 2, q, max(low, -0.5), min(high, 1.0))
-
-
-def _joined(a: float, b: float, r: float) -> float:
-    return sqrt(a * a + b * b + 2 * r * a * b)

@@ -10,8 +10,8 @@ Z95: Final = 1.959963984540054
 Interval: TypeAlias = tuple[float, float]
 
 
-def wilson(p: float, n: float) -> Interval:
-    """Return the 95% score interval of a proportion.
+def wilson(p: float, n: float, z: float = Z95) -> Interval:
+    """Return the score interval of a proportion.
 
     Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22;
     without continuity correction.
@@ -19,8 +19,8 @@ def wilson(p: float, n: float) -> Interval:
     Args:
         p: The proportion seen, 0..1.
         n: How many independent cases it is over, above 0; a fraction for weighted cases.
+        z: How many standard errors it reaches; 1.96 for 95%.
     """
-    z = Z95
     centre = p + z * z / (2 * n)
     half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
