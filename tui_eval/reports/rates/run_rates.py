@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from tui_eval.model.states import TrialState, Verdict
-from tui_eval.statistics.estimates import Sample, reduce_passes, reduce_values
+from tui_eval.reports.rates.case_results import case_result
+from tui_eval.statistics.estimates import Sample
 from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.report_queries import CaseRow, GradeRow
@@ -107,15 +107,6 @@ def _by_case(db: sqlite3.Connection, run_id: int) -> Iterator[tuple[CaseRow, Ite
         yield case, of_case
 
 
-_FATES = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.UNGRADED: "ungraded"}
-
-
-def _fate(trial: GradeRow) -> str:
-    if trial.state is TrialState.DONE and trial.verdict is not None:
-        return _FATES[trial.verdict]
-    return str(trial.state) if trial.state.settled else "open"
-
-
 @dataclass(slots=True)
 class _Collector:
     """Adds cases up; its size does not grow with them."""
@@ -124,6 +115,7 @@ class _Collector:
     _reduction: Reduce = field(init=False)
     _cases: int = 0
     _cases_left_out: int = 0
+    _n: int = 0
     _fates: Counter[str] = field(default_factory=Counter)
     _unjudged: int = 0
     _passes: Sample = field(default_factory=Sample)
@@ -136,42 +128,21 @@ class _Collector:
 
     def add(self, trials: Sequence[GradeRow], weight: float) -> None:
         """Take the epochs of one case."""
-        fates = Counter(_fate(trial) for trial in trials)
+        case = case_result(trials, self.rules, self._reduction)
         self._cases += 1
-        self._fates.update(fates)
-        passed, n = fates["passed"], self._counted(fates)
-        left_out = fates.total() - fates["open"] - n
-        self._reduce(passed, n, left_out, fates["open"], weight)
-        graded = [trial for trial in trials if _fate(trial) in ("passed", "failed")]
-        scores = [trial.score for trial in graded if trial.score is not None]
-        self._unjudged += len(graded) - len(scores)
-        scores += [0.0] * (n - len(graded))  # errored ones, where they count as failed
-        value = reduce_values(scores, self._reduction)
-        if value is not None:
-            self._scores.add(value, weight)
-
-    def _counted(self, fates: Counter[str]) -> int:
-        errors = fates["error"] if self.rules.errors == "fail" else 0
-        return fates["passed"] + fates["failed"] + errors
-
-    def _reduce(self, passed: int, n: int, left_out: int, waiting: int, weight: float) -> None:
-        """Take a case's result, and the least and the most it could have been.
-
-        A case without a result is within 0..1, even where its epochs narrow that: it is left out
-        as a whole, and a rate that it would lift if they had failed is not outside its bounds.
-        """
-        value = reduce_passes(passed, n, self._reduction)
-        if value is not None:
-            whole = n + left_out
-            self._passes.add(value, weight)
-            least = reduce_passes(passed, whole, self._reduction)
-            most = reduce_passes(passed + left_out, whole, self._reduction)
-            self._worst.add(value if least is None else least, weight)
-            self._best.add(value if most is None else most, weight)
-        elif not waiting:
+        self._fates.update(case.fates)
+        self._n += case.n
+        self._unjudged += case.unjudged
+        if case.value is not None:
+            self._passes.add(case.value, weight)
+            self._worst.add(case.least, weight)
+            self._best.add(case.most, weight)
+        elif not case.fates["open"]:
             self._cases_left_out += 1
             self._worst.add(0.0, weight)
             self._best.add(1.0, weight)
+        if case.score is not None:
+            self._scores.add(case.score, weight)
 
     def _bounds(self, left_out: float) -> Interval | None:
         """Return the bounds of the pass rate where a share above `LEFT_OUT_SHOWN` is left out."""
@@ -184,7 +155,7 @@ class _Collector:
     def rates(self, staged: bool) -> Rates:
         """Return what all cases so far come to; `staged`: there are no others."""
         fates = self._fates
-        n = self._counted(fates)
+        n = self._n
         settled = fates.total() - fates["open"]
         said = self._passes.n + self._cases_left_out
         left_out = max(
