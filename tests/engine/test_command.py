@@ -22,7 +22,7 @@ from tui_eval.processes import zygote_client
 from tui_eval.processes.workspace import tree_files
 from tui_eval.store.files import FileStore
 from tui_eval.store.location import attempt_folders
-from tui_eval.store.read import attempt_queries, run_queries, trial_queries
+from tui_eval.store.read import attempt_queries, bulk, report_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.loading.suite_file import load
@@ -345,6 +345,39 @@ async def test_a_transcript_is_read(tmp_path: Path) -> None:
     assert (whole.trial.cost_usd, whole.trial.about_usd) == (None, 0.75)
     kind, _ = await error(tmp_path, "print('hello')", transcript=TOLD)
     assert kind == "transcript"
+
+
+async def test_the_conversation_of_a_failed_attempt_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_KEY", "sk-9f8e7d6c5b4a39281706")
+    code = TALK.replace("step {n}", 'step {n} {os.environ["AGENT_KEY"]}') + "sys.exit(3)\n"
+    asked: dict[str, Any] = {"transcript": TOLD, "output": "last_message", "keys": ["AGENT_KEY"]}
+    harness, run, whole = await ran(tmp_path, f"import os\n{code}", **asked)
+    said = [f"step {n} [AGENT_KEY]" for n in range(3)]
+    assert (whole.trial.error_kind, whole.output) == ("exit", None)
+    assert [one["content"] for one in whole.broken_off] == said
+    (attempt,) = whole.attempts
+    assert (attempt.state, attempt.partial, attempt.printed) == ("failed", said[-1], None)
+    with reading(harness.path) as db:
+        [line] = report_queries.lines(db, run)
+        assert line.messages == whole.broken_off
+        [key] = db.execute("SELECT generation_key FROM trials").fetchone()
+        assert bulk.usable_keys(db, [key, b""]) == set()
+
+
+async def test_the_conversation_of_a_cancelled_attempt_is_kept(tmp_path: Path) -> None:
+    harness = Harness(tmp_path / "store.db")
+    code = TALK + "time.sleep(60)\n"
+    made = suite(tmp_path, code, transcript=TOLD, output="last_message", scorers=[])
+    async with harness.working(made) as (run, _):
+        await until(lambda: harness.sql("SELECT turn FROM trial_progress") == [(3,)])
+        await harness.asked(run, Verb.CANCEL_RUN)
+    with reading(harness.path) as db:
+        whole = trial_queries.whole(db, run, harness.trials(run)[0].id)
+    assert whole is not None
+    assert [one["content"] for one in whole.broken_off] == ["step 0", "step 1", "step 2"]
+    assert (whole.attempts[0].state, whole.attempts[0].partial) == ("cancelled", "step 2")
 
 
 @pytest.mark.parametrize(

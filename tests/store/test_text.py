@@ -28,7 +28,7 @@ from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.text import pack, unpack, unpack_text
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import output_writes, run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial
 
 REUSED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -200,5 +200,5 @@ def test_any_name_of_a_run_is_answered(db: sqlite3.Connection, name: str) -> Non
 
 def test_ten_megabytes_go_round(db: sqlite3.Connection) -> None:
     text = "word\x00é" * 1_500_000
-    number = do(db, lambda tx: trial_writes.add_output(tx, b"k", output(text)))
+    number = do(db, lambda tx: output_writes.add_output(tx, b"k", output(text)))
     assert run_queries.output(db, number).text == text

@@ -167,7 +167,9 @@ class Failure:
     retry_after_s: float | None = None
     """Seconds the endpoint asked to wait; already bounded."""
     partial: str | None = None
-    """What had arrived when it broke."""
+    """What had arrived when it broke; of a conversation, the last that was said."""
+    messages: tuple[JsonObject, ...] = ()
+    """The conversation by then, as in `Output`: seen by people, never graded and never reused."""
     exhausted: ExhaustedQuota | None = None
     """As in `Output`."""
     usage: Usage = _UNTOLD

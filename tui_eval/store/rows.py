@@ -160,6 +160,7 @@ class AttemptRow:
     printed: str | None
     """What it printed beside its output: the beginning and the end."""
     output: int | None
+    """What it gave; of one that came to none, its conversation by then, where it had one."""
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.targets.attempt_history import AttemptHistory
 from tui_eval.targets.disk_room import DiskRoom
@@ -47,6 +48,8 @@ class AttemptContext:
     on_progress: Callable[[AttemptProgress], None] = _nobody
     partial: str | None = None
     """What has been produced so far, kept where the attempt is cancelled."""
+    messages: tuple[JsonObject, ...] = ()
+    """The conversation so far; likewise."""
     began: float = field(default_factory=time.monotonic)
     _history: AttemptHistory | None = None
     """None: it has told nothing."""

@@ -31,7 +31,7 @@ from tui_eval.store.follow import Pulse
 from tui_eval.store.read import bulk, run_queries
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import output_writes, run_writes
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
 from tui_eval.ui.run.monitor import snapshot
@@ -330,7 +330,7 @@ def test_of_equal_outputs_the_newest_is_used_that_may_be(harness: Harness) -> No
     harness.create(suite("http://127.0.0.1:9/v1", 1))
     with writing(harness.path) as db:
         for key, text in ((b"a", "old"), (b"b", "b"), (b"a", "new"), (b"a", "newest")):
-            transact(db, partial(trial_writes.add_output, key=key, output=Output(text)))
+            transact(db, partial(output_writes.add_output, key=key, output=Output(text)))
         db.execute("UPDATE outputs SET superseded = 1 WHERE text = 'newest'")
         found = [
             (key, at, output.text)

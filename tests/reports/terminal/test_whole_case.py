@@ -9,6 +9,7 @@ from tests import hostile
 from tests.reports.filled import CANCELLED, OPEN, UNGRADED, Plan, Told, cases, fill, filled
 from tests.support import reading
 from tui_eval.model.case import Case
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState
@@ -76,6 +77,17 @@ def test_an_error_is_told_with_every_attempt(tmp_path: Path) -> None:
     assert "attempt 2 failed  queue 0.00s, call 0.10s, HTTP 503, asked to wait 20.0s\n" in text
     assert "    server_error: answered 503: no\n    room\n" in text
     assert "    had arrived\n      Par" in text
+
+
+def test_the_conversation_of_a_failed_attempt_is_told(tmp_path: Path) -> None:
+    said: tuple[JsonObject, ...] = (
+        {"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "tool_call_id": "1", "content": "two\nlines"},
+    )
+    text = of(tmp_path, Told(failure=Failure("exit", "code 3", partial="I look.", messages=said)))
+    assert "    its conversation\n      assistant\n        I look.\n" in text
+    assert "      tool\n        two\n        lines" in text
+    assert "had arrived" not in text  # the last that was said stands in the conversation
 
 
 def test_what_is_open_says_what_it_waits_for(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import do, output, score, staged, writing
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
 from tui_eval.store import lease
@@ -184,6 +186,27 @@ def test_outputs_of_the_run_that_asked_stay_where_one_that_reused_them_goes(
     delete(db, second)
     assert [row[0] for row in db.execute("SELECT id FROM outputs ORDER BY id")] == outputs
     assert [attempt.output for attempt in run_queries.attempts(db, first.trials[0])] == [outputs[0]]
+
+
+def test_the_conversations_of_failed_attempts_go_with_their_run(db: sqlite3.Connection) -> None:
+    first = staged(db, 1)
+    said: tuple[JsonObject, ...] = ({"role": "assistant", "content": "x" * 20_000},)
+
+    def fail(tx: Tx) -> None:
+        attempt = trial_writes.start_attempt(tx, first.trials[0], queue_s=None, wait_s=None)
+        assert attempt is not None
+        trial_writes.fail_attempt(tx, attempt, Failure("exit", "code 1", messages=said), 0.1)
+        run_writes.move(tx, first.run, RunState.DONE)
+
+    do(db, fail)
+    [attempt] = run_queries.attempts(db, first.trials[0])
+    assert attempt.output is not None
+    assert run_queries.output(db, attempt.output).messages == said
+    extent = deletion_extent(db, [first.run])
+    assert (extent.outputs, extent.size > 20_000) == (0, True)
+    delete(db, first.run)
+    for table in ("outputs", "long_texts", "output_texts"):
+        assert one(db, f"SELECT count(*) FROM {table}") == 0
 
 
 def test_a_live_run_is_refused_and_left_alone(db: sqlite3.Connection) -> None:

@@ -16,7 +16,7 @@ from tui_eval.store import clock as moments
 from tui_eval.store import lease, requests
 from tui_eval.store.read import bulk, run_counts, run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import notes, run_writes, trial_writes
+from tui_eval.store.write import notes, output_writes, run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact
 
@@ -109,7 +109,7 @@ def test_rows_are_added_in_their_order_however_many_there_are(
 
 
 def test_trials_start_where_staging_found_them(db: sqlite3.Connection) -> None:
-    shared = do(db, lambda tx: trial_writes.add_output(tx, key(1), output()))
+    shared = do(db, lambda tx: output_writes.add_output(tx, key(1), output()))
     found = stage(
         db,
         new_run(db),

@@ -271,10 +271,12 @@ class Journey:
         return flight.context.recorded(await target.generate(request, flight.context))
 
     def _given_up(self, flight: TrialInFlight, attempt: int, call_s: float) -> Step:
-        partial_text = None if flight.context is None else flight.context.partial
+        context = flight.context
+        text = None if context is None else context.partial
+        messages = () if context is None else context.messages
 
         def write(tx: Tx) -> bool:
-            trial_writes.drop_attempt(tx, attempt, "cancelled", call_s, partial_text)
+            trial_writes.drop_attempt(tx, attempt, "cancelled", call_s, text, messages)
             return flight.stands(tx) and trial_writes.give_back(tx, flight.work.trial)
 
         return Step(write)

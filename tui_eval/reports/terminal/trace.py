@@ -157,7 +157,8 @@ def _attempt(attempt: AttemptRow) -> Iterator[TraceEvent]:
     if attempt.retry_after_s is not None:
         why.append(f"asked to wait {seconds(attempt.retry_after_s)}")
     if attempt.output is not None:
-        why.append(f"output {attempt.output}")
+        what = "output" if attempt.state == "answered" else "its conversation is output"
+        why.append(f"{what} {attempt.output}")
     yield TraceEvent(
         attempt.sent_at + (attempt.call_s or 0.0),
         attempt.state,

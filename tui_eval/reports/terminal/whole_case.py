@@ -166,7 +166,7 @@ class _Trial:
         if attempt.error_kind is not None:
             why = f"{visible_line(attempt.error_kind)}: {visible(attempt.error_message or '')}"
             yield f"{_INDENT}{_indented(why)}"
-        if attempt.partial:
+        if attempt.partial and attempt.output is None:
             yield f"{_INDENT}{self._ink.dim('had arrived')}"
             yield f"{_DEEPER}{_indented(visible(attempt.partial), _DEEPER)}"
         if attempt.printed:
@@ -174,9 +174,18 @@ class _Trial:
             yield f"{_DEEPER}{_indented(visible(attempt.printed), _DEEPER)}"
         present = self._found.trial.output
         if attempt.output is not None and attempt.output != present:
+            yield from self._came_of(attempt, run_queries.output(self._db, attempt.output))
+
+    def _came_of(self, attempt: AttemptRow, before: Output) -> Iterator[str]:
+        """Yield what an attempt gave that its trial does not have."""
+        if attempt.state == "answered":
             yield f"{_INDENT}{self._ink.dim('gave, before it was asked again')}"
-            before = run_queries.output(self._db, attempt.output)
             yield f"{_DEEPER}{_indented(visible(before.text or UNKNOWN), _DEEPER)}"
+            return
+        yield f"{_INDENT}{self._ink.dim('its conversation')}"
+        for message in before.messages:
+            for line in self._message(message):
+                yield f"{_INDENT}{_indented(line)}"
 
     def _block(self, title: str, text: str) -> Iterator[str]:
         yield f"  {self._ink.dim(visible_line(title))}"

@@ -154,7 +154,8 @@ class TrialLine:
     note: str | None
     """What a person wrote on it; None: nothing."""
     messages: tuple[JsonObject, ...]
-    """The output's, where it is more than one reply, or calls tools."""
+    """The output's, where it is more than one reply, or calls tools; without an output those of
+    the last attempt, as far as it came."""
     fields: JsonObject
     """What the output has beside its text."""
     case: Case
@@ -415,13 +416,26 @@ def _whole(db: sqlite3.Connection, page: Sequence[Sequence[Any]]) -> Iterator[Tr
     scored = _scores(db, trials)
     left = attempt_queries.of_trials(db, trials) if attempt_queries.any_records(db) else {}
     running = attempt_queries.progress(db, [row[0] for row in page if row[5] == "running"])
+    broken_off = _broken_off(db, [row[0] for row in page if row[25] is None])
     for row in page:
-        messages = () if row[25] is None else run_queries.messages_of(db, row[25], row[21])
+        output, messages_text = broken_off.get(row[0], (row[25], row[21]))
+        messages = () if output is None else run_queries.messages_of(db, output, messages_text)
         yield replace(
             _line(row, messages, tuple(scored.get(row[0], ()))),
             record=left.get(row[0], attempt_queries.NOTHING).record,
             phase=None if row[0] not in running else running[row[0]].phase,
         )
+
+
+def _broken_off(db: sqlite3.Connection, trials: Sequence[int]) -> dict[int, tuple[int, str | None]]:
+    """Return the conversations that trials without output had in their last attempts."""
+    rows = db.execute(
+        "SELECT a.trial, o.id, o.messages FROM json_each(?) j JOIN trials t ON t.id = j.value "
+        "JOIN attempts a ON a.trial = t.id AND a.number = t.attempts "
+        "JOIN outputs o ON o.id = a.output",
+        (json.dumps(list(trials)),),
+    )
+    return {trial: (output, messages) for trial, output, messages in rows}
 
 
 def _line(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tui_eval.format import estimated_usd
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.store.read import attempt_queries, run_queries
 from tui_eval.store.read.attempt_queries import StoredRecord
@@ -150,6 +151,8 @@ class WholeTrial:
     """The digest of what was changed in its workspace; None: it has none, or none yet."""
     progress: AttemptProgress | None = None
     """How far its running attempt is; None: none runs, or its target does not tell."""
+    broken_off: tuple[JsonObject, ...] = ()
+    """The conversation of its last attempt, where that came to no output."""
 
 
 def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
@@ -157,16 +160,19 @@ def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
     trial = run_queries.trial(db, trial_id)
     if trial is None:
         return None
+    attempts = tuple(run_queries.attempts(db, trial_id))
+    last = attempts[-1].output if attempts and trial.output is None else None
     return WholeTrial(
         trial=trial,
         case=run_queries.case(db, run, trial.seq),
         output=None if trial.output is None else run_queries.output(db, trial.output),
         scores=tuple(run_queries.scores(db, trial_id)),
-        attempts=tuple(run_queries.attempts(db, trial_id)),
+        attempts=attempts,
         judging=calls_about(db, trial_id),
         records=attempt_queries.with_history(db, trial_id),
         workspace=attempt_queries.of_trial(db, trial_id).workspace,
         progress=attempt_queries.progress(db, [trial_id]).get(trial_id),
+        broken_off=() if last is None else run_queries.output(db, last).messages,
     )
 
 

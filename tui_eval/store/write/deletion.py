@@ -87,8 +87,9 @@ def deletion_extent(db: sqlite3.Connection, run_ids: Collection[int]) -> Deletio
     trials, errors = count(f"count(*), {_bytes('error_message')}", "trials")
     named = _NAMED.format(trials=f"run {_LISTED}")
     outputs, kept, texts = db.execute(
-        f"SELECT count(*), ifnull(sum(elsewhere), 0), ifnull(sum((1 - elsewhere) * size), 0) FROM ("
-        f"SELECT {_ELSEWHERE} AS elsewhere, "
+        "SELECT ifnull(sum(generation_key <> x''), 0), "
+        "ifnull(sum(elsewhere), 0), ifnull(sum((1 - elsewhere) * size), 0) FROM ("
+        f"SELECT o.generation_key, {_ELSEWHERE} AS elsewhere, "
         f"{_byte_count('o.text', 'o.reasoning', 'o.messages', 'o.fields')} AS size "
         f"FROM outputs o WHERE o.id IN ({named}))",
         (listed,),

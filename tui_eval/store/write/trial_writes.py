@@ -8,14 +8,14 @@ cancelled and opened anew since.
 
 from collections.abc import Collection, Iterable, Sequence
 
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output, Price, Usage
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
-from tui_eval.store import long_texts
 from tui_eval.store.read import bulk
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import attempt_writes, request_moves
+from tui_eval.store.write import attempt_writes, output_writes, request_moves
 
 _RUNNING = (TrialState.RUNNING,)
 _SCORING = (TrialState.SCORING,)
@@ -95,6 +95,7 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
     )
     attempt_writes.end_progress(tx, attempt)
     attempt_writes.add_record(tx, attempt, failure.record, failure.workspace)
+    output_writes.add_conversation(tx, attempt, failure.messages)
     if not failure.was_paid:
         return
     tx.db.execute(
@@ -110,7 +111,12 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
 
 
 def drop_attempt(
-    tx: Tx, attempt: int, state: str, call_s: float | None, partial: str | None = None
+    tx: Tx,
+    attempt: int,
+    state: str,
+    call_s: float | None,
+    partial: str | None = None,
+    messages: Sequence[JsonObject] = (),
 ) -> None:
     """Write down that nobody waits for an attempt any more (`cancelled` or `lost`).
 
@@ -120,11 +126,14 @@ def drop_attempt(
         state: What becomes of it.
         call_s: Seconds of the call; None: it never left.
         partial: What it had produced.
+        messages: The conversation by then.
     """
-    tx.db.execute(
+    dropped = tx.db.execute(
         "UPDATE attempts SET state = ?, call_s = ?, partial = ? WHERE id = ? AND state = 'sent'",
         (state, call_s, pack(partial), attempt),
     )
+    if dropped.rowcount:
+        output_writes.add_conversation(tx, attempt, messages)
     attempt_writes.end_progress(tx, attempt)
 
 
@@ -140,42 +149,6 @@ def wait(tx: Tx, trial: int, why: str, until: float | None) -> bool:
         (pack(why), until, tx.change, trial),
     )
     return cursor.rowcount == 1
-
-
-def add_output(tx: Tx, key: bytes, output: Output) -> int:
-    """Keep an output; return its id. One that is no whole answer satisfies no key."""
-    usage = output.usage
-    messages, texts = long_texts.cut(output.messages)
-    cursor = tx.db.execute(
-        "INSERT INTO outputs (generation_key, text, reasoning, messages, fields, finish_reason, "
-        "model, input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost_usd, latency_s, "
-        "digest, at, superseded, workspace, self_reported) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            key,
-            pack(output.text),
-            pack(output.reasoning),
-            dump(messages) if messages else None,
-            dump(output.fields) if output.fields else None,
-            pack(output.finish_reason),
-            pack(output.model),
-            usage.input,
-            usage.output,
-            usage.reasoning,
-            usage.cached,
-            output.cost_usd,
-            output.latency_s,
-            output.digest(),
-            tx.now,
-            output.broken_off,
-            output.workspace,
-            output.self_reported,
-        ),
-    )
-    assert cursor.lastrowid is not None
-    if texts:
-        long_texts.add(tx.db, cursor.lastrowid, texts)
-    return cursor.lastrowid
 
 
 def answer(
@@ -206,7 +179,7 @@ def answer(
     """
     usage, estimate, price = output.usage, output.estimate, output.price
     spent = _spent(usage, price)
-    output_id = add_output(tx, key, output)
+    output_id = output_writes.add_output(tx, key, output)
     tx.db.execute(
         "UPDATE attempts SET state = 'answered', call_s = ?, output = ?, input_tokens = ?, "
         "output_tokens = ?, cost_usd = ?, about_tokens = ?, about_usd = ? WHERE id = ?",

@@ -13,7 +13,7 @@ from tui_eval.model.attempt_record import (
     ProgramExit,
     ResourceFigures,
 )
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import Json
 from tui_eval.model.output import Failure, Output, self_reported
 from tui_eval.processes.program import ERR, OUT, EndCause, ProgramEnding
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
@@ -25,6 +25,7 @@ from tui_eval.suites.data import jsonpath
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.agents import AGENTS
 from tui_eval.targets.command import printed
+from tui_eval.targets.command.conversation import conversation, said_last
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.command.workspace_diff import patch
 from tui_eval.targets.command.workspace_file import content, holds
@@ -97,31 +98,52 @@ def collect(
             if limit is None:
                 finish = Failure("output", str(error))
     out = None
-    if isinstance(finish, Failure) or not _told_already(spec, reader):
+    if isinstance(finish, Failure) or not _told_already(spec, reader.failure if reader else None):
         out = printed.both_ends(folder.program / OUT, ending.out)
     if isinstance(finish, Failure):
         failed = replace(finish, record=record, workspace=kept.digest, partial=out)
-        if reader is not None:
-            failed = replace(failed, usage=reader.usage, cost_usd=reader.cost_usd)
-        return self_reported(failed)
-    record = replace(record, printed="\n".join(filter(None, (record.printed, out))) or None)
+        return self_reported(failed if reader is None else _so_far(spec, failed, reader))
     return _with_transcript(
         Output(
             text=None if text is None else keys.redact_answer(text),
             finish_reason=finish,
             workspace=kept.digest,
-            record=record,
+            record=_beside(record, out),
             latency_s=ending.resources.wall_s,
         ),
         reader,
     )
 
 
-def _told_already(spec: CommandTargetSpec, reader: Reader | None) -> bool:
+def _told_already(spec: CommandTargetSpec, failure: Failure | None) -> bool:
     """Say whether what was printed is the output, or the conversation that was read of it."""
-    told, failure = spec.told, None if reader is None else reader.failure
-    read = told is not None and told.from_ == "stdout"
-    return spec.text_of == "stdout" or (read and (failure is None or failure.kind != "transcript"))
+    return spec.text_of == "stdout" or _is_read(spec, failure)
+
+
+def _is_read(spec: CommandTargetSpec, failure: Failure | None) -> bool:
+    """Say whether the conversation is all that was printed, as far as it is of its format."""
+    is_printed = spec.told is not None and spec.told.from_ == "stdout"
+    return is_printed and (failure is None or failure.kind != "transcript")
+
+
+def _beside(record: AttemptRecord, out: str | None) -> AttemptRecord:
+    """Return a record with what was printed on standard output, too."""
+    return replace(record, printed="\n".join(filter(None, (record.printed, out))) or None)
+
+
+def _so_far(spec: CommandTargetSpec, failed: Failure, reader: Reader) -> Failure:
+    """Return a failure with the conversation by then, and what it says it took."""
+    failed = replace(failed, usage=reader.usage, cost_usd=reader.cost_usd)
+    messages = conversation(reader)
+    if not messages:
+        return failed
+    out = None if _is_read(spec, failed) else failed.partial
+    return replace(
+        failed,
+        partial=said_last(reader),
+        messages=messages,
+        record=_beside(failed.record, out),
+    )
 
 
 def _without_secrets(
@@ -161,13 +183,10 @@ def _redacted(name: bytes) -> bytes:
 def _with_transcript(output: Output, reader: Reader | None) -> Output:
     if reader is None:
         return output
-    told = keys.redact_json([*reader.messages])
-    assert isinstance(told, list)
-    messages: Sequence[JsonObject] = [one for one in told if isinstance(one, dict)]
     return self_reported(
         replace(
             output,
-            messages=tuple(messages),
+            messages=conversation(reader),
             model=reader.model,
             usage=reader.usage,
             cost_usd=reader.cost_usd,

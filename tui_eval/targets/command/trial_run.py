@@ -39,6 +39,7 @@ from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.collecting import EndedProgram, collect
 from tui_eval.targets.command.command_request import CommandRequest
+from tui_eval.targets.command.conversation import conversation, said_last
 from tui_eval.targets.command.live_transcript import LiveTranscript, live_transcript
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.command.trial_image import ImageStock
@@ -219,7 +220,7 @@ class TrialRun:
         except asyncio.CancelledError:
             running.cancel()
             await running.followed()
-            self._attempt.partial = printed.begun(folder.program / OUT)
+            await self._off_loop(self._keep_so_far, folder)
             raise
         return await self._collected(folder, before, ending)
 
@@ -250,12 +251,13 @@ class TrialRun:
         self, folder: TrialFolder, before: Manifest, ending: ProgramEnding
     ) -> Output | Failure:
         if ending.cause not in _OWN_ENDS and self._limit is None:
-            partial_text = printed.begun(folder.program / OUT)
+            await self._off_loop(self._keep_so_far, folder)
             return Failure(
                 "lost",
                 "it was ended from outside: its supervising process was killed",
                 retryable=True,
-                partial=partial_text,
+                partial=self._attempt.partial,
+                messages=self._attempt.messages,
             )
         self._tell("collecting")
         ended = EndedProgram(folder, ending, before, self._limit)
@@ -263,10 +265,21 @@ class TrialRun:
             # its work is done and in its folder: it is not run again, however long there is no room
             return await self._with_room(self._collect, ended)
         except asyncio.CancelledError:
-            self._attempt.partial = printed.begun(folder.program / OUT)
+            await self._off_loop(self._keep_so_far, folder)
             raise
         except OSError as error:
             return Failure("collect", f"what it left cannot be kept: {_why(error)}")
+
+    def _keep_so_far(self, folder: TrialFolder) -> None:
+        """Have what a program that came to no end had produced kept with the attempt; blocking."""
+        live = self._live
+        if live is not None:
+            live.look()
+            self._attempt.messages = conversation(live.reader)
+        if live is not None and self._attempt.messages:
+            self._attempt.partial = said_last(live.reader)
+        else:
+            self._attempt.partial = printed.begun(folder.program / OUT)
 
     def _collect(self, ended: EndedProgram) -> Output | Failure:
         assert self._attempt.kept is not None, "a trial of an engine has a store"

@@ -68,6 +68,17 @@ def test_the_tabs_of_what_went_wrong(store: Path) -> None:
     assert "No attempt yet" in page(waiting, "attempts")
 
 
+def test_the_conversation_of_a_failed_attempt_has_its_tab(store: Path) -> None:
+    said: list[JsonObject] = [{"role": "assistant", "content": f"step {n}"} for n in range(2)]
+    failure = Failure("exit", "code 3", partial="step 1", messages=tuple(said))
+    found = whole(store, by_hand(store, [Case(0, "c", {})], answers=[failure]), 0)
+    assert "It broke off after 2 messages" in page(found, "output")
+    assert "step 1" in page(found, "output")
+    assert "step 0" in page(found, "messages")
+    assert "said last: step 1" in page(found, "attempts")
+    assert "had arrived" not in page(found, "attempts")
+
+
 def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
     answers = [output(""), output(None), output("cut", finish_reason="length")]
     made = by_hand(store, [Case(i, f"c{i}", {}) for i in range(3)], answers=answers)

@@ -72,8 +72,9 @@ def _attempts(found: WholeTrial) -> Iterator[ComparableText]:
         if (tried.output is not None and tried.output != found.trial.output) or tried.partial
     ]
     for tried in earlier[:_ATTEMPTS]:
-        what = "broke off" if tried.output is None else "before it was asked again"
-        yield ComparableText(f"attempt {tried.number}", what, tried.partial, tried.output)
+        what = "before it was asked again" if tried.state == "answered" else "broke off"
+        output = tried.output if tried.partial is None else None
+        yield ComparableText(f"attempt {tried.number}", what, tried.partial, output)
 
 
 def text_of(db: sqlite3.Connection, other: ComparableText) -> str:

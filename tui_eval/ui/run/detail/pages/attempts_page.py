@@ -171,6 +171,7 @@ def _came_of_it(tried: AttemptRow) -> Iterator[Para]:
             f"the server asked to wait {seconds(tried.retry_after_s)}", "dim", indent=_INDENT
         )
     if tried.partial:
-        yield Para(tried.partial, "dim", indent=_INDENT, label="had arrived:")
+        label = "had arrived:" if tried.output is None else "said last:"
+        yield Para(tried.partial, "dim", indent=_INDENT, label=label)
     if tried.printed:
         yield Para(tried.printed, "dim", indent=_INDENT, label="printed:")

@@ -44,6 +44,7 @@ def messages_page(
         yield Para(asked, "dim")
     messages = [*(asked if asked is not None and not isinstance(asked, str) else ())]
     output = found.output
+    messages += found.broken_off
     if output is not None and output.messages:
         messages += output.messages
     elif output is not None and output.text is not None:
@@ -63,7 +64,8 @@ def messages_page(
 
 
 def _records(found: WholeTrial) -> Iterator[StoredRecord]:
-    """Yield the record of the attempt whose output the trial has, where it is its own."""
-    for tried in found.attempts:
-        if tried.output == found.trial.output and tried.id in found.records:
+    """Yield the record of the attempt that is shown: whose output the trial has, else the last."""
+    output, last = found.trial.output, found.attempts[-1:]
+    for tried in last if output is None else found.attempts:
+        if tried.id in found.records and output in (None, tried.output):
             yield found.records[tried.id]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import SELF_REPORTED, call_cost, clock, number, seconds
+from tui_eval.format import SELF_REPORTED, call_cost, clock, many, number, seconds
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -69,7 +69,11 @@ def output_page(
             yield Para("")
         yield from _spoken(output, looks, in_head=in_head)
     partial = next((tried.partial for tried in reversed(found.attempts) if tried.partial), None)
-    if output is None and partial:
+    if output is None and found.broken_off:
+        said = many(len(found.broken_off), "message")
+        yield Para(f"It broke off after {said}, which the tab Messages has. Said last:", "dim")
+        yield Para(partial or "nothing")
+    elif output is None and partial:
         yield Para("What had arrived when it broke:", "dim")
         yield Para(partial)
     if output is not None:
