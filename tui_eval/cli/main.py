@@ -47,6 +47,8 @@ _COMMANDS: dict[str, _Entry] = {
     "cancel": _Entry("control", "Cancel a run, or some of its cases."),
     "undo": _Entry("control", "Take back what was last cancelled or scored again in a run."),
     "delete": _Entry("delete", "Delete runs with all that only they have."),
+    "baseline": _Entry("baseline", "Pin the run that a suite's later runs are compared with."),
+    "compare": _Entry("compare", "Compare two runs case by case: is B better than A?"),
     "export": _Entry("export", "Write a run's trials as JSON Lines or CSV."),
     "workspace": _Entry("workspace", "Write what a program left in its workspace as a folder."),
     "import": _Entry("importing", "Write a suite out of another tool's file."),

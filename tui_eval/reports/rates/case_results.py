@@ -3,21 +3,38 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Protocol
 
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
-from tui_eval.store.read.report_queries import GradeRow
-from tui_eval.suites.spec.run import Reduce, RunSettings
+from tui_eval.suites.spec.run import Reduce
 
-_FATES = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.UNGRADED: "ungraded"}
+_GRADED = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.UNGRADED: "ungraded"}
+
+
+class GradedTrial(Protocol):
+    """What a result needs of a trial."""
+
+    @property
+    def state(self) -> TrialState:
+        """Where it stands."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What came of it; None: nothing yet."""
+
+    @property
+    def score(self) -> float | None:
+        """Its score; None: it has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class CaseResult:
-    """The epochs of one case in one column."""
+class CaseVerdict:
+    """What the epochs of one case in one column come to."""
 
     fates: Counter[str]
-    """How many of them are `passed`, `failed`, `ungraded`, `error`, `cancelled` or `open`."""
+    """How many are `passed`, `failed`, `ungraded`, `error`, `cancelled` or `open`; not changed."""
     n: int
     """Those that count: passed, failed, and errored ones where they count as failed."""
     value: float | None
@@ -30,44 +47,51 @@ class CaseResult:
     A case without a value is within 0..1, even where its epochs narrow that: it is left out as a
     whole, and a rate that it would lift if they had failed is not outside its bounds.
     """
-    score: float | None
-    """Their scores reduced; None: there is none."""
-    unjudged: int
-    """Those that passed because nothing was required of their outputs: they have no score."""
 
 
-def fate(trial: GradeRow) -> str:
-    """Return what became of a trial, as one word of `CaseResult.fates`."""
-    if trial.state is TrialState.DONE and trial.verdict is not None:
-        return _FATES[trial.verdict]
-    return str(trial.state) if trial.state.settled else "open"
+def fate(trial: GradedTrial) -> str:
+    """Return what became of a trial, as one word of `CaseVerdict.fates`."""
+    state, verdict = trial.state, trial.verdict
+    if state is TrialState.DONE and verdict is not None:
+        return _GRADED[verdict]
+    return str(state) if state.settled else "open"
 
 
-def case_result(trials: Sequence[GradeRow], rules: RunSettings, reduction: Reduce) -> CaseResult:
+@lru_cache(maxsize=4096)
+def case_verdict(
+    fates: tuple[str, ...], errors: Literal["leave_out", "fail"], reduction: Reduce
+) -> CaseVerdict:
     """Make one result of a case's trials in one column.
 
     Args:
-        trials: Its epochs.
-        rules: The run's rules.
-        reduction: Their reduction, parsed.
+        fates: What became of each of its epochs, see `fate`.
+        errors: Whether errored ones are left out, or count as failed.
+        reduction: How epochs are reduced.
     """
-    words = [fate(trial) for trial in trials]
-    fates = Counter(words)
-    passed, graded = fates["passed"], fates["passed"] + fates["failed"]
-    n = graded + (fates["error"] if rules.errors == "fail" else 0)
+    of = Counter(fates)
+    passed = of["passed"]
+    n = passed + of["failed"] + (of["error"] if errors == "fail" else 0)
     value = reduce_passes(passed, n, reduction)
-    least, most = 0.0, 1.0
-    if value is not None:
-        left_out = len(words) - fates["open"] - n
-        fallen = reduce_passes(passed, n + left_out, reduction)
-        lifted = reduce_passes(passed + left_out, n + left_out, reduction)
-        least = value if fallen is None else fallen
-        most = value if lifted is None else lifted
-    scores = [
+    if value is None:
+        return CaseVerdict(of, n, None, 0.0, 1.0)
+    left_out = len(fates) - of["open"] - n
+    least = reduce_passes(passed, n + left_out, reduction)
+    most = reduce_passes(passed + left_out, n + left_out, reduction)
+    return CaseVerdict(
+        of, n, value, value if least is None else least, value if most is None else most
+    )
+
+
+def graded_scores(trials: Sequence[GradedTrial], fates: Sequence[str]) -> list[float]:
+    """Return the scores of those trials that passed or failed and have one."""
+    return [
         trial.score
-        for trial, word in zip(trials, words, strict=True)
+        for trial, word in zip(trials, fates, strict=True)
         if word in ("passed", "failed") and trial.score is not None
     ]
-    unjudged = graded - len(scores)
-    scores += [0.0] * (n - graded)  # errored ones, where they count as failed
-    return CaseResult(fates, n, value, least, most, reduce_values(scores, reduction), unjudged)
+
+
+def case_score(scores: Sequence[float], verdict: CaseVerdict, reduction: Reduce) -> float | None:
+    """Make one score of a case's trials; those that errored and count as failed have scored 0."""
+    failed = verdict.n - verdict.fates["passed"] - verdict.fates["failed"]
+    return reduce_values([*scores, *[0.0] * failed], reduction)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from tui_eval.reports.rates.case_results import case_result
+from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
 from tui_eval.statistics.estimates import Sample
 from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read import report_queries, run_queries
@@ -128,11 +128,13 @@ class _Collector:
 
     def add(self, trials: Sequence[GradeRow], weight: float) -> None:
         """Take the epochs of one case."""
-        case = case_result(trials, self.rules, self._reduction)
+        fates = tuple(map(fate, trials))
+        case = case_verdict(fates, self.rules.errors, self._reduction)
+        scores = graded_scores(trials, fates)
         self._cases += 1
         self._fates.update(case.fates)
         self._n += case.n
-        self._unjudged += case.unjudged
+        self._unjudged += case.fates["passed"] + case.fates["failed"] - len(scores)
         if case.value is not None:
             self._passes.add(case.value, weight)
             self._worst.add(case.least, weight)
@@ -141,8 +143,9 @@ class _Collector:
             self._cases_left_out += 1
             self._worst.add(0.0, weight)
             self._best.add(1.0, weight)
-        if case.score is not None:
-            self._scores.add(case.score, weight)
+        score = case_score(scores, case, self._reduction)
+        if score is not None:
+            self._scores.add(score, weight)
 
     def _bounds(self, left_out: float) -> Interval | None:
         """Return the bounds of the pass rate where a share above `LEFT_OUT_SHOWN` is left out."""

@@ -257,6 +257,16 @@ def _suite(data: JsonObject, path: FilePath, folder: Folder) -> Suite:
         raise AssertionError(f"{path} was found right and is not: {error}") from error
 
 
+def name_of(path: FilePath) -> str:
+    """Return what a suite calls itself; its file's name where it does not.
+
+    Raises:
+        SuiteError: the file cannot be read, or is not TOML.
+    """
+    name = sources.read(path, Folder(path.parent)).data.get("name")
+    return name if isinstance(name, str) else path.stem
+
+
 def _place_of_case(places: SourceMap, index: int) -> tuple[str, int | None]:
     place = places.of(("cases", index))
     return place.file, place.line

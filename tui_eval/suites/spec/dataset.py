@@ -27,6 +27,9 @@ class Dataset(Spec):
     of the row."""
     tags: Texts = ()
     """Columns whose values become tags for grouping results; dotted paths."""
+    cluster: Text | None = None
+    """A column; a dotted path. Cases of one value are not independent of each other, as questions
+    about one passage: errors and comparisons are over clusters then."""
     filter: Text | None = None
     """A template that is true for the cases to keep: "{{ level > 3 }}"."""
     sample: Whole | None = None

@@ -1,0 +1,269 @@
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.reports.filled import CANCELLED, ERROR, FAIL, UNGRADED, Plan, Told, cases, fill
+from tests.support import reading
+from tui_eval.model.case import Case
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports.comparison.comparison import (
+    ComparisonChoice,
+    RunComparison,
+    Word,
+    compare,
+)
+from tui_eval.reports.comparison.comparison_document import comparison_document
+from tui_eval.reports.comparison.pairing import NothingToPairError
+from tui_eval.reports.comparison.side import RunSide
+from tui_eval.reports.terminal.comparison_text import comparison_text
+from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.store.read import run_queries
+
+GOOD, WRONG, UNSURE = Told(), Told(FAIL), Told(UNGRADED)
+ALL = ComparisonChoice({})
+
+
+@contextmanager
+def sides(folder: Path, *plans: Plan) -> Iterator[tuple[RunSide, RunSide]]:
+    store = folder / "store.db"
+    runs = [fill(store, plan) for plan in plans]
+    with reading(store) as db:
+        first, second = (RunSide(db, run_queries.run(db, run)) for run in runs)
+        yield first, second
+
+
+def verdicts(passes: Sequence[bool], of: Sequence[Case] | None = None, **run: object) -> Plan:
+    told = [GOOD if one else WRONG for one in passes]
+    return Plan({"gpt": told}, of or cases(len(told)), run=run)
+
+
+def compared(folder: Path, a: Plan, b: Plan, choice: ComparisonChoice = ALL) -> RunComparison:
+    with sides(folder, a, b) as (one, other):
+        return compare(one, other, choice)
+
+
+def test_what_flipped_is_counted_and_named_with_what_got_worse_first(tmp_path: Path) -> None:
+    a = verdicts([True, True, False, False, False])
+    b = verdicts([True, False, True, True, False])
+    found = compared(tmp_path, a, b)
+    (row,) = found.rows
+    assert (row.n, row.both, row.worse, row.better, row.neither) == (5, 1, 1, 2, 1)
+    assert (row.rate_a, row.rate_b) == (0.4, 0.6)
+    assert row.difference is not None
+    assert row.difference.diff == pytest.approx(0.2)
+    assert row.difference.p == 1.0  # one against two
+    assert row.difference.method == "newcombe, mcnemar-exact"
+    assert row.word is Word.UNCLEAR
+    assert [(flip.case_id, flip.a, flip.b) for flip in found.flips] == [
+        ("case-1", 1.0, 0.0),
+        ("case-2", 0.0, 1.0),
+        ("case-3", 0.0, 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "word"),
+    [
+        (0, 40, Word.BETTER),
+        (40, 0, Word.WORSE),
+        (40, 40, Word.UNCLEAR),  # forty cases do not show that there is no difference
+    ],
+)
+def test_words(tmp_path: Path, a: int, b: int, word: Word) -> None:
+    found = compared(
+        tmp_path, verdicts([n < a for n in range(40)]), verdicts([n < b for n in range(40)])
+    )
+    assert found.rows[0].word is word
+
+
+def test_what_is_certainly_close_is_equivalent(tmp_path: Path) -> None:
+    plan = verdicts([n % 2 == 0 for n in range(300)])
+    assert compared(tmp_path, plan, plan).rows[0].word is Word.EQUIVALENT
+    close = ComparisonChoice({}, margin=0.0005)
+    assert compared(tmp_path, plan, plan, close).rows[0].word is Word.UNCLEAR
+
+
+def test_cases_that_are_not_compared_are_counted(tmp_path: Path) -> None:
+    changed = [*cases(6)]
+    changed[1] = replace(changed[1], fields={"n": "another row"})
+    a = Plan({"gpt": [GOOD, GOOD, UNSURE, ERROR, GOOD]}, cases(5))
+    b = Plan({"gpt": [WRONG, GOOD, GOOD, GOOD, CANCELLED, GOOD]}, changed)
+    (row,) = compared(tmp_path, a, b).rows
+    assert (row.n, row.changed, row.only_a, row.only_b) == (1, 1, 0, 1)
+    assert (row.left_out_a, row.left_out_b, row.worse) == (2, 1, 1)
+
+
+def test_a_row_whose_columns_stand_in_another_order_is_the_same(tmp_path: Path) -> None:
+    a = verdicts([True], [Case(0, "case-0", {"n": 0, "q": "?"})])
+    b = verdicts([True], [Case(0, "case-0", {"q": "?", "n": 0})])
+    (row,) = compared(tmp_path, a, b).rows
+    assert (row.n, row.changed) == (1, 0)
+
+
+def test_a_tag_or_a_recording_is_no_part_of_the_row(tmp_path: Path) -> None:
+    case = Case(0, "case-0", {"n": 0})
+    other = replace(case, tags=("new",), recorded={"gpt": {"output": "Paris"}})
+    assert compared(tmp_path, verdicts([True], [case]), verdicts([True], [other])).rows[0].n == 1
+
+
+def test_epochs_are_one_value_compared_by_t(tmp_path: Path) -> None:
+    a = Plan({"gpt": [GOOD, WRONG] * 40}, cases(40), epochs=2)
+    b = Plan({"gpt": [GOOD, GOOD] * 30 + [GOOD, WRONG] * 10}, cases(40), epochs=2)
+    found = compared(tmp_path, a, b)
+    (row,) = found.rows
+    assert (row.rate_a, row.rate_b) == (0.5, 0.875)
+    assert (row.better, row.both) == (30, 10)
+    assert row.difference is not None
+    assert row.difference.method == "paired-t"
+    assert row.word is Word.BETTER
+    assert comparison_document(found)["flips"] == [
+        {"case_id": f"case-{n}", "row": 0, "from": 0.5, "to": "pass"} for n in range(30)
+    ]
+
+
+def test_weights_count(tmp_path: Path) -> None:
+    heavy = [replace(case, weight=3.0 if case.seq == 0 else 1.0) for case in cases(4)]
+    a = verdicts([True, False, False, False], heavy)
+    b = verdicts([False, True, True, False], heavy)
+    (row,) = compared(tmp_path, a, b).rows
+    assert row.difference is not None
+    assert row.rate_a == 0.5
+    assert row.rate_b == pytest.approx(1 / 3)
+    assert row.difference.diff == pytest.approx(-1 / 6)
+
+
+def test_groups_by_tag_have_p_values_that_hold_for_all_of_them(tmp_path: Path) -> None:
+    tagged = [replace(case, tags=("even" if case.seq % 2 == 0 else "odd",)) for case in cases(60)]
+    a = verdicts([False] * 60, tagged)
+    b = verdicts([n % 2 == 0 for n in range(60)], tagged)
+    found = compared(tmp_path, a, b, ComparisonChoice({}, by="tag"))
+    even, odd = found.groups["even"][0], found.groups["odd"][0]
+    assert (even.n, even.better, odd.better) == (30, 30, 0)
+    assert even.difference is not None
+    assert even.difference.p is not None
+    assert even.p_holm == pytest.approx(2 * even.difference.p)
+    assert (even.word, odd.word) == (Word.BETTER, Word.UNCLEAR)
+
+
+def test_groups_by_scorer(tmp_path: Path) -> None:
+    found = compared(
+        tmp_path, verdicts([False] * 9), verdicts([True] * 9), ComparisonChoice({}, by="scorer")
+    )
+    (row,) = found.groups["exact"]
+    assert (row.n, row.better) == (9, 9)
+    one = compared(
+        tmp_path, verdicts([False] * 9), verdicts([True] * 9), ComparisonChoice({}, "exact")
+    )
+    assert one.rows[0].better == 9
+
+
+def test_clusters_widen_the_interval(tmp_path: Path) -> None:
+    passages = [Case(n, f"case-{n}", {"n": n, "passage": n // 10}) for n in range(60)]
+    a, b = verdicts([False] * 60, passages), verdicts([n < 20 for n in range(60)], passages)
+    store = tmp_path / "store.db"
+    runs = [fill(store, plan) for plan in (a, b)]
+    with reading(store) as db:
+        alone = compare(*_sides(db, runs), ALL).rows[0].difference
+    _cluster(store, "passage")
+    with reading(store) as db:
+        together = compare(*_sides(db, runs), ALL).rows[0].difference
+    assert alone is not None
+    assert together is not None
+    assert together.clusters == 6
+    assert together.diff == alone.diff
+    assert together.stderr is not None
+    assert alone.stderr is not None
+    assert together.stderr > 2 * alone.stderr
+
+
+def _sides(db: sqlite3.Connection, runs: list[int]) -> tuple[RunSide, RunSide]:
+    first, second = (RunSide(db, run_queries.run(db, run)) for run in runs)
+    return first, second
+
+
+def _cluster(store: Path, column: str) -> None:
+    """Have the suites of all runs name a column as cluster."""
+    db = sqlite3.connect(store)
+    for run, spec in db.execute("SELECT id, spec FROM runs").fetchall():
+        suite = json.loads(spec)
+        suite["dataset"] = {"cluster": column}
+        db.execute("UPDATE runs SET spec = ? WHERE id = ?", (json.dumps(suite), run))
+    db.commit()
+    db.close()
+
+
+def test_columns_of_one_name_belong_together_or_those_that_are_named(tmp_path: Path) -> None:
+    a = Plan({"small": [GOOD], "large": [WRONG]}, cases(1))
+    b = Plan({"large": [GOOD], "other": [WRONG]}, cases(1))
+    with sides(tmp_path, a, b) as (one, other):
+        assert [(row.a, row.b) for row in compare(one, other, ALL).rows] == [("large", "large")]
+        named = ComparisonChoice({"small": "other"})
+        assert [(row.a, row.b, row.worse) for row in compare(one, other, named).rows] == [
+            ("small", "other", 1)
+        ]
+        with pytest.raises(NothingToPairError, match='has no target "medium"; it has small, large'):
+            compare(one, other, ComparisonChoice({"medium": "other"}))
+
+
+def test_what_has_no_name_in_common_must_be_named(tmp_path: Path) -> None:
+    a = Plan({"x": [GOOD], "y": [GOOD]}, cases(1))
+    b = Plan({"v": [GOOD], "w": [GOOD]}, cases(1))
+    with pytest.raises(NothingToPairError, match="--row X=Y"):
+        compared(tmp_path, a, b)
+
+
+def test_single_columns_are_compared_whatever_they_are_called(tmp_path: Path) -> None:
+    a, b = Plan({"x": [GOOD]}, cases(1)), Plan({"v": [GOOD]}, cases(1))
+    assert [(row.a, row.b) for row in compared(tmp_path, a, b).rows] == [("x", "v")]
+
+
+def test_a_run_against_itself_shares_every_output(tmp_path: Path) -> None:
+    plan = Plan({"gpt": [GOOD, WRONG, Told(text=None, grade=None)]}, cases(3))
+    store = tmp_path / "store.db"
+    run = fill(store, plan)
+    with reading(store) as db:
+        side = RunSide(db, run_queries.run(db, run))
+        (row,) = compare(side, side, ALL).rows
+    assert (row.n, row.shared, row.worse, row.better) == (2, 2, 0, 0)
+
+
+def test_the_text_says_what_could_not_have_been_seen(tmp_path: Path) -> None:
+    a = Plan({"gpt": [GOOD, WRONG, ERROR, GOOD]}, cases(4))
+    b = Plan({"gpt": [WRONG, GOOD, GOOD, GOOD, GOOD]}, cases(5))
+    text = comparison_text(compared(tmp_path, a, b), width=200, ink=AnsiStyle(False))
+    assert (
+        "3 pairs, 2 differ; a difference under 161.7 points would be missed one time in five"
+        in (text)
+    )
+    assert "1 case only in" in text
+    assert "1 case without a result in" in text
+    assert "pass → fail  case-0" in text
+
+
+def test_the_document_and_the_text_say_the_same(tmp_path: Path) -> None:
+    a, b = verdicts([False] * 40), verdicts([n < 30 for n in range(40)])
+    found = compared(tmp_path, a, b)
+    document = comparison_document(found)
+    row = _rows(document)[0]
+    assert row["word"] == "better"
+    assert row["diff"] == 0.75
+    text = comparison_text(found, width=200, ink=AnsiStyle(False))
+    assert "+75.0" in text
+    low, high = _numbers(row["diff_ci95"])
+    assert f"[{low * 100:+.1f}, {high * 100:+.1f}]" in text
+
+
+def _rows(document: JsonObject) -> list[JsonObject]:
+    rows = document["rows"]
+    assert isinstance(rows, list)
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _numbers(value: Json) -> list[float]:
+    assert isinstance(value, list)
+    return [one for one in value if isinstance(one, float)]

@@ -1,0 +1,164 @@
+"""`tui-eval compare`: is B better than A, case by case."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import click
+
+from tui_eval.cli import streams
+from tui_eval.cli.errors import CommandError
+from tui_eval.cli.options import grouped, json_option, store_file, store_option
+from tui_eval.model.exit_code import ExitCode
+from tui_eval.model.frozen import frozen
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from tui_eval.reports.comparison.comparison import ComparisonChoice, RunComparison
+    from tui_eval.reports.comparison.side import Side
+
+_WORDS = ("worse", "unclear")
+
+
+@frozen
+class CompareOptions:
+    """What of two sides is compared, and what is told of it."""
+
+    rows: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--row",
+            "rows",
+            multiple=True,
+            metavar="X=Y",
+            help="Compare A's target X with B's target Y; repeat it for several.  [default: those "
+            "of one name]",
+        ),
+    ]
+    by: Annotated[
+        Literal["tag", "scorer"] | None,
+        click.option(
+            "--by", type=click.Choice(["tag", "scorer"]), help="Show groups of cases, or scorers."
+        ),
+    ]
+    scorer: Annotated[
+        str | None,
+        click.option("--scorer", metavar="NAME", help="Compare what this scorer says."),
+    ]
+    margin: Annotated[
+        float,
+        click.option(
+            "--margin",
+            type=click.FloatRange(0, 1, min_open=True),
+            default=0.02,
+            show_default=True,
+            help="The difference of rates within which two targets count as equivalent.",
+        ),
+    ]
+    fail_on: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--fail-on",
+            multiple=True,
+            type=click.Choice(_WORDS),
+            help="Exit with 1 where a target is worse, or where that is unclear.",
+        ),
+    ]
+
+    def choice(self) -> "ComparisonChoice":
+        """Return what is compared.
+
+        Raises:
+            CommandError: a --row is no pair of names.
+        """
+        from tui_eval.reports.comparison.comparison import ComparisonChoice
+
+        rows = {}
+        for row in self.rows:
+            a, found, b = row.partition("=")
+            if not (found and a and b):
+                raise CommandError(f"--row {row}: say which targets, as in --row small=large")
+            rows[a] = b
+        return ComparisonChoice(rows, self.scorer, self.by, self.margin)
+
+
+@click.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@grouped("options", CompareOptions)
+@json_option
+@store_option
+def compare(a: str, b: str, options: CompareOptions, as_json: bool, store: Path | None) -> None:
+    """Compare two runs case by case: is B better than A?
+
+    A and B are runs, columns of runs (RUN:TARGET), or baseline files. Cases are paired by their
+    ids; a case whose row changed is counted and not compared. A difference is B − A. `better` and
+    `worse` are said where it is hardly luck, `equivalent` where it is certainly small, else
+    `unclear`.
+    """
+    from tui_eval.cli.runs import readable_if_there
+    from tui_eval.reports import jsontext
+    from tui_eval.reports.comparison.comparison_document import comparison_document
+    from tui_eval.reports.terminal.comparison_text import comparison_text
+    from tui_eval.reports.terminal.tables import AnsiStyle
+    from tui_eval.store.read.report_queries import moment
+
+    with readable_if_there(store_file(store)) as db:
+        if db is None:
+            found = _compared(None, (a, b), options)
+        else:
+            with moment(db):
+                found = _compared(db, (a, b), options)
+        if as_json:
+            streams.say(jsontext.dumps(comparison_document(found), indent=2))
+        else:
+            ink = AnsiStyle(streams.coloured())
+            streams.say(comparison_text(found, width=streams.width(), ink=ink))
+    if found.words & set(options.fail_on):
+        raise click.exceptions.Exit(ExitCode.GATE_MISSED)
+
+
+def _compared(
+    db: "sqlite3.Connection | None", names: tuple[str, str], options: CompareOptions
+) -> "RunComparison":
+    from tui_eval.reports.comparison.baseline_file import BaselineFileError
+    from tui_eval.reports.comparison.comparison import compare as compared
+    from tui_eval.reports.comparison.pairing import NothingToPairError
+
+    try:
+        a, b = (_side(db, name) for name in names)
+        return compared(a, b, options.choice())
+    except (BaselineFileError, NothingToPairError) as error:
+        raise CommandError(str(error)) from None
+
+
+def _side(db: "sqlite3.Connection | None", name: str) -> "Side":
+    """Return what a name on the command line stands for.
+
+    A name that leads to a file is a baseline file; a run of that name is reached by any beginning
+    of it that is no file.
+
+    Raises:
+        BaselineFileError: a file is no baseline.
+        CommandError: a file cannot be read, there is no store, or a run has no such target.
+        UnknownRunError: there is no such run.
+    """
+    from tui_eval.cli.suggest import refuse_unknown
+    from tui_eval.reports.comparison.baseline_file import BaselineFile
+    from tui_eval.reports.comparison.side import RunSide
+    from tui_eval.store.read import run_queries
+
+    path = Path(name)
+    if path.is_file():
+        try:
+            return BaselineFile(path)
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from None
+    if db is None:
+        raise CommandError(f"{name}: there is no such file, and no store with runs yet")
+    run_name, _, column = name.partition(":")
+    run = run_queries.run_named(db, run_name)
+    if column:
+        names = [one.name for one in run_queries.columns(db, run.id)]
+        refuse_unknown(f"target of run {run.name}", [column], names)
+    return RunSide(db, run, column or None)

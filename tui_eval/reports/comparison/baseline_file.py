@@ -1,0 +1,150 @@
+"""What a run came to as a file: to be kept with a suite, and compared with later runs.
+
+Sorted lines of JSON, one for each case of each column, without any text of them; the same run gives
+the same bytes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from tui_eval.model.visible import visible_line
+from tui_eval.reports.comparison.side import ComparedCase, RunSide
+
+_MOST_BYTES: Final = 1_000_000_000
+_VERDICTS: Final = {1.0: "pass", 0.0: "fail", None: None}
+
+
+class BaselineFileError(Exception):
+    """A file is no baseline; the message names the file, the line and what is wrong."""
+
+
+def baseline_lines(side: RunSide) -> Iterator[str]:
+    """Yield the lines of a run's baseline file, each with its line break."""
+    lines = []
+    for column in side.columns:
+        for case_id, case in side.cases(column).items():
+            line: dict[str, object] = {
+                "column": column,
+                "case_id": case_id,
+                "digest": side.row_digest(case_id).hex(),
+                "verdict": _VERDICTS.get(case.value, "mixed"),
+                "score": None if case.score is None else round(case.score, 9),
+            }
+            if line["verdict"] == "mixed" and case.value is not None:
+                line["value"] = round(case.value, 9)
+            if case.weight != 1.0:
+                line["weight"] = case.weight
+            if case.tags:
+                line["tags"] = list(case.tags)
+            if case.cluster is not None:
+                line["cluster"] = case.cluster
+            lines.append((column, case_id, line))
+    for _, _, line in sorted(lines, key=lambda one: one[:2]):
+        yield json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+class BaselineFile:
+    """A baseline file as a side of a comparison."""
+
+    is_baseline = True
+
+    def __init__(self, path: Path) -> None:
+        """Read a file.
+
+        Raises:
+            BaselineFileError: it is none.
+            OSError: it cannot be read.
+        """
+        self.name = path.name
+        self._cases: dict[str, dict[str, ComparedCase]] = {}
+        if path.stat().st_size > _MOST_BYTES:
+            raise BaselineFileError(f"{path}: larger than any baseline file is")
+        with path.open(encoding="utf-8", errors="strict") as file:
+            try:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        self._read(path, number, line)
+            except UnicodeDecodeError:
+                raise BaselineFileError(f"{path}: is not UTF-8") from None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns."""
+        return tuple(self._cases)
+
+    @property
+    def scorers(self) -> Mapping[str, bytes]:
+        """None: it has verdicts alone."""
+        return {}
+
+    def cases(self, column: str, scorer: str | None = None) -> Mapping[str, ComparedCase]:
+        """Return what each case came to (see `Side.cases`).
+
+        Raises:
+            BaselineFileError: a scorer's verdicts are asked for, which it does not have.
+        """
+        if scorer is not None:
+            raise BaselineFileError(
+                f"{self.name} holds the verdicts of cases and none of single scorers: compare two "
+                "runs, or leave --scorer out"
+            )
+        return self._cases[column]
+
+    def row_digest(self, case_id: str) -> bytes:
+        """Return the digest of a case's row that the file has."""
+        return next(of[case_id].row for of in self._cases.values() if case_id in of)
+
+    def _read(self, path: Path, number: int, line: str) -> None:
+        try:
+            column, case_id, case = _case(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            said = visible_line(str(error), 80)
+            raise BaselineFileError(
+                f"{path}, line {number}: is no line of a baseline file ({said}); "
+                "`tui-eval baseline SUITE RUN --write FILE` makes one"
+            ) from None
+        of_column = self._cases.setdefault(column, {})
+        if case_id in of_column:
+            raise BaselineFileError(
+                f"{path}, line {number}: the case {visible_line(case_id, 60)} is there twice"
+            )
+        of_column[case_id] = case
+
+
+def _case(line: object) -> tuple[str, str, ComparedCase]:
+    """Read a line.
+
+    Raises:
+        ValueError: a value is none that it can have.
+        KeyError: one is missing.
+        TypeError: it is no object, or a value has another type.
+    """
+    if not isinstance(line, dict):
+        raise TypeError("not an object")
+    column, case_id, row = line["column"], line["case_id"], line["digest"]
+    if not (isinstance(column, str) and isinstance(case_id, str) and isinstance(row, str)):
+        raise TypeError("column, case_id and digest are texts")
+    verdict = line["verdict"]
+    if verdict not in ("pass", "fail", "mixed", None):
+        raise ValueError(f"verdict is pass, fail, mixed or null, not {verdict!r}")
+    value = line["value"] if verdict == "mixed" else {"pass": 1.0, "fail": 0.0}.get(verdict)
+    score, weight = line.get("score"), line.get("weight", 1.0)
+    tags, cluster = line.get("tags", []), line.get("cluster")
+    case = ComparedCase(
+        None if value is None else _number(value, 1.0),
+        (),
+        bytes.fromhex(row),
+        None if score is None else _number(score, 1.0),
+        _number(weight, 1e9),
+        tuple(str(tag) for tag in tags),
+        None if cluster is None else str(cluster),
+    )
+    return column, case_id, case
+
+
+def _number(value: object, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise ValueError(f"{value!r} is no number from 0 to {most:g}")
+    return float(value)

@@ -1,0 +1,171 @@
+"""What a comparison came to, as text for a person."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tui_eval.format import many, number, percent
+from tui_eval.model.visible import visible_line
+from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison, Word
+from tui_eval.reports.rates.run_rates import SMALL_GROUP
+from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
+from tui_eval.statistics.intervals import Interval
+
+_FLIPS_SHOWN: Final = 20
+_OUTCOMES: Final = {1.0: "pass", 0.0: "fail"}
+
+
+def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
+    """Return a comparison, ending with the cases that flipped.
+
+    Args:
+        of: The comparison.
+        width: Cells of a line.
+        ink: Colours or none.
+    """
+    by = "" if of.scorer is None else f", by the scorer {of.scorer}"
+    lines = [ink.bold(visible_line(f"{of.a.name} → {of.b.name}{by}")), ""]
+    lines += table(_columns(of.rows), width, ink)
+    for row in of.rows:
+        for said in (*_unclear(row, of.margin), *_beside(row, of)):
+            named = f"{_name(row)}: {said}" if len(of.rows) > 1 else said
+            lines += folded(visible_line(named), width)
+    for said in _scorers(of):
+        lines += folded(visible_line(said), width)
+    if of.groups:
+        lines += ["", *table(_group_columns(of), width, ink)]
+    lines += _flips(of, ink)
+    return "\n".join(lines)
+
+
+def points(share: float) -> str:
+    """Return a difference of rates in percentage points, with its sign."""
+    return f"{share * 100:+.1f}"
+
+
+def points_interval(bounds: Interval | None) -> str:
+    """Return an interval of differences in percentage points."""
+    return "" if bounds is None else f"[{points(bounds[0])}, {points(bounds[1])}]"
+
+
+def p_value(p: float | None) -> str:
+    """Return a p value with as many places as mean something."""
+    if p is None:
+        return ""
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
+
+
+def _name(row: ComparisonRow) -> str:
+    return row.a if row.a == row.b else f"{row.a} → {row.b}"
+
+
+def _columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
+    known = [row.difference for row in rows]
+    return [
+        TableColumn("target", [_name(row) for row in rows], left=True),
+        TableColumn("pairs", [number(row.n) for row in rows]),
+        TableColumn("A", [percent(row.rate_a) for row in rows]),
+        TableColumn("B", [percent(row.rate_b) for row in rows]),
+        TableColumn("points", ["" if one is None else points(one.diff) for one in known]),
+        TableColumn(
+            "95%", ["" if one is None else points_interval(one.interval95) for one in known]
+        ),
+        TableColumn("p", [p_value(row.p_holm) for row in rows]),
+        TableColumn("worse", [number(row.worse) for row in rows]),
+        TableColumn("better", [number(row.better) for row in rows]),
+        TableColumn("B is", [row.word for row in rows], left=True),
+    ]
+
+
+def _group_columns(of: RunComparison) -> list[TableColumn]:
+    rows = [(name, row) for name, rows in of.groups.items() for row in rows]
+    several = len(of.rows) > 1
+    titles = [f"{name}, {_name(row)}" if several else name for name, row in rows]
+
+    def rate(share: float | None, row: ComparisonRow) -> str:
+        if share is None or row.n >= SMALL_GROUP:
+            return percent(share)
+        return f"{share * row.n:g}/{row.n}"
+
+    return [
+        TableColumn("group", titles, left=True),
+        TableColumn("pairs", [number(row.n) for _, row in rows]),
+        TableColumn("A", [rate(row.rate_a, row) for _, row in rows]),
+        TableColumn("B", [rate(row.rate_b, row) for _, row in rows]),
+        TableColumn(
+            "points",
+            [
+                "" if row.difference is None or row.n < SMALL_GROUP else points(row.difference.diff)
+                for _, row in rows
+            ],
+        ),
+        TableColumn("p", [p_value(row.p_holm) for _, row in rows]),
+        TableColumn("worse", [number(row.worse) for _, row in rows]),
+        TableColumn("better", [number(row.better) for _, row in rows]),
+        TableColumn("B is", [row.word for _, row in rows], left=True),
+    ]
+
+
+def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
+    if row.n == 0:
+        yield "no case has a result on both sides: nothing is compared"
+    elif row.word is Word.UNCLEAR and row.difference is not None:
+        differ = f"{many(row.n, 'pair')}, {number(row.worse + row.better)} differ"
+        mde = row.difference.mde
+        if mde is None:
+            yield f"{differ}: too few to say how large a difference could have been seen"
+        else:
+            missed = f"a difference under {mde * 100:.1f} points would be missed one time in five"
+            yield f"{differ}; {missed}"
+    elif row.word is Word.EQUIVALENT:
+        yield f"equivalent: with 90% confidence within ±{margin * 100:g} points"
+
+
+def _beside(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
+    parts = []
+    if row.changed:
+        parts.append(f"{many(row.changed, 'case')} changed: not compared")
+    if row.only_a:
+        parts.append(f"{many(row.only_a, 'case')} only in {of.a.name}")
+    if row.only_b:
+        parts.append(f"{many(row.only_b, 'case')} only in {of.b.name}")
+    if row.left_out_a:
+        parts.append(f"{many(row.left_out_a, 'case')} without a result in {of.a.name}")
+    if row.left_out_b:
+        parts.append(f"{many(row.left_out_b, 'case')} without a result in {of.b.name}")
+    if row.shared:
+        parts.append(f"{many(row.shared, 'pair')} share the very same output")
+    clusters = None if row.difference is None else row.difference.clusters
+    if clusters is not None:
+        parts.append(f"errors over {many(clusters, 'cluster')}")
+    if parts:
+        yield "; ".join(parts)
+
+
+def _scorers(of: RunComparison) -> Iterator[str]:
+    if not of.scorers_differ:
+        return
+    names = ", ".join(of.scorers_differ)
+    hint = f"`tui-eval rescore {of.a.name} --suite FILE` with that of {of.b.name} makes them equal"
+    yield f"not scored alike ({names}): {hint}"
+
+
+def _flips(of: RunComparison, ink: AnsiStyle) -> list[str]:
+    if not of.flips:
+        return []
+    worse = sum(flip.b < flip.a for flip in of.flips)
+    head = f"{many(worse, 'case')} worse, {number(len(of.flips) - worse)} better"
+    lines = ["", ink.bold(head)]
+    shown = of.flips[:_FLIPS_SHOWN]
+    several = len(of.rows) > 1
+    for flip in shown:
+        where = f"  {_name(of.rows[flip.row])}" if several else ""
+        said = visible_line(f"{flip.case_id}{where}", 70)
+        change = f"{_outcome(flip.a)} → {_outcome(flip.b)}"
+        lines.append(f"  {ink.bad(change) if flip.b < flip.a else ink.good(change)}  {said}")
+    if len(of.flips) > len(shown):
+        lines.append(f"  … {number(len(of.flips) - len(shown))} more: --json has all")
+    return lines
+
+
+def _outcome(value: float) -> str:
+    return _OUTCOMES.get(value, f"{value:.2f}")
