@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.store.errors import UnknownRunError
+from tui_eval.ui.read_pace import rest
 from tui_eval.ui.store_client import StoreClient
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _work_out(db: "sqlite3.Connection", due: Sequence[tuple[int, int]]) -> dict[
                 judged,
             ),
             stamp,
-            now + (now - began) * _REST_SHARE,
+            now + rest(0.0, now - began, _REST_SHARE),
         )
         if now > end:
             break

@@ -29,6 +29,7 @@ from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.store.write import notes
+from tui_eval.ui.read_pace import rest
 from tui_eval.ui.store_client import StoreClient
 
 _SNAPSHOT_S = 0.1
@@ -167,7 +168,7 @@ class RunMonitor:
             began = time.monotonic()
             yield await self._client.survey(count_figures, self._run_id)
             took = time.monotonic() - began
-            await asyncio.sleep(max(_FIGURES_S, took * _FIGURES_SHARE))
+            await asyncio.sleep(rest(_FIGURES_S, took, _FIGURES_SHARE))
 
     async def results(self) -> AsyncGenerator[LiveResults, None]:
         """Yield what the run comes to, at once and again; the rarer the longer that takes.
@@ -184,7 +185,7 @@ class RunMonitor:
             took = time.monotonic() - began
             one_each = found.one_each
             yield found
-            await asyncio.sleep(max(_SNAPSHOT_S, took * _RESULTS_SHARE))
+            await asyncio.sleep(rest(_SNAPSHOT_S, took, _RESULTS_SHARE))
 
     async def last_minute(self) -> RecentActivity:
         """Return what happened in the last minute."""

@@ -15,6 +15,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.distributions import SCORE_PARTS, Spread
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.charts.chart_data import CHARTS, Chart, Drawing, Panel, Spreads
 from tui_eval.ui.run.charts.plotting import FILL, drawn
 from tui_eval.ui.screens.base_screen import BaseScreen
@@ -122,9 +123,8 @@ class ChartsScreen(BaseScreen):
             self._show()
             if run.live:  # calls in flight get older without anything being written
                 self.set_timer(_READ_S, self._wanted.set)
-            await asyncio.sleep(
-                max(_READ_S / 4, (time.monotonic() - began) * _READ_SHARE) if run.live else 0
-            )
+            took = time.monotonic() - began
+            await asyncio.sleep(rest(_READ_S / 4, took, _READ_SHARE) if run.live else 0)
 
     # -- showing
 

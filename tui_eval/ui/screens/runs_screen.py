@@ -20,6 +20,7 @@ from tui_eval.ui import run_requests
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.navigation import OpenRun
+from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.run_list import MOST, ListedRun, listed
@@ -133,7 +134,7 @@ class RunsScreen(FirstScreen):
             self._leaving &= there
             self._list()
             self._rates_due.set()
-            await asyncio.sleep(max(_READ_S, (time.monotonic() - began) * _READ_SHARE))
+            await asyncio.sleep(rest(_READ_S, time.monotonic() - began, _READ_SHARE))
 
     @work
     async def _keep_rates(self) -> None:

@@ -20,6 +20,7 @@ from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, Order, View
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run import saved_view
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.detail.trial_detail import ZOOMED, ListPosition
@@ -380,7 +381,7 @@ class TrialList(Vertical):
             first = False
             if view.plain:
                 return
-            await asyncio.sleep(max(_RELIST_S, took * _RELIST_SHARE))
+            await asyncio.sleep(rest(_RELIST_S, took, _RELIST_SHARE))
             await self._list_wanted.wait()
             self._list_wanted.clear()
 
