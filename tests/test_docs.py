@@ -200,7 +200,7 @@ def stand_in(folder: Path, name: str) -> None:
 def files_named(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            if key in ("include", "path", "tools") or key.endswith("_file"):
+            if key in ("include", "path", "tools", "initial_session") or key.endswith("_file"):
                 yield from [inner] if isinstance(inner, str) else map(str, inner)
             else:
                 yield from files_named(inner)

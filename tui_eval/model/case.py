@@ -29,6 +29,9 @@ class Case:
     """For each replay target, by name, what was recorded for this case; absent: nothing was. It
     holds an output with what is known of it, `epochs` with a list of these, or `prompts` with any
     of both for each prompt, by name. See `recording`."""
+    session: tuple[JsonObject, ...] | None = None
+    """What was said before it is asked, in place of the prompt's own; None: the case says
+    nothing of it."""
 
     def recording(self, column: "Column", epoch: int = 0) -> JsonObject | None:
         """Return what was recorded of a column in an epoch (from 0); None: nothing was.
@@ -60,6 +63,8 @@ class Case:
             kept["limits"] = dict(self.limits)
         if self.recorded:
             kept["recorded"] = dict(self.recorded)
+        if self.session is not None:
+            kept["session"] = list(self.session)
         return kept
 
     @classmethod
@@ -78,6 +83,9 @@ class Case:
             recorded={
                 name: _object(row) for name, row in _object(kept.get("recorded", {})).items()
             },
+            session=None
+            if "session" not in kept
+            else tuple(_object(one) for one in _list(kept["session"])),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Final
 
 from tui_eval.model.case import Case
+from tui_eval.model.conversation import read_by_people
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Output
@@ -29,6 +30,8 @@ class Subject:
     """None: not produced yet."""
     target: str | None = None
     """Whose output it is; None: nobody's in particular, as gold's."""
+    conversation: tuple[JsonObject, ...] = ()
+    """Those of `messages` that are neither instructions nor examples."""
 
     def names(self, late: Collection[str]) -> dict[str, Json]:
         """Return what scorers' templates can name; `late` are those that only an output brings.
@@ -50,7 +53,12 @@ class Subject:
         return names | {name: value for name, value in brought.items() if name in late}
 
     def input(self) -> Json:
-        """Return what was asked, as it goes into score keys."""
+        """Return what was asked, as judges see it and score keys have it.
+
+        That is the question, and where something was said before it the whole conversation.
+        """
+        if len(self.conversation) > 1:
+            return [read_by_people(one) for one in self.conversation]
         if self.prompt is not None:
             return self.prompt
         return list(self.messages) if self.messages else self.case.fields

@@ -37,7 +37,7 @@ class ModelTarget(ModelCaller, Target):
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return the body as it goes out: model, messages, parameters, tools."""
         try:
-            messages: list[Json] = list(self._renderer.messages(column, case))
+            messages = self._renderer.messages(column, case)
         except TemplateError as error:
             return Failure("template", str(error))
         body = self._messages(messages)

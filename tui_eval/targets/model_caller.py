@@ -1,5 +1,6 @@
 """What a target and a judge have in common that ask a model."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -7,6 +8,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.spec import ModelEndpointSpec
 from tui_eval.targets.base import Asked
 from tui_eval.targets.endpoint_connection import EndpointConnection
+from tui_eval.targets.responses_input import responses_input
 
 
 class ModelCaller(Asked):
@@ -46,10 +48,12 @@ class ModelCaller(Asked):
         """
         return {} if self._connection.address.embedded else {"model": self._spec.model}
 
-    def _messages(self, messages: list[Json]) -> JsonObject:
-        """Return the body of a request, with the spec's parameters."""
-        name = "input" if self._spec.api == "responses" else "messages"
-        return {name: messages, **self._spec.params, **self._asked_for()}
+    def _messages(self, messages: Sequence[JsonObject]) -> JsonObject:
+        """Return the body of a request that sends chat messages, with the spec's parameters."""
+        responses = self._spec.api == "responses"
+        asked: list[Json] = responses_input(messages) if responses else [*messages]
+        name = "input" if responses else "messages"
+        return {name: asked, **self._spec.params, **self._asked_for()}
 
     async def __aenter__(self) -> Self:
         """Open the connection, and start an embedded model's server.

@@ -70,7 +70,7 @@ class ModelJudge(ModelCaller, Judge):
         return await self._connection.call(self._spec, body, timeout_s)
 
     def _body(self, messages: Sequence[JsonObject], schema: JsonObject | None) -> JsonObject:
-        body = self._messages([*messages])
+        body = self._messages(messages)
         if schema is None:
             return body
         if self._connection.address.embedded:

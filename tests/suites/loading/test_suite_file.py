@@ -431,7 +431,12 @@ def test_a_mistake_in_a_target_is_told(tmp_path: Path, target: str, expected: st
     [
         (
             "[prompt]\nsystem = 'x'",
-            [("line 1: prompt: asks nothing; give one of user, user_file, messages")],
+            [
+                (
+                    "line 1: prompt: asks nothing; give one of user, user_file, turns, messages, "
+                    "messages_file"
+                )
+            ],
         ),
         (
             "[prompt]\nuser = 'x'\nmessages = [{ role = 'user', content = 'x' }]",
@@ -446,8 +451,7 @@ def test_a_mistake_in_a_target_is_told(tmp_path: Path, target: str, expected: st
             [
                 (
                     'line 2: prompt.messages[0].role: must be one of "system", "developer", '
-                    '"user", '
-                    '"assistant", not "usr"'
+                    '"user", "assistant", "tool", not "usr"'
                 )
             ],
         ),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
+from tui_eval.model.conversation import last_user_text
 from tui_eval.model.frozen import frozen
-from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import OF_OUTPUT, Grade, Score
 from tui_eval.scoring import deciding
@@ -178,15 +178,12 @@ class TrialScoring:
     def _subject(self, column: Column, case: Case, output: Output | None) -> Subject:
         if not self._scorers.look_at_asked(case):
             return Subject(case, output=output, target=column.target)
-        messages = self._renderer.messages(column, case)
-        asked = tuple(messages)
-        return Subject(case, last_user_text(messages), asked, output, column.target)
-
-
-def last_user_text(messages: Sequence[JsonObject]) -> str | None:
-    """Return what scorers see as the prompt: the last thing a user says; None: nobody does."""
-    for message in reversed(messages):
-        content = message.get("content")
-        if message.get("role") == "user" and isinstance(content, str):
-            return content
-    return None
+        asked = self._renderer.opening(column, case)
+        return Subject(
+            case,
+            last_user_text(asked.messages),
+            tuple(asked.messages),
+            output,
+            column.target,
+            tuple(asked.conversation),
+        )

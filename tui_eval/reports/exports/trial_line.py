@@ -3,8 +3,8 @@
 import sqlite3
 from contextlib import suppress
 
-from tui_eval.engine.dispatch.trial_scoring import last_user_text
 from tui_eval.model.case import Case, Column
+from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.reports.jsontext import rounded

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tui_eval.model.bounds import LEAST_WEIGHT, MOST_WEIGHT
 from tui_eval.model.case import Case
+from tui_eval.model.conversation import from_text, read_messages
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest, dotted
 from tui_eval.model.score import OF_OUTPUT
@@ -20,6 +21,7 @@ from tui_eval.suites.data import seeded_sampling
 from tui_eval.suites.data.files import is_glob, matches
 from tui_eval.suites.data.recordings import Recordings, id_digest, row_id
 from tui_eval.suites.data.rows import DataProblems
+from tui_eval.suites.data.session_files import read_session
 from tui_eval.suites.data.spool import Spool
 from tui_eval.suites.data.tasks.task_formats import FOLDERS, RowReader
 from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
@@ -31,6 +33,8 @@ from tui_eval.suites.templates.template import NestedTemplate, Template, Templat
 from tui_eval.suites.trust.capabilities import Folder
 
 _SCORERS: Final[TypeAdapter[tuple[ScorerSpec, ...]]] = TypeAdapter(tuple[ScorerSpec, ...])
+SESSION: Final = "initial_session"
+"""The column of what was said before a case is asked: the messages, or a file that holds them."""
 _ROW_ID_LENGTH: Final = 16
 """Hexadecimal digits of a digest that stands for an id."""
 
@@ -192,6 +196,10 @@ class _Reader:
         self._asks = bool(suite.targets)
         self._given = suite.parts_given
         self._recordings = recordings
+        self._folder = _folder(suite)
+        self._opener = Folder.of(suite).open
+        self._sessions: dict[str, tuple[JsonObject, ...]] = {}
+        """Those that rows have named, by path."""
         self._seen: set[bytes] = set()
         self._alike: dict[str, int] = {}
         """How often a row without an id came, for those that came more than once."""
@@ -223,9 +231,26 @@ class _Reader:
             timeout=_number(fields, "timeout"),
             limits=self._limits(fields),
             recorded=said,
+            session=self._session(fields) if SESSION in fields else None,
         )
         self._seq += 1
         return case
+
+    def _session(self, fields: JsonObject) -> tuple[JsonObject, ...] | None:
+        """Return what was said before a case is asked, as its row carries or names it."""
+        given = from_text(fields[SESSION])
+        if given is None or given == "":
+            return None
+        try:
+            if not isinstance(given, str):
+                return tuple(read_messages(given))
+            if given not in self._sessions:
+                file = (self._folder or Path.cwd()) / given
+                self._sessions[given] = tuple(read_session(file, self._opener))
+        except ValueError as error:
+            named = f'"{given}" ' if isinstance(given, str) else ""
+            raise _BadRowError((SESSION, f"{named}{error}", None)) from None
+        return self._sessions[given]
 
     def _limits(self, fields: JsonObject) -> dict[str, int]:
         """Return what a task may take; in other data a column of that name is a column."""

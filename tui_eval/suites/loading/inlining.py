@@ -9,12 +9,13 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data import gold
 from tui_eval.suites.data.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
 from tui_eval.suites.data.rows import MOST_MISTAKES, DataProblems, read_json, read_rows
+from tui_eval.suites.data.session_files import read_session
 from tui_eval.suites.data.tasks.task_formats import FOLDERS, task_files
 from tui_eval.suites.judge_choice import judge_names
 from tui_eval.suites.loading.errors import Mistake, SuiteError, missing
 from tui_eval.suites.loading.source_map import SourceMap, tables
 from tui_eval.suites.loading.toml_lines import Path
-from tui_eval.suites.scorers import check_schema
+from tui_eval.suites.scorers import check_schema, is_template
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, AskedSpec
 from tui_eval.suites.trust.capabilities import Folder
 
@@ -43,6 +44,9 @@ class _Inliner:
         for path, prompt in tables(self._data, "prompt", "prompts"):
             self._text(path, prompt, "system_file", "system")
             self._text(path, prompt, "user_file", "user")
+            self._messages(path, prompt, "messages_file", "messages")
+            if not is_template(prompt.get("initial_session")):
+                self._messages(path, prompt, "initial_session", "initial_session")
             examples = prompt.get("examples")
             if isinstance(examples, dict):
                 self._examples((*path, "examples"), examples)
@@ -118,6 +122,21 @@ class _Inliner:
                 table[into] = text
                 self._places.copy((*path, field), (*path, into))
                 del table[field]
+
+    def _messages(self, path: Path, prompt: JsonObject, field: str, into: str) -> None:
+        """Put the messages of a file where the suite would have them."""
+        file = self._file((*path, field), prompt)
+        if file is None:
+            return
+        try:
+            messages = read_session(file, self._folder.open)
+        except ValueError as error:
+            self._wrong((*path, field), f'"{prompt[field]}" {error}')
+            return
+        if field == into or prompt.get(into) is None:  # both is a mistake that is told elsewhere
+            del prompt[field]
+            prompt[into] = [*messages]
+            self._places.copy((*path, field), (*path, into))
 
     def _examples(self, path: Path, examples: JsonObject) -> None:
         at = (*path, "path")

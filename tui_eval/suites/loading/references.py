@@ -78,27 +78,44 @@ class _Checker:
                 self._examples((*path, "examples"), examples, prompt)
 
     def _one_question(self, path: Path, prompt: JsonObject) -> None:
-        asked = _given(prompt, "user", "user_file", "messages")
+        asked = _given(prompt, "user", "user_file", "turns", "messages", "messages_file")
         told = _given(prompt, "system", "system_file")
         if not asked:
-            self._wrong(path, "asks nothing", "give one of user, user_file, messages")
+            hint = "give one of user, user_file, turns, messages, messages_file"
+            self._wrong(path, "asks nothing", hint)
         elif len(asked) > 1:
             self._wrong((*path, asked[1]), f"stands beside {asked[0]}", "give one of the two")
         if len(told) > 1:
             self._wrong((*path, told[1]), f"stands beside {told[0]}", "give one of the two")
-        elif told and "messages" in asked:
+        elif told and asked and asked[0].startswith("messages"):
             hint = "make it the first of the messages"
             self._wrong((*path, told[0]), "stands beside messages", hint)
+        for field in ("messages", "turns", "initial_session"):
+            held = prompt.get(field)
+            if isinstance(held, str) and held and not is_template(held):
+                hint = 'give the list, or a column that holds it: "{{ messages }}"'
+                if field == "initial_session":
+                    continue  # a file, which is told where it is read
+                self._wrong((*path, field), "is a text", hint)
 
     def _roles(self, path: Path, prompt: JsonObject) -> None:
-        """Check that no two messages in a row have one role: many models refuse that."""
+        """Check that messages follow each other as models take them.
+
+        No two in a row have one role, and each result of a tool is that of a call before it.
+        """
         before: Json = None
+        called: set[Json] = set()
         for inner, message in tables(prompt, "messages"):
-            role = message.get("role")
+            role, answered = message.get("role"), message.get("tool_call_id")
             if role == before and role in ("user", "assistant"):
                 at: Path = (*path, *inner, "role")
                 self._wrong(at, f'"{role}" follows "{role}"', "make one message of both")
             before = role
+            called |= {call.get("id") for _, call in tables(message, "tool_calls")}
+            known = isinstance(answered, str) and (is_template(answered) or answered in called)
+            if role == "tool" and answered is not None and not known:
+                at = (*path, *inner, "tool_call_id")
+                self._wrong(at, f'"{answered}" is no call before it', "give the id of the call")
 
     def _examples(self, path: Path, examples: JsonObject, prompt: JsonObject) -> None:
         sources = _given(examples, "path", "rows")
@@ -106,9 +123,15 @@ class _Checker:
             self._wrong(path, "has no examples", 'give path = "…"')
         elif len(sources) > 1:
             self._wrong((*path, "rows"), "stands beside path", "give one of the two")
+        if examples.get("user") is not None:
+            return
         own = prompt.get("user")
-        if examples.get("user") is None and isinstance(own, str) and "examples" in _names(own):
+        if isinstance(own, str) and "examples" in _names(own):
             message = "is missing: the prompt's own question holds {{ examples }}"
+            self._wrong((*path, "user"), message)
+        held = [name for name in ("messages", "turns") if isinstance(prompt.get(name), str)]
+        if held:
+            message = f"is missing: the prompt's own {held[0]} are in a column"
             self._wrong((*path, "user"), message)
 
     def _targets(self) -> None:
@@ -264,9 +287,11 @@ class _Checker:
         if isinstance(dataset, dict):
             self._readable(("dataset",), dataset, ("filter",))
         for path, prompt in tables(self._data, "prompt", "prompts"):
-            self._readable(path, prompt, ("system", "user"))
+            self._readable(path, prompt, ("system", "user", "turns"))
+            for field in ("messages", "initial_session"):  # else they are messages
+                self._readable(path, prompt, (field,) if isinstance(prompt.get(field), str) else ())
             for inner, message in tables(prompt, "messages"):
-                self._readable((*path, *inner), message, ("content",))
+                self._readable((*path, *inner), message, ("content", "tool_calls"))
             for inner, examples in tables(prompt, "examples"):
                 self._readable((*path, *inner), examples, ("where", "user", "assistant"))
         for path, target in tables(self._data, "targets"):

@@ -1,6 +1,7 @@
 """What a run of a suite would be, and which templates fail for which cases."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Final, TypeAlias
 
 from tui_eval.format import many
 from tui_eval.model.case import Case, Column
+from tui_eval.model.conversation import last_user_text, text_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.suites.data.dataset import cases
@@ -21,7 +23,6 @@ from tui_eval.suites.templates.renderer import (
     RenderedPrompt,
     Renderer,
     prompt_field,
-    question,
 )
 from tui_eval.suites.templates.template import (
     RESERVED,
@@ -289,8 +290,8 @@ class _Surveyor:
             if messages is not None:
                 said = said or messages
                 if spec is not None:
-                    self._chars[spec.name] += sum(len(str(one["content"])) for one in messages)
-        seen: dict[str, Json] = {**names, "prompt": question(said), "messages": [*said]}
+                    self._chars[spec.name] += self._length(case, prompt, messages)
+        seen: dict[str, Json] = {**names, "prompt": last_user_text(said), "messages": [*said]}
         asked = seen if self._suite.prompts else names
         for tried in self._tried:
             visible = asked if tried.scorer is None else seen
@@ -328,10 +329,21 @@ class _Surveyor:
         self, case: Case, prompt: RenderedPrompt, names: dict[str, Json]
     ) -> list[JsonObject] | None:
         try:
-            return prompt.messages(names)
+            return prompt.opening(names, case.session).messages
         except TemplateError as error:
             self._note(case, error)
             return None
+
+    def _length(self, case: Case, prompt: RenderedPrompt, messages: list[JsonObject]) -> int:
+        """Return the characters that the requests of a case send; replies are not known yet."""
+        try:
+            turns = prompt.further_turns(self._renderer.names(case))
+        except TemplateError as error:
+            self._note(case, error)
+            return 0
+        opening = sum(len(text_of(one["content"])) for one in messages)
+        lengths = (len(text_of(turn)) for turn in turns)
+        return sum(itertools.accumulate(lengths, initial=opening))
 
     @staticmethod
     def _applies(tried: _Tried, names: dict[str, Json]) -> bool:
@@ -366,16 +378,21 @@ class _Surveyor:
         if len(trouble.first) < _SHOWN:
             trouble.first.append(case.id)
 
-    def _used(self) -> set[str]:
-        """Return the names that any template uses."""
-        templates = [one for prompt in self._prompts for one in prompt.templates]
-        templates += [one for tried in self._tried for one in tried.template.templates()]
-        return {name for template in templates for name in template.names}
+    def _used(self) -> tuple[set[str], set[str]]:
+        """Return the names that templates of prompts use, and those that the others use."""
+        asked = [one for prompt in self._prompts for one in prompt.templates]
+        others = [one for tried in self._tried for one in tried.template.templates()]
+        return (
+            {name for template in asked for name in template.names},
+            {name for template in others for name in template.names},
+        )
 
     def _warnings(self) -> Iterator[str]:
-        recorded = self._suite.recorded_columns - self._used()
+        asked, others = self._used()
+        recorded = self._suite.recorded_columns - (asked | others)
+        columns_only = asked - others - {"case", "examples"}  # prompts know these by no other name
         for name in RESERVED:
-            if name in self._columns - recorded:
+            if name in self._columns - recorded - columns_only:
                 yield (
                     f'the column "{name}" has a name that templates may use for something else: '
                     f"write case.{name}"
@@ -413,6 +430,8 @@ class _Surveyor:
 def _odd_orders(suite: Suite) -> Iterator[str]:
     """Yield a warning for each message that many endpoints refuse at its place."""
     for index, prompt in enumerate(suite.prompts):
+        if isinstance(prompt.messages, str):
+            continue  # its cases say them
         roles = [message.role for message in prompt.messages or ()]
         if not roles:
             continue

@@ -63,7 +63,9 @@ def explain(error: ValidationError, data: object, prefix: Path = ()) -> list[Val
         below |= {finding.path[:length] for length in range(len(finding.path))}
         if detail["type"].endswith("_type"):
             of_types.add((finding.path, finding.message))
-    # where one of the types that were tried has mistakes inside, it is the one that was meant
+        else:
+            below.add(finding.path)
+    # where one of the types that were tried has mistakes of another sort, it was the one meant
     return [
         finding
         for key, finding in findings.items()

@@ -1,13 +1,15 @@
 """From a case to the messages a target is sent."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import Json, JsonObject, canonical
-from tui_eval.suites.data import seeded_sampling
-from tui_eval.suites.spec import Examples, Prompt, Suite
-from tui_eval.suites.templates.template import Names, Template, holds
+from tui_eval.model.conversation import INSTRUCTING, last_user_text, read_messages
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.spec import Prompt, Suite
+from tui_eval.suites.templates.few_shot import FewShot
+from tui_eval.suites.templates.prompt_messages import PromptMessages
+from tui_eval.suites.templates.template import Names, Template, TemplateError
 
 _NOTHING: Final = Prompt()
 """For targets that need no prompt, where the suite has none."""
@@ -29,6 +31,19 @@ def columns(suite: Suite) -> tuple[Column, ...]:
                 name = f"{target.name}/{prompt}"
                 found.append(Column(len(found), name, target.name, prompt))
     return tuple(found)
+
+
+class OpeningMessages(NamedTuple):
+    """What is sent first."""
+
+    messages: list[JsonObject]
+    begins: int
+    """The place of the first that is neither an instruction nor one of the examples."""
+
+    @property
+    def conversation(self) -> list[JsonObject]:
+        """What was said before, and the question."""
+        return self.messages[self.begins :]
 
 
 class Renderer:
@@ -58,7 +73,25 @@ class Renderer:
         Raises:
             TemplateError: when a template cannot be rendered for the case.
         """
-        return self._prompts[column.prompt].messages(self.names(case))
+        return self.opening(column, case).messages
+
+    def opening(self, column: Column, case: Case) -> OpeningMessages:
+        """Return the messages that a column sends for a case, and where its own begin.
+
+        Raises:
+            TemplateError: when a template cannot be rendered for the case.
+        """
+        return self._prompts[column.prompt].opening(self.names(case), case.session)
+
+    def turns(self, column: Column, case: Case) -> tuple[Json, ...]:
+        """Return what the user says after each reply to `messages`, first to last.
+
+        Each is the content of a message: a text, or a list of parts. Empty: one reply is all.
+
+        Raises:
+            TemplateError: when a template cannot be rendered for the case.
+        """
+        return self._prompts[column.prompt].further_turns(self.names(case))
 
     def target_names(self, column: Column, case: Case) -> dict[str, Json]:
         """Return what the templates of a target's own fields can name.
@@ -81,13 +114,7 @@ def with_prompt(names: Names, messages: Sequence[JsonObject]) -> dict[str, Json]
     """Return names with those of a rendered prompt; no messages: there is no prompt."""
     if not messages:
         return {**names}
-    return {**names, "prompt": question(messages), "messages": [*messages]}
-
-
-def question(messages: Sequence[JsonObject]) -> Json:
-    """Return the last that the user says in messages; None: nothing."""
-    said = (message["content"] for message in reversed(messages) if message["role"] == "user")
-    return next(said, None)
+    return {**names, "prompt": last_user_text(messages), "messages": [*messages]}
 
 
 def prompt_field(suite: Suite, index: int) -> str:
@@ -108,28 +135,26 @@ class RenderedPrompt:
         Raises:
             TemplateError: when a template cannot be read.
         """
-        self._turns = [
-            (role, Template(text, f"{field}.{path}")) for role, text, path in _turns(prompt)
-        ]
-        self._asks = max(
-            (n for n, (role, _) in enumerate(self._turns) if role == "user"), default=-1
-        )
-        """The place of the question: the last message of the user."""
-        self._lead = next(
-            (n for n, (role, _) in enumerate(self._turns) if role not in _INSTRUCTING),
-            len(self._turns),
-        )
-        """How many messages stand before the examples."""
+        self._own = PromptMessages(prompt, field)
+        self._held_session: Template | None = None
+        """Gives what was said before; None: no template does."""
+        self._session: tuple[JsonObject, ...] = ()
+        """What was said before, where the suite has it."""
+        if isinstance(prompt.initial_session, str):
+            self._held_session = Template(prompt.initial_session, f"{field}.initial_session")
+        else:
+            self._session = tuple(prompt.initial_session or ())
         self._shots = None
         if prompt.examples is not None:
-            own = prompt.user if self._asks < 0 else self._turns[self._asks][1].source
-            self._shots = _Shots(prompt.examples, own or "", f"{field}.examples")
-        self._names_examples = any("examples" in turn.names for _, turn in self._turns)
+            asks = self._own.question or ""
+            self._shots = FewShot(prompt.examples, asks, f"{field}.examples")
+        self._names_examples = any("examples" in one.names for one in self._own.templates)
 
     @property
     def templates(self) -> tuple[Template, ...]:
         """The templates that are rendered for each case."""
-        return tuple(template for _, template in self._turns)
+        held = () if self._held_session is None else (self._held_session,)
+        return (*held, *self._own.templates)
 
     @property
     def examples_as_text(self) -> bool:
@@ -151,143 +176,67 @@ class RenderedPrompt:
         """The columns of all examples together."""
         return frozenset() if self._shots is None else self._shots.columns
 
-    def messages(self, names: Names) -> list[JsonObject]:
-        """Render it.
+    def opening(self, names: Names, session: Sequence[JsonObject] | None = None) -> OpeningMessages:
+        """Render what is sent first: instructions, examples, what was said before, the question.
+
+        Args:
+            names: What its templates see.
+            session: What was said before, where the case has it; None: what the prompt says.
 
         Raises:
             TemplateError: when a template, or an example, cannot be rendered for these names.
         """
-        if self._shots is None:
-            return [_message(role, template.text(names)) for role, template in self._turns]
-        return self._with_examples(self._shots, names)
+        shots = self._shots
+        own = self._own.opening(names) if shots is None else self._shown_examples(shots, names)
+        told, asked = _apart(own)
+        begun, said = _apart(self._before(names) if session is None else session)
+        told += begun
+        if shots is not None and not shots.as_text:
+            told += shots.messages(names, last_user_text(asked))
+        return OpeningMessages([*told, *said, *asked], len(told))
 
-    def _with_examples(self, shots: "_Shots", names: Names) -> list[JsonObject]:
+    def further_turns(self, names: Names) -> tuple[Json, ...]:
+        """Return what the user says after each reply; see `Renderer.turns`.
+
+        Raises:
+            TemplateError: when a template cannot be rendered for these names.
+        """
+        return self._own.further_turns(names)
+
+    def _before(self, names: Names) -> Sequence[JsonObject]:
+        """Return what was said before as the prompt says it."""
+        if self._held_session is None:
+            return self._session
+        try:
+            return read_messages(self._held_session.value(names))
+        except ValueError as error:
+            raise TemplateError(self._held_session.field, str(error)) from None
+
+    def _shown_examples(self, shots: FewShot, names: Names) -> list[JsonObject]:
+        """Return the prompt's own messages, with the examples where these are one text."""
         if not shots.as_text:
-            asked = [(role, template.text(names)) for role, template in self._turns]
-            question = asked[self._asks][1] if self._asks >= 0 else None
-            said = [*asked[: self._lead], *shots.turns(names, question), *asked[self._lead :]]
-            return [_message(role, text) for role, text in said]
-        question = self._question(names)
-        text = shots.text(names, question)
-        seen = {**names, "examples": text}
-        asked = [(role, template.text(seen)) for role, template in self._turns]
-        if not self._names_examples and text and self._asks >= 0:
-            role, last = asked[self._asks]
-            asked[self._asks] = (role, f"{text}\n\n{last}")
-        return [_message(role, content) for role, content in asked]
-
-    def _question(self, names: Names) -> str | None:
-        """Return the question without examples; None where the template places them itself."""
-        if self._asks < 0 or self._names_examples:
-            return None
-        return self._turns[self._asks][1].text(names)
+            return self._own.opening(names)
+        if self._names_examples:
+            return self._own.opening({**names, "examples": shots.text(names, None)})
+        own = self._own.opening(names)
+        text = shots.text(names, last_user_text(own))
+        return _with_text_before(own, text) if text else own
 
 
-_ALLOWED_KEPT: Final = 1_000
-"""Kinds of cases of which it is remembered which examples they may have."""
-_INSTRUCTING: Final = ("system", "developer")
+def _apart(messages: Sequence[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return the instructions that messages begin with, and the others."""
+    at = next(
+        (n for n, one in enumerate(messages) if one["role"] not in INSTRUCTING), len(messages)
+    )
+    return [*messages[:at]], [*messages[at:]]
 
 
-def _turns(prompt: Prompt) -> list[tuple[str, str, str]]:
-    """Return role, template and path of each message."""
-    if prompt.messages is not None:
-        return [
-            (message.role, message.content, f"messages[{index}].content")
-            for index, message in enumerate(prompt.messages)
-        ]
-    turns = []
-    if prompt.system is not None:
-        turns.append(("system", prompt.system, "system"))
-    if prompt.user is not None:
-        turns.append(("user", prompt.user, "user"))
-    return turns
-
-
-def _message(role: str, content: str) -> JsonObject:
-    return {"role": role, "content": content}
-
-
-class _Shots:
-    """The few-shot examples of a prompt, each rendered once."""
-
-    def __init__(self, examples: Examples, own: str, field: str) -> None:
-        self.as_text: Final = examples.as_ == "text"
-        self._user = Template(own if examples.user is None else examples.user, f"{field}.user")
-        self._assistant = Template(examples.assistant, f"{field}.assistant")
-        self._rows = _ordered(examples)
-        self._n = len(self._rows) if examples.n is None else examples.n
-        self._where = None
-        if examples.where is not None:
-            self._where = Template(examples.where, f"{field}.where")
-        self._allowed: dict[bytes, list[int]] = {}
-        """Places of rows that `where` allows, by what it sees of a case."""
-        self._rendered: list[tuple[str, str]] = []
-        """Question and answer of the first rows, as far as they were needed yet."""
-
-    @property
-    def templates(self) -> tuple[Template, ...]:
-        return (self._user, self._assistant) if self._rows else ()
-
-    @property
-    def columns(self) -> frozenset[str]:
-        return frozenset(column for row in self._rows for column in row)
-
-    @property
-    def where(self) -> Template | None:
-        return self._where
-
-    def turns(self, case: Names, question: str | None) -> list[tuple[str, str]]:
-        """Return the examples for a case as messages."""
-        turns: list[tuple[str, str]] = []
-        for user, assistant in self._for(case, question):
-            turns += [("user", user), ("assistant", assistant)]
-        return turns
-
-    def text(self, case: Names, question: str | None) -> str:
-        """Return the examples for a case as one text."""
-        pairs = self._for(case, question)
-        return "\n\n".join(f"{user}\n{assistant}" for user, assistant in pairs)
-
-    def _for(self, case: Names, question: str | None) -> list[tuple[str, str]]:
-        """Return n examples without the case itself (the same row or the same question)."""
-        chosen: list[tuple[str, str]] = []
-        for place in self._places(case):
-            if len(chosen) == self._n:
-                break
-            pair = self._pair(place)
-            if self._rows[place] != case.get("case") and pair[0] != question:
-                chosen.append(pair)
-        return chosen
-
-    def _places(self, case: Names) -> Sequence[int]:
-        """Return the places of the rows that may be examples of a case."""
-        if self._where is None:
-            return range(len(self._rows))
-        seen = canonical({name: case[name] for name in self._where.names if name in case})
-        if seen not in self._allowed:
-            if len(self._allowed) == _ALLOWED_KEPT:
-                self._allowed.clear()
-            self._allowed[seen] = [
-                place
-                for place, row in enumerate(self._rows)
-                if holds(self._where.value({**case, "example": row}))
-            ]
-        return self._allowed[seen]
-
-    def _pair(self, place: int) -> tuple[str, str]:
-        while len(self._rendered) <= place:
-            row = self._rows[len(self._rendered)]
-            names: dict[str, Json] = {**row, "case": row}
-            self._rendered.append((self._user.text(names), self._assistant.text(names)))
-        return self._rendered[place]
-
-
-def _ordered(examples: Examples) -> list[JsonObject]:
-    rows: list[JsonObject] = list(examples.rows or ())
-    if examples.seed is None:
-        return rows
-    lots = [
-        seeded_sampling.sort_key(examples.seed, "examples", str(place))
-        for place in range(len(rows))
-    ]
-    return [rows[place] for place in seeded_sampling.shuffled(lots, range(len(rows)))]
+def _with_text_before(messages: list[JsonObject], text: str) -> list[JsonObject]:
+    """Return messages with a text put before what the user says last."""
+    asks = max((n for n, one in enumerate(messages) if one["role"] == "user"), default=None)
+    if asks is None:
+        return messages
+    said = messages[asks]["content"]
+    parts: list[Json] = [{"type": "text", "text": text}, *(said if isinstance(said, list) else ())]
+    content: Json = parts if isinstance(said, list) else f"{text}\n\n{said}"
+    return [*messages[:asks], {**messages[asks], "content": content}, *messages[asks + 1 :]]

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import Json
 from tui_eval.model.output import Failure
 from tui_eval.store.read import case_history
@@ -66,7 +67,6 @@ def trial_context(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Tri
 
 
 def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence[ExpectedValue]:
-    from tui_eval.engine.dispatch.trial_scoring import last_user_text
     from tui_eval.scoring.check import Subject
     from tui_eval.scoring.scorers import Scorers
     from tui_eval.suites.templates.template import TemplateError
