@@ -272,7 +272,7 @@ async def test_a_build_goes_on_as_long_as_somebody_waits_for_it(
     ("image", "said"),
     [
         ("none/such", "the image none/such cannot be had"),
-        ("made/Dockerfile", "its image cannot be built: it is broken\na line\nit is broken"),
+        ("made/Dockerfile", "its image cannot be built: it is broken\na line$"),
     ],
 )
 async def test_an_image_of_all_trials_that_cannot_be_had_is_told_before_they_start(
@@ -298,6 +298,45 @@ async def test_an_engine_that_has_gone_grades_nobody(tmp_path: Path, asked: Path
     command.write_text(works.replace("case", gone.format(on="*"), 1))
     with pytest.raises(UnavailableError, match="start podman's engine: cannot connect to it"):
         await Harness(tmp_path / "store.db").run(made)
+
+
+async def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path, asked: Path) -> None:
+    command, gone = asked.with_name("bin") / "podman", tmp_path / "gone"
+    made = suite(tmp_path, '[[cases]]\nid = "a"\n', "echo /app", 'image = "some/image"')
+    goes = f'case "$*" in *echo*/app*) [ -e {gone}.before ] || touch {gone} {gone}.before ;; esac\n'
+    says = f'[ -e {gone} ] && echo "cannot connect" >&2 && echo >> {gone} && '
+    says += f"{{ [ $(wc -l < {gone}) -lt 3 ] || rm {gone}; exit 125; }}\ncase"
+    command.write_text(command.read_text().replace("case", goes + says, 1))
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(made)
+    with reading(harness.path) as db:
+        tries = run_queries.attempts(db, harness.trial(run, "a").id)
+    assert [one.error_kind for one in tries] == ["connection", None]
+    assert "podman's engine has gone" in str(tries[0].error_message)
+    assert harness.counts(run).passed == 1
+
+
+async def test_a_container_that_ran_out_of_its_memory_reached_a_limit(
+    tmp_path: Path, asked: Path
+) -> None:
+    command = asked.with_name("bin") / "podman"
+    command.write_text(
+        command.read_text().replace("case", 'case "$1" in inspect) echo true ;; esac\ncase', 1)
+    )
+    made = suite(
+        tmp_path,
+        '[[cases]]\nid = "a"\n',
+        "echo begun; exit 137",
+        'image = "some/image"\nlimits = { memory = "10MB" }',
+    )
+    harness = Harness(tmp_path / "store.db")
+    whole = wholes(harness, await harness.run(made))["a"]
+    assert whole.output is not None
+    assert (whole.output.finish_reason, whole.output.text) == ("limit:memory", "begun")
+    lines = (await asyncio.to_thread(asked.read_text)).splitlines()
+    inspected, removed = lines[-2:]
+    assert inspected.startswith("inspect --format={{.State.OOMKilled}} tui-eval-")
+    assert removed == f"rm --force {inspected.split()[-1]}"
 
 
 async def test_the_key_says_that_an_images_digest_is_not_known(tmp_path: Path, asked: Path) -> None:

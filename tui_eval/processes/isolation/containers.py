@@ -57,7 +57,6 @@ class Container:
         command = (
             self.name,
             "run",
-            "--rm",
             "--interactive",
             f"--name={container}",
             f"--label={LABEL}={program.folder}",
@@ -75,6 +74,7 @@ class Container:
             program.cwd,
             {**passed, **client},
             afterwards=((tool, "rm", "--force", container),),
+            out_of_memory=(tool, "inspect", "--format={{.State.OOMKilled}}", container),
             descendants=False,
         )
 

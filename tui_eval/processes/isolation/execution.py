@@ -32,6 +32,8 @@ class Execution:
     """Called in the new process right before: from there on it is confined."""
     afterwards: tuple[tuple[str, ...], ...] = ()
     """Commands that take away what is not a descendant, as a daemon's container."""
+    out_of_memory: tuple[str, ...] = ()
+    """A command that prints `true` where what runs elsewhere was killed at its limit of memory."""
     descendants: bool = True
     """Whether what runs are descendants, whose figures are those of the program."""
     wrappers: int = 0

@@ -51,6 +51,14 @@ class ContainerEngine:
         folders = (os.environ.get("PATH", os.defpath), *SYSTEM_PATH)
         return shutil.which(self.name, path=os.pathsep.join(folders)) or self.name
 
+    def answers(self) -> bool:
+        """Say whether the engine is there. Blocking."""
+        try:
+            self._said("version")
+        except ImageError:
+            return False
+        return True
+
     def image(self, name: str) -> ImageFacts | None:
         """Return the image that a name means here; None: there is none, or nobody answers.
 
@@ -99,6 +107,7 @@ class ContainerEngine:
             "build",
             f"--tag={name}",
             f"--file={context / file}",
+            "--force-rm",  # of docker's older builder, which else leaves what failed
             os.fspath(context),
         )
 

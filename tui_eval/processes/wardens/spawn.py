@@ -61,13 +61,29 @@ def spawn(execution: Execution, streams: StandardStreams) -> int:
     return pid
 
 
-def run_quietly(command: tuple[str, ...], env: Mapping[str, str], seconds: float) -> None:
-    """Run a command of our own to its end, or kill it after the seconds; nothing is told of it."""
-    nowhere = [(os.POSIX_SPAWN_OPEN, one, os.devnull, os.O_RDWR, 0) for one in range(3)]
+def run_quietly(command: tuple[str, ...], env: Mapping[str, str], seconds: float) -> bytes:
+    """Run a command of our own to its end, or kill it after the seconds.
+
+    Returns:
+        The first that it printed; nothing where it could not be run.
+    """
+    told, tell = os.pipe()
+    os.set_blocking(told, False)
     try:
-        pid = os.posix_spawnp(command[0], command, env, file_actions=nowhere)
-    except OSError:
-        return
+        nowhere = [(os.POSIX_SPAWN_OPEN, one, os.devnull, os.O_RDWR, 0) for one in (0, 2)]
+        printed = (os.POSIX_SPAWN_DUP2, tell, 1)
+        pid = os.posix_spawnp(command[0], command, env, file_actions=[*nowhere, printed])
+        _wait(pid, seconds)
+        return os.read(told, _SAID)
+    except OSError:  # it could not be run, or printed nothing
+        return b""
+    finally:
+        os.close(told)
+        os.close(tell)
+
+
+def _wait(pid: int, seconds: float) -> None:
+    """Wait for the end of a child; it is killed after the seconds."""
     ends = time.monotonic() + seconds
     while os.waitpid(pid, os.WNOHANG)[0] == 0:
         if time.monotonic() > ends:

@@ -45,6 +45,8 @@ _TELL_S: Final = 1.0
 """Seconds an engine that is there, but does not read, is waited for at the end: after that it finds
 the ending in the program's folder."""
 _AFTERWARDS_S: Final = 20.0
+_KILLED: Final = 128 + signal.SIGKILL
+"""The exit code of a command that ran something elsewhere which was killed."""
 _DANGEROUS: Final[frozenset[LimitName]] = frozenset({"memory", "processes"})
 """Limits beyond which there is no grace: it would be used to take more."""
 
@@ -159,8 +161,7 @@ class Warden:
 
     def conclude(self, oom_before: int) -> tuple[ProgramEnding, bool]:
         """Return how it ended, and whether that is written down; with no engine, on the disk."""
-        for command in self._launched.execution.afterwards:
-            run_quietly(command, self._launched.execution.env, _AFTERWARDS_S)
+        self._see_to_what_ran_elsewhere()
         sync = self._link.connection is None or self._program.orphans is Orphans.FINISH
         out, err = self._launched.out.finish(sync), self._launched.err.finish(sync)
         status = self._status
@@ -185,6 +186,17 @@ class Warden:
         except OSError:  # a full disk: an engine that is there is told all the same
             return ending, False
         return ending, True
+
+    def _see_to_what_ran_elsewhere(self) -> None:
+        """Find out whether it was killed at its limit of memory, and take it away."""
+        execution, status = self._launched.execution, self._status
+        killed = status is not None and os.waitstatus_to_exitcode(status) == _KILLED
+        if killed and execution.out_of_memory and self._cause is EndCause.EXITED:
+            told = run_quietly(execution.out_of_memory, execution.env, _AFTERWARDS_S)
+            if told.strip() == b"true" and self._program.limits.memory is not None:
+                self._cause, self._limit = EndCause.LIMIT, "memory"
+        for command in execution.afterwards:
+            run_quietly(command, execution.env, _AFTERWARDS_S)
 
     def _turn(self) -> None:
         pause = max(0.0, self._next_deadline() - time.monotonic())

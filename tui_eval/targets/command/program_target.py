@@ -339,7 +339,8 @@ class CommandTarget(Target):
         assert asked is not None, "a container has an image"
         ready = await self._images.ready(asked)
         if isinstance(ready, Failure):
-            last = "\n".join((ready.partial or "").splitlines()[-_LINES_SAID:])
+            lines = (ready.partial or "").splitlines()[-_LINES_SAID:]
+            last = "\n".join(line for line in lines if line.strip() not in ready.message)
             raise UnavailableError(f"target {self.name!r}: {ready.message}\n{last}".rstrip())
         return ready.id
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -82,6 +82,16 @@ class ImageStock:
                     del self._making[name]
                 making.task.cancel()
                 await asyncio.wait([making.task])
+
+    def blamed(self, failure: Failure) -> Failure:
+        """Return why an attempt failed: where the engine has gone, that, which is no trial's own.
+
+        Blocking.
+        """
+        if self.engine.answers():
+            return failure
+        why = f"{self.engine.name}'s engine has gone: {failure.message}"
+        return replace(failure, kind="connection", message=why, retryable=True)
 
     async def _tried(self, name: str, asked: JsonObject) -> ImageFacts | Failure:
         try:

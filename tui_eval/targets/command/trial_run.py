@@ -15,7 +15,6 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.output import Failure, Output
 from tui_eval.processes.isolation.images import ImageFacts
 from tui_eval.processes.program import (
-    OUT,
     EndCause,
     NotStarted,
     Orphans,
@@ -39,7 +38,7 @@ from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.collecting import EndedProgram, collect
 from tui_eval.targets.command.command_request import CommandRequest
-from tui_eval.targets.command.conversation import conversation, said_last
+from tui_eval.targets.command.conversation import keep_so_far
 from tui_eval.targets.command.live_transcript import LiveTranscript, live_transcript
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.command.trial_image import ImageStock
@@ -112,6 +111,8 @@ class TrialRun:
         result: Output | Failure | None = None
         try:
             result = await self._made()
+            if isinstance(result, Failure) and self._around.images is not None:
+                result = await self._off_loop(self._around.images.blamed, result)
             return result
         finally:
             if self._folder is not None:
@@ -220,7 +221,7 @@ class TrialRun:
         except asyncio.CancelledError:
             running.cancel()
             await running.followed()
-            await self._off_loop(self._keep_so_far, folder)
+            await self._off_loop(keep_so_far, self._attempt, self._live, folder)
             raise
         return await self._collected(folder, before, ending)
 
@@ -251,7 +252,7 @@ class TrialRun:
         self, folder: TrialFolder, before: Manifest, ending: ProgramEnding
     ) -> Output | Failure:
         if ending.cause not in _OWN_ENDS and self._limit is None:
-            await self._off_loop(self._keep_so_far, folder)
+            await self._off_loop(keep_so_far, self._attempt, self._live, folder)
             return Failure(
                 "lost",
                 "it was ended from outside: its supervising process was killed",
@@ -265,21 +266,10 @@ class TrialRun:
             # its work is done and in its folder: it is not run again, however long there is no room
             return await self._with_room(self._collect, ended)
         except asyncio.CancelledError:
-            await self._off_loop(self._keep_so_far, folder)
+            await self._off_loop(keep_so_far, self._attempt, self._live, folder)
             raise
         except OSError as error:
             return Failure("collect", f"what it left cannot be kept: {_why(error)}")
-
-    def _keep_so_far(self, folder: TrialFolder) -> None:
-        """Have what a program that came to no end had produced kept with the attempt; blocking."""
-        live = self._live
-        if live is not None:
-            live.look()
-            self._attempt.messages = conversation(live.reader)
-        if live is not None and self._attempt.messages:
-            self._attempt.partial = said_last(live.reader)
-        else:
-            self._attempt.partial = printed.begun(folder.program / OUT)
 
     def _collect(self, ended: EndedProgram) -> Output | Failure:
         assert self._attempt.kept is not None, "a trial of an engine has a store"
