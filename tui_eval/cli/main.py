@@ -49,6 +49,8 @@ _COMMANDS: dict[str, _Entry] = {
     "delete": _Entry("delete", "Delete runs with all that only they have."),
     "baseline": _Entry("baseline", "Pin the run that a suite's later runs are compared with."),
     "compare": _Entry("compare", "Compare two runs case by case: is B better than A?"),
+    "history": _Entry("history", "Show what became of each case over a suite's last runs."),
+    "power": _Entry("power", "Say how many cases a difference needs."),
     "export": _Entry("export", "Write a run's trials as JSON Lines or CSV."),
     "workspace": _Entry("workspace", "Write what a program left in its workspace as a folder."),
     "import": _Entry("importing", "Write a suite out of another tool's file."),

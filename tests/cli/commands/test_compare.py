@@ -76,3 +76,25 @@ def test_what_cannot_be_compared_is_said(place: Place, tui_eval: Command) -> Non
     refused = tui_eval("compare", str(base), "last")
     assert refused.code == 2
     assert "line 1: is no line of a baseline file" in refused.err
+
+
+def test_history_and_power_of_a_suite(place: Place, tui_eval: Command) -> None:
+    file = suite(place, "before", A)
+    tui_eval("run", file)
+    suite(place, "before", B)
+    tui_eval("run", file)
+    document = json.loads(tui_eval("history", "before", "--json").out)
+    assert [case["outcomes"] for case in document["cases"]] == [
+        ["pass", "pass"],
+        ["pass", "fail"],
+        ["fail", "fail"],
+        ["pass", "fail"],
+    ]
+    text = tui_eval("history", file).out
+    assert "✓✗" in text
+    assert "2 cases always came to the same" in text
+    assert tui_eval("history", "before", "--flaky").out.endswith("no case is flaky\n")
+    found = json.loads(tui_eval("power", "before", "--json").out)
+    assert (found["psi"], found["psi_from"], found["present"]) == (0.5, "runs", 4)
+    assert "4 cases can show a difference of 99.8 points" in tui_eval("power", file).out
+    assert tui_eval("power", "nothing").code == 2

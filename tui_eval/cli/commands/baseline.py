@@ -38,6 +38,7 @@ def baseline(
     and score of each case, sorted, and the same run gives the same bytes.
     """
     from tui_eval.cli.runs import readable
+    from tui_eval.cli.suite_names import suite_name
     from tui_eval.reports import jsontext
     from tui_eval.store.read import baseline_queries, run_queries
     from tui_eval.store.write import baseline_writes
@@ -47,7 +48,7 @@ def baseline(
         raise click.UsageError("--off takes neither a run nor --write")
     path = store_file(store)
     with readable(path) as db:
-        name = _suite_name(db, suite)
+        name = suite_name(db, suite)
         pinned = baseline_queries.baseline(db, name)
         named = pinned if run is None else run_queries.run_named(db, run)
         if named is not None:
@@ -72,25 +73,6 @@ def baseline(
         streams.say(f"{name} has no baseline")
     else:
         streams.say(f"{told.name} is the baseline of {name}")
-
-
-def _suite_name(db: "sqlite3.Connection", named: str) -> str:
-    """Return a suite's name.
-
-    Raises:
-        CommandError: no suite of that name has a run, and no file names one that has.
-    """
-    from tui_eval.cli.suggest import refuse_unknown
-    from tui_eval.store.read import baseline_queries
-
-    known = baseline_queries.suites(db)
-    path = Path(named)
-    if named not in known and path.is_file():
-        from tui_eval.suites.loading.suite_file import name_of
-
-        named = name_of(path)
-    refuse_unknown("suite with a run", [named], known)
-    return named
 
 
 def _see_that_it_may_be(suite: str, run: "RunRow") -> None:

@@ -16,6 +16,22 @@ _OPENING = 300
 """Characters of an output that are read of it."""
 
 
+# CROSS JOIN keeps the order written here: each step is one look into an index
+_OF_CASE = (
+    "SELECT r.id, r.name, r.partial, r.created_at, t.id, t.place, t.epoch, t.state, t.verdict, "
+    "t.score, t.generation_key, t.output, "
+    "o.text, t.error_kind, r.scorers, r.judges, c.data "
+    "FROM (SELECT id, name, partial, created_at, json_extract(spec, '$.scorers') AS scorers, "
+    "json_extract(spec, '$.judges') AS judges FROM runs "
+    "WHERE suite = ?1 AND staged = 1 "
+    "AND (partial = 0 OR id = ?5) ORDER BY id DESC LIMIT ?4) r "
+    "CROSS JOIN cases c ON c.run = r.id AND c.id = ?2 "
+    "CROSS JOIN columns k ON k.run = r.id AND k.name = ?3 "
+    "CROSS JOIN trials t ON t.run = r.id AND t.seq = c.seq AND t.col = k.idx "
+    "LEFT JOIN outputs o ON o.id = t.output ORDER BY r.id DESC, t.epoch"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class PastTrial:
     """One trial of the case, in one of the runs."""
@@ -54,22 +70,17 @@ def history(db: sqlite3.Connection, run: int, trial: TrialRow) -> list[PastTrial
         run: The trial's run.
         trial: The trial.
     """
-    # CROSS JOIN keeps the order written here: each step is one look into an index
-    rows = db.execute(
-        "SELECT r.id, r.name, r.partial, r.created_at, t.id, t.place, t.epoch, t.state, t.verdict, "
-        "t.score, t.generation_key, t.output, "
-        "o.text, t.error_kind, r.scorers, r.judges, c.data "
-        "FROM (SELECT id, name, partial, created_at, json_extract(spec, '$.scorers') AS scorers, "
-        "json_extract(spec, '$.judges') AS judges FROM runs "
-        "WHERE suite = (SELECT suite FROM runs WHERE id = ?1) AND staged = 1 "
-        "AND (partial = 0 OR id = ?1) ORDER BY id DESC LIMIT ?4) r "
-        "CROSS JOIN cases c ON c.run = r.id AND c.id = ?2 "
-        "CROSS JOIN columns k ON k.run = r.id AND k.name = ?3 "
-        "CROSS JOIN trials t ON t.run = r.id AND t.seq = c.seq AND t.col = k.idx "
-        "LEFT JOIN outputs o ON o.id = t.output ORDER BY r.id DESC, t.epoch",
-        (run, pack(trial.case_id), pack(trial.column), RUNS_LOOKED_AT),
-    )
-    return [_past(row) for row in rows]
+    (suite,) = db.execute("SELECT suite FROM runs WHERE id = ?", (run,)).fetchone()
+    asked = (suite, pack(trial.case_id), pack(trial.column), RUNS_LOOKED_AT, run)
+    return [_past(row) for row in db.execute(_OF_CASE, asked)]
+
+
+def history_of_case(
+    db: sqlite3.Connection, suite: str, case_id: str, column: str, runs: int
+) -> list[PastTrial]:
+    """Return what became of a case in a column over so many full runs of a suite, newest first."""
+    asked = (suite, pack(case_id), pack(column), runs, None)
+    return [_past(row) for row in db.execute(_OF_CASE, asked)]
 
 
 def _past(row: Sequence[Any]) -> PastTrial:

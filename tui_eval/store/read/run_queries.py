@@ -61,6 +61,15 @@ def runs(db: sqlite3.Connection, *, limit: int = -1) -> list[RunRow]:
     return [_run(row) for row in db.execute(f"{_RUN}ORDER BY id DESC LIMIT ?", (limit,))]
 
 
+def full_runs(db: sqlite3.Connection, suite: str, limit: int) -> list[RunRow]:
+    """Return the last runs of a suite that leave nothing out, newest first."""
+    rows = db.execute(
+        f"{_RUN}WHERE suite = ? AND staged = 1 AND partial = 0 ORDER BY id DESC LIMIT ?",
+        (suite, limit),
+    )
+    return [_run(row) for row in rows]
+
+
 def run(db: sqlite3.Connection, run_id: int) -> RunRow:
     """Return one run by its id; raises `UnknownRunError`."""
     row = db.execute(f"{_RUN}WHERE id = ?", (run_id,)).fetchone()

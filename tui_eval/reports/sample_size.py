@@ -1,0 +1,132 @@
+"""How large a difference the cases of a run show, and how many would show a smaller one."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, Literal
+
+from tui_eval.model.json import JsonObject
+from tui_eval.reports.comparison.comparison import ComparisonChoice, RunComparison, compare
+from tui_eval.reports.comparison.pairing import NothingToPairError
+from tui_eval.reports.comparison.side import RunSide
+from tui_eval.reports.jsontext import rounded
+from tui_eval.reports.rates.case_results import fate
+from tui_eval.statistics.power import (
+    ASSUMED_DIFFERING,
+    VarianceParts,
+    cases_needed,
+    smallest_effect,
+    variance_parts,
+)
+from tui_eval.store.read import comparison_queries, run_queries
+from tui_eval.store.rows import RunRow
+
+EFFECT: Final = 0.03
+POWER: Final = 0.8
+_EPOCHS: Final = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSize:
+    """What a suite's cases can show."""
+
+    present: int
+    """Cases of the run that it is about."""
+    effect: float
+    power: float
+    differing: float
+    """The share of cases whose verdicts differ between two columns that are compared."""
+    differing_from: Literal["runs", "assumed"]
+    """The last two full runs, or nobody knows it."""
+    parts: VarianceParts | None
+    """None: no case was asked more than once."""
+
+    @property
+    def cases(self) -> int:
+        """How many cases show the effect."""
+        return cases_needed(self.effect, self.differing, self.power)
+
+    @property
+    def smallest(self) -> float | None:
+        """The smallest difference that the present cases show; None: none at all."""
+        return smallest_effect(self.present, self.differing, self.power)
+
+    @property
+    def stderr_by_epochs(self) -> dict[int, float]:
+        """The standard error of a rate if each case were asked so often; empty: unknown."""
+        if self.parts is None:
+            return {}
+        parts = VarianceParts(self.parts.between, self.parts.within, self.present)
+        return {epochs: parts.stderr(epochs) for epochs in _EPOCHS}
+
+    def as_json(self) -> JsonObject:
+        """Return the document that `power --json` prints."""
+        return {
+            "cases": self.cases,
+            "present": self.present,
+            "effect": self.effect,
+            "power": self.power,
+            "psi": rounded(self.differing),
+            "psi_from": self.differing_from,
+            "mde": rounded(self.smallest),
+            "between": None if self.parts is None else rounded(self.parts.between),
+            "within": None if self.parts is None else rounded(self.parts.within),
+            "stderr_by_epochs": {
+                str(epochs): rounded(error) for epochs, error in self.stderr_by_epochs.items()
+            },
+        }
+
+
+def sample_size(
+    db: sqlite3.Connection, run: RunRow, effect: float = EFFECT, power: float = POWER
+) -> SampleSize:
+    """Say what the cases of a run can show.
+
+    Args:
+        db: The connection.
+        run: The run; how often verdicts differ is taken from the last two full runs of its suite.
+        effect: The difference of two rates that is to be seen, above 0.
+        power: How often it is to be seen.
+    """
+    differing = _differing(db, run.suite)
+    epochs = variance_parts(_epochs(db, run.id))
+    present = sum(1 for _ in comparison_queries.rows(db, run.id))
+    return SampleSize(
+        present,
+        effect,
+        power,
+        ASSUMED_DIFFERING if differing is None else differing,
+        "assumed" if differing is None else "runs",
+        epochs,
+    )
+
+
+def _differing(db: sqlite3.Connection, suite: str) -> float | None:
+    """Return the share of pairs that differ between the last two full runs; None: not known.
+
+    Nor is it where the two have all outputs in common: nobody was asked anew.
+    """
+    runs = run_queries.full_runs(db, suite, 2)
+    if len(runs) < 2:
+        return None
+    try:
+        found = compare(RunSide(db, runs[1]), RunSide(db, runs[0]), ComparisonChoice({}))
+    except NothingToPairError:
+        return None
+    return _share(found)
+
+
+def _share(found: RunComparison) -> float | None:
+    pairs = sum(row.n for row in found.rows)
+    if pairs == sum(row.shared for row in found.rows):
+        return None
+    return sum(row.worse + row.better for row in found.rows) / pairs
+
+
+def _epochs(db: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
+    for _, of_case in groupby(comparison_queries.trials(db, run), itemgetter(0, 1)):
+        fates = [fate(trial) for trial in of_case]
+        passed = fates.count("passed")
+        yield passed, passed + fates.count("failed")
