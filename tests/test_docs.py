@@ -357,6 +357,7 @@ def test_every_kind_that_reads_text_shows_what_it_passes_and_fails() -> None:
         (settings,) = tomllib.loads(example.block.text)["scorers"]
         shown.setdefault(settings["kind"], set()).add(example.verdict)
     others = {"recorded", "latency", "tokens", "cost", "finish", "judge"}
+    others |= {kind for kind, model in SCORERS.items() if model.RUNS_PROGRAM}
     assert {kind: {"pass", "fail"} for kind in SCORERS if kind not in others} == shown
 
 

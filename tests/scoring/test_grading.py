@@ -32,8 +32,10 @@ ASKED: dict[str, JsonObject] = {
     "finish": {"expected": "stop"},
 }
 CHECKS = {kind: check({"kind": kind, **settings}) for kind, settings in ASKED.items()}
-RULES = tuple(kind for kind in SCORERS if kind != "judge")
-"""The kinds that a rule grades; what a judge says is no function of the output alone."""
+RULES = tuple(
+    kind for kind, model in SCORERS.items() if not model.ASKS_JUDGE and not model.RUNS_PROGRAM
+)
+"""The kinds that a rule grades; what others say is no function of the output alone."""
 LONGEST_REASON = 400
 
 

@@ -38,6 +38,9 @@ _SCHEMAS = [
     "5ce5057449db",
     "8a44a9bbcfe3",
     "5a192f6da3be",
+    "f08895c37c50",
+    "7cfef69bef9c",
+    "b7e5da879b20",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

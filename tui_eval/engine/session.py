@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from tui_eval.engine.dispatch.off_loop import OffLoop
@@ -24,6 +25,7 @@ from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.judge_choice import asked_judges, judges_of
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
+from tui_eval.suites.trust.capabilities import Folder
 from tui_eval.targets import Connections, build, build_judges, problems
 
 _QUOTED: Final = 80
@@ -226,6 +228,16 @@ class Session:
         if self._gold is None:
             self._gold = [ask for judge in self.judges for ask in self._trial_scoring.gold(judge)]
         return self._gold
+
+    @property
+    def folder(self) -> Path:
+        """The suite's own folder; the current one, where it has no file."""
+        return Path(self.suite.file).parent if self.suite.file else Path.cwd()
+
+    @property
+    def reach(self) -> Folder:
+        """What the suite may read."""
+        return Folder.of(self.suite)
 
     @property
     def reuses(self) -> bool:

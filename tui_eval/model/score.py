@@ -48,7 +48,9 @@ class Score:
     source: str = "code"
     """`code`, `judge` or `human`."""
     cached: bool = False
-    """A judge's, made wholly of findings that the store had already."""
+    """A judge's or a program's, made wholly of what the store had already."""
+    key: bytes | None = None
+    """By which a program's grade is found again; None: it is not to be."""
 
 
 @frozen

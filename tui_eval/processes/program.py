@@ -83,6 +83,9 @@ class Sandbox:
     """Beside the working folder."""
     hidden: tuple[Path, ...] = ()
     """Never readable, although they may lie in a folder that is."""
+    mounts: tuple[tuple[Path, Path], ...] = ()
+    """Folders and files that it finds elsewhere than they are, and may write to: where they are,
+    and where it finds them."""
     client_env: Mapping[str, str] = field(default_factory=dict)
     """Environment of a container engine's own command: where its engine is, and its user's home."""
 
@@ -115,6 +118,7 @@ class Program:
         sandbox = dict(json["sandbox"])
         for name in ("readable", "writable", "hidden"):
             sandbox[name] = tuple(map(Path, sandbox[name]))
+        sandbox["mounts"] = tuple((Path(one), Path(at)) for one, at in sandbox["mounts"])
         if sandbox["workdir"] is not None:
             sandbox["workdir"] = Path(sandbox["workdir"])
         return cls(

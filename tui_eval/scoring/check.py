@@ -9,12 +9,15 @@ from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Output
 from tui_eval.scoring.rules import call_figures
+from tui_eval.suites.scorers import SCORERS
 
 GRADING: Final = 1
 """Raised when any kind of scorer comes to judge differently, so that no old score is reused."""
 
 _JUDGE: Final = "judge"
 """The kind that a judge grades, and no rule."""
+_PROGRAMS: Final = frozenset(kind for kind, model in SCORERS.items() if model.RUNS_PROGRAM)
+"""The kinds that a program decides."""
 
 
 @frozen
@@ -63,6 +66,10 @@ class Subject:
             return self.prompt
         return list(self.messages) if self.messages else self.case.fields
 
+    def seen_by_programs(self) -> Json:
+        """Return what of a trial programs see beside its output, as it goes into score keys."""
+        return {"case": self.case.fields, "messages": list(self.messages)}
+
 
 @frozen
 class Check:
@@ -73,7 +80,7 @@ class Check:
     settings: JsonObject
     """All that decides the grade, as rendered for the case: expected, of, threshold, flags."""
     input: Json = None
-    """What was asked; see `Subject.input`."""
+    """What was asked; see `Subject.input`, and of programs `Subject.seen_by_programs`."""
     weight: float = 1.0
     required: bool = True
     negate: bool = False
@@ -85,6 +92,11 @@ class Check:
         return self.kind == _JUDGE
 
     @property
+    def runs_program(self) -> bool:
+        """Whether a program decides, and no rule."""
+        return self.kind in _PROGRAMS
+
+    @property
     def of(self) -> str:
         """The part of the output that is judged."""
         return str(self.settings.get("of", "text"))
@@ -93,7 +105,7 @@ class Check:
         """Return the score key (32 bytes): the same key is the same grade.
 
         Over the output, what was asked and the scorer as rendered; not over its name, weight or
-        whether it is required.
+        whether it is required. A program is not known by it alone: see `engine.grading`.
         """
         # a figure of the call is no part of the output's digest
         figure = call_figures.FIGURES.get(self.kind)

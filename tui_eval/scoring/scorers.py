@@ -46,7 +46,7 @@ class Scorers:
     def look_at_asked(self, case: Case) -> bool:
         """Tell whether what was asked may matter to a case's scores: else it need not be rendered.
 
-        It does to judges, and to templates that name it.
+        It does to judges, to programs, and to templates that name it.
         """
         if self._look_at_asked or not case.scorers:
             return self._look_at_asked
@@ -65,7 +65,8 @@ class Scorers:
         for scorer in self._of(subject.case):
             try:
                 if scorer.applies(names, subject.target):
-                    checks.append(scorer.check(names, asked))
+                    seen = subject.seen_by_programs() if scorer.runs_program else asked
+                    checks.append(scorer.check(names, seen))
             except (TemplateError, SettingError) as error:
                 return _failure(scorer.name, error)
         return checks
@@ -140,7 +141,9 @@ class _Scorer:
         if self._when is not None:
             templates.append(self._when)
         named = frozenset[str]().union(*(template.names for template in templates))
-        self.looks_at_asked = spec.ASKS_JUDGE or not named.isdisjoint(_ASKED)
+        self.runs_program = spec.RUNS_PROGRAM
+        decided_elsewhere = spec.ASKS_JUDGE or spec.RUNS_PROGRAM
+        self.looks_at_asked = decided_elsewhere or not named.isdisjoint(_ASKED)
 
     def applies(self, names: Names, target: str | None) -> bool:
         """Tell whether it is for the target, and its `when` holds."""

@@ -774,6 +774,12 @@ def outputs_self_reported(db: sqlite3.Connection) -> None:
     _run_script(db, _SELF_REPORTED)
 
 
+def scores_by_key(db: sqlite3.Connection) -> None:
+    """Let a grade that a program gave be found by all that decided it; NULL: no program did."""
+    db.execute("ALTER TABLE scores ADD COLUMN score_key BLOB")
+    db.execute("CREATE INDEX scores_key ON scores (score_key) WHERE score_key IS NOT NULL")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -804,6 +810,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     attempts_turns,
     columns_version,
     outputs_self_reported,
+    scores_by_key,
 )
 """Every change the schema ever went through, in order. Append only."""
 

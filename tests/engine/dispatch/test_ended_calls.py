@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.engine.alone import Alone
-from tui_eval.engine.dispatch.journey import AttemptLimits, Journey, JourneyColumns, Step
+from tui_eval.engine.dispatch.journey import (
+    AttemptLimits,
+    Journey,
+    JourneyColumns,
+    OutputScoring,
+    Step,
+)
 from tui_eval.engine.dispatch.lazy_open import LazyOpen
 from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
@@ -71,7 +77,7 @@ async def called(target: Silent | None = None) -> tuple[TrialInFlight, "asyncio.
         JourneyColumns(
             [Column(0, "m", "m", None)], {"m": target}, LazyOpen({"m": contextlib.nullcontext()})
         ),
-        Unmarked(),
+        OutputScoring(Unmarked()),
         AttemptLimits(Patience(retries=0), timeout_s=60.0, patience_s=60.0),
         OffLoop(IsolatedCalls()),
         SpendCaps(Alone()),

@@ -12,6 +12,7 @@ from tui_eval.engine.dispatch.journey import (
     AttemptLimits,
     Journey,
     JourneyColumns,
+    OutputScoring,
 )
 from tui_eval.engine.dispatch.lazy_open import LazyOpen
 from tui_eval.engine.dispatch.progress_writer import ProgressWriter
@@ -19,6 +20,8 @@ from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
 from tui_eval.engine.dispatch.trial_pool import TrialPool
 from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
 from tui_eval.engine.dispatch.work_queue import WorkQueue
+from tui_eval.engine.grading.grader import GradingMeans
+from tui_eval.engine.grading.program_scoring import ProgramScoring
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
 from tui_eval.engine.judging.judging import Judging
@@ -38,7 +41,7 @@ from tui_eval.model.case import Column
 from tui_eval.model.output import Failure
 from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
-from tui_eval.store.location import attempt_folders
+from tui_eval.store.location import attempt_folders, kept_files
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
@@ -168,13 +171,32 @@ class Assembly:
         run = self.session.suite.run
         return Journey(
             JourneyColumns(self.session.columns, self.session.targets, opened),
-            self.session,
+            OutputScoring(self.session, self._programs()),
             AttemptLimits(Patience(run.retries), run.timeout, run.patience),
             self.session.off_loop,
             self.spend_caps,
             self.coordination,
             AttemptContexts(self.store, progress),
         )
+
+    def _programs(self) -> ProgramScoring | None:
+        """Return what has programs decide; None: nothing is run here."""
+        session, store = self.session, self.store
+        if session.processes is None or store.path is None:
+            return None
+        means = GradingMeans(
+            session.processes,
+            session.folder,
+            session.reach,
+            lambda: session.targets,
+            attempt_folders(store.path),
+            kept_files(store.path),
+            store.run,
+            store.room,
+        )
+        programs = ProgramScoring(means, store.reading, reuse=lambda: session.reuses)
+        self.opened.push_async_callback(programs.close)
+        return programs
 
     def _endpoints(self) -> dict[str, list[Column]]:
         endpoints: dict[str, list[Column]] = {}

@@ -29,6 +29,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
+from tui_eval.scoring.check import Check
 from tui_eval.store import clock
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
@@ -63,6 +64,25 @@ class TrialScorer(Protocol):
         self, column: Column, case: Case, output: Output, kept: Sequence[Score]
     ) -> ScoringOutcome | Failure:
         """Return the scores that are still missing, and what judges are to say."""
+
+
+class ProgramDecisions(Protocol):
+    """What the journey needs of programs that decide."""
+
+    async def scores(
+        self, column: Column, case: Case, output: Output, checks: Sequence[Check]
+    ) -> tuple[Score, ...]:
+        """Return the score of each check."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputScoring:
+    """What scores outputs."""
+
+    scorer: TrialScorer
+    """The suite's scorers: rules, and who else is to decide."""
+    programs: ProgramDecisions | None = None
+    """None: no scorer has a program decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +161,7 @@ class Journey:
     def __init__(
         self,
         asked: JourneyColumns,
-        scorer: TrialScorer,
+        scoring: OutputScoring,
         limits: AttemptLimits,
         off_loop: OffLoop,
         spend_caps: SpendCaps,
@@ -152,7 +172,7 @@ class Journey:
 
         Args:
             asked: What is asked.
-            scorer: The suite's scorers.
+            scoring: What scores outputs.
             limits: How long and how often it is asked.
             off_loop: Renders and scores what takes longer than the loop can wait.
             spend_caps: Adds up what the run takes.
@@ -163,7 +183,7 @@ class Journey:
         self._columns = asked.columns
         self._targets = asked.targets
         self._opened = asked.opened
-        self.scorer = scorer
+        self._scoring = scoring
         self._limits = limits
         self._off_loop = off_loop
         self._spend_caps = spend_caps
@@ -219,9 +239,7 @@ class Journey:
         if flight.withdrawn:  # before it was its turn
             return _LEFT
         flight.phase = Phase.SCORING
-        outcome = await _until_ended(
-            flight, self._off_loop.unbounded(self._outcome, flight, output)
-        )
+        outcome = await _until_ended(flight, self._outcome_with_programs(flight, output))
         return _LEFT if outcome is None else _scored(flight, output, outcome, None)
 
     def _scored_at_once(
@@ -230,15 +248,32 @@ class Journey:
         # no turn of the loop is given away for what nearly all outputs are
         try:
             with at_once.within(AT_ONCE_S):
-                return _scored(flight, output, self._outcome(flight, output), arrival)
+                outcome = self._outcome(flight, output)
         except NotAtOnceError:
             return Step(partial(_arrived, flight, output, arrival), unscored=output)
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
-            return _scored(flight, output, bug(), arrival)
+            outcome = bug()
+        if isinstance(outcome, ScoringOutcome) and outcome.programs:
+            # what programs see of it is in the store first
+            return Step(partial(_arrived, flight, output, arrival), unscored=output)
+        return _scored(flight, output, outcome, arrival)
 
     def _outcome(self, flight: TrialInFlight, output: Output) -> ScoringOutcome | Failure:
+        work, scorer = flight.work, self._scoring.scorer
+        return scorer.outcome(self._columns[work.col], work.case, output, work.kept or ())
+
+    async def _outcome_with_programs(
+        self, flight: TrialInFlight, output: Output
+    ) -> ScoringOutcome | Failure:
+        outcome = await self._off_loop.unbounded(self._outcome, flight, output)
+        if isinstance(outcome, Failure) or not outcome.programs:
+            return outcome
+        assert self._scoring.programs is not None, "a suite with programs has what runs them"
         work = flight.work
-        return self.scorer.outcome(self._columns[work.col], work.case, output, work.kept or ())
+        scores = await self._scoring.programs.scores(
+            self._columns[work.col], work.case, output, outcome.programs
+        )
+        return outcome.with_scores(scores)
 
     async def _reply(
         self, flight: TrialInFlight, attempt: int, permit: CallPermit
@@ -260,7 +295,7 @@ class Journey:
         request = await self._off_loop.bounded(target.request, column, work.case, work.epoch)
         if isinstance(request, Failure):
             return request
-        problem = await self._off_loop.bounded(self.scorer.problem, column, work.case)
+        problem = await self._off_loop.bounded(self._scoring.scorer.problem, column, work.case)
         if problem is not None:
             return problem  # an answer could not be scored: nobody is asked for it
         timeout_s = self._limits.timeout_s if work.case.timeout is None else work.case.timeout

@@ -1,7 +1,7 @@
 """From an output to the scores its trial lacks, and to what judges must say for the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
@@ -55,8 +55,19 @@ class ScoringOutcome:
     scores: tuple[Score, ...]
     asks: tuple[JudgedCheck, ...] = ()
     """What is left for judges; each of them is there."""
+    programs: tuple[Check, ...] = ()
+    """What is left for programs to decide."""
     scoring_version: int = 0
     """Which judges they were made for, see `Session.scoring_version`."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether nothing is left for judges or programs."""
+        return not self.asks and not self.programs
+
+    def with_scores(self, scores: tuple[Score, ...]) -> "ScoringOutcome":
+        """Return it with what programs have decided."""
+        return replace(self, scores=(*self.scores, *scores), programs=())
 
 
 class TrialScoring:
@@ -108,9 +119,9 @@ class TrialScoring:
             kept: Scores of this output that still count; theirs are not missing.
 
         Returns:
-            One score or question for each applicable scorer without a score, and a required score
-            of the output itself where it is no answer and nothing else required says so; a failure
-            where a scorer cannot be rendered for the case.
+            One score, question or check for each applicable scorer without a score, and a required
+            score of the output itself where it is no answer and nothing else required says so; a
+            failure where a scorer cannot be rendered for the case.
 
         Raises:
             NotAtOnceError: where it is to be done at once and could take longer.
@@ -123,10 +134,14 @@ class TrialScoring:
         no_answer = override(output, self._suite.run.truncated, self._suite.run.filtered)
         scores: list[Score] = []
         asks: list[JudgedCheck] = []
+        programs: list[Check] = []
         for check in checks:
             if check.name in have:
                 continue
             overridden = None if check.kind in ABOUT_ENDINGS else no_answer
+            if overridden is None and check.runs_program:
+                programs.append(check)
+                continue
             found = overridden or self.decided(check, output)
             if not isinstance(found, Item):
                 scores.append(Score(check.name, found, check.weight, check.required))
@@ -137,7 +152,7 @@ class TrialScoring:
         decided = OF_OUTPUT in have or any(check.required for check in checks)
         if no_answer is not None and not decided:
             scores.append(Score(OF_OUTPUT, no_answer))
-        return ScoringOutcome(tuple(scores), tuple(asks), self._scoring_version)
+        return ScoringOutcome(tuple(scores), tuple(asks), tuple(programs), self._scoring_version)
 
     def _unasked(self, check: Check) -> Grade | None:
         """Return the grade of a check whose judges cannot be asked; None: they can.

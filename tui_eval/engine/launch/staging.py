@@ -180,7 +180,7 @@ def _changed(
         outcome, scores = found.outcome, None
         if isinstance(outcome, Failure):
             failure = outcome
-        elif outcome is not None and not outcome.asks:
+        elif outcome is not None and outcome.decided:
             scores = outcome.scores
         yield NewTrial(
             at, *want.where, want.epoch, want.key, found.id, failure, scores, found.latency_s

@@ -119,7 +119,7 @@ def _graded(
         return {}, outcome.message
     found = {one.scorer: (str(one.grade.verdict), one.grade.reason) for one in outcome.scores}
     whole = tally(outcome.scores).verdict
-    if not outcome.asks or whole is Verdict.FAIL:
+    if outcome.decided or whole is Verdict.FAIL:
         found[""] = (str(whole), _why(outcome.scores, whole))
     return found, None
 

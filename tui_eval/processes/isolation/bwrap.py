@@ -70,6 +70,8 @@ def _mounts(program: Program) -> Iterator[str]:
         yield from _read_only(path)
     for path in (program.cwd, *program.sandbox.writable):
         yield from ("--bind", os.fspath(path), os.fspath(path))
+    for outside, inside in program.sandbox.mounts:
+        yield from ("--bind", os.fspath(outside), os.fspath(inside))
 
 
 def _read_only(path: Path) -> Iterator[str]:

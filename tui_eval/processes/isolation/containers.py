@@ -101,6 +101,8 @@ def _volumes(program: Program) -> Iterator[str]:
     yield f"--volume={program.cwd}:{program.sandbox.workdir or program.cwd}"
     for path in program.sandbox.writable:
         yield f"--volume={path}:{path}"
+    for outside, inside in program.sandbox.mounts:
+        yield f"--volume={outside}:{inside}"
 
 
 def _environment(program: Program) -> tuple[list[str], dict[str, str]]:

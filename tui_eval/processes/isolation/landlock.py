@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.processes.isolation.execution import CannotStartError, Execution, find_executable
-from tui_eval.processes.isolation.none import WATCHED_TREE
+from tui_eval.processes.isolation.none import NO_MOUNTS, WATCHED_TREE
 from tui_eval.processes.isolation.reach import own_roots, system_roots
 from tui_eval.processes.platform_support import (
     LINUX,
@@ -64,7 +64,7 @@ class Landlock:
             return "this kernel has no landlock: it takes Linux 5.13 or later with it enabled"
         if program.sandbox.network == "none" and version < _TCP_SINCE:
             return "this kernel's landlock cannot take the network away: it takes Linux 6.7"
-        return None
+        return None if not program.sandbox.mounts else NO_MOUNTS
 
     def explain(self, said: str) -> str:
         """Return it as it is."""

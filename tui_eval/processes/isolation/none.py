@@ -10,6 +10,8 @@ WATCHED_TREE: Final[frozenset[LimitName]] = frozenset(
 )
 """What can be held where all processes are the warden's descendants."""
 
+NO_MOUNTS: Final = "paths from the root lead to what is there: they take a container or bwrap"
+
 
 class NoIsolation:
     """The program as it is."""
@@ -18,10 +20,10 @@ class NoIsolation:
     watches = WATCHED_TREE
 
     def available(self, program: Program) -> str | None:
-        """Return None, except where no network is asked for: nothing here takes it away."""
+        """Return why nothing here takes the network away, or puts files elsewhere; None: it may."""
         if program.sandbox.network == "none":
             return 'nothing takes the network away: use another level, or network = "full"'
-        return None
+        return None if not program.sandbox.mounts else NO_MOUNTS
 
     def explain(self, said: str) -> str:
         """Return it as it is."""

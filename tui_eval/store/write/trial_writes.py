@@ -268,6 +268,7 @@ _SCORE = (
     "weight",
     "required",
     "cached",
+    "score_key",
 )
 
 
@@ -283,6 +284,7 @@ def _score_values(score: Score) -> tuple[object, ...]:
         score.weight,
         int(score.required),
         int(score.cached),
+        score.key,
     )
 
 

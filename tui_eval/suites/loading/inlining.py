@@ -15,7 +15,7 @@ from tui_eval.suites.judge_choice import judge_names
 from tui_eval.suites.loading.errors import Mistake, SuiteError, missing
 from tui_eval.suites.loading.source_map import SourceMap, tables
 from tui_eval.suites.loading.toml_lines import Path
-from tui_eval.suites.scorers import check_schema, is_template
+from tui_eval.suites.scorers import check_schema, is_template, scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, AskedSpec
 from tui_eval.suites.trust.capabilities import Folder
 
@@ -57,6 +57,7 @@ class _Inliner:
             self._gold(path, judge)
         for path, scorer in tables(self._data, "scorers"):
             self._schema(path, scorer)
+            self._graders_files(path, scorer)
         dataset = self._data.get("dataset")
         if isinstance(dataset, dict):
             self._dataset(dataset)
@@ -216,6 +217,15 @@ class _Inliner:
                 self._folder.allows(file)
         for found in kind.file_mistakes(table, self._places.root.folder):
             self._wrong((*path, *found.path), found.message, found.hint)
+
+    def _graders_files(self, path: Path, scorer: JsonObject) -> None:
+        """Ask permission for the files that a scorer grades with; see that they are there."""
+        kind, folder = scorer_of(scorer), self._places.root.folder
+        for field, file in kind.files_read(scorer, folder):
+            if not self._is_no_path((*path, *field), file):
+                self._folder.allows(file)
+        for field, message, hint in kind.file_mistakes(scorer, folder):
+            self._wrong((*path, *field), message, hint)
 
     def _list(self, at: Path, table: JsonObject, what: str) -> None:
         held = self._json(at, table)

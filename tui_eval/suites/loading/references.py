@@ -12,11 +12,12 @@ from tui_eval.suites.judge_choice import judge_mistakes, judge_names
 from tui_eval.suites.loading.errors import Mistake, did_you_mean
 from tui_eval.suites.loading.source_map import SourceMap, shown, tables
 from tui_eval.suites.loading.toml_lines import Path
-from tui_eval.suites.scorers import is_template, scorer_of
+from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec
 from tui_eval.suites.spec.run import parse_reduce
 from tui_eval.suites.spec.targets import parts_given
 from tui_eval.suites.spec.targets.base import default_name
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 
 

@@ -19,6 +19,7 @@ from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.overrides import Sets
 from tui_eval.suites.loading.source_map import SourceLocation, SourceMap, tables
 from tui_eval.suites.loading.validation import validated
+from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, Suite, SuiteFile
 from tui_eval.suites.trust.capabilities import Folder, permissions_of, suite_permissions
 from tui_eval.suites.trust.needs_trust import NeedsTrust
@@ -154,11 +155,13 @@ def _judged(
 
 
 def _written_permissions(data: JsonObject, folder: FilePath) -> Iterator[Permission]:
-    """Yield the permissions that targets and judges ask for, before they are validated."""
+    """Yield the permissions that targets, judges and scorers ask for, before they are validated."""
     for _, target in tables(data, "targets"):
         yield from permissions_of(TARGETS.of(target), target, folder)
     for _, judge in tables(data, "judge", "judges"):
         yield from permissions_of(JUDGES.of(judge), judge, folder)
+    for _, scorer in tables(data, "scorers"):
+        yield from scorer_of(scorer).permissions(scorer, folder)
 
 
 def _with_defaults(data: JsonObject, places: SourceMap) -> list[Mistake]:

@@ -18,13 +18,14 @@ from tui_eval.suites.scorers.call_figures import (
     TokensScorer,
 )
 from tui_eval.suites.scorers.choice import ChoiceScorer
+from tui_eval.suites.scorers.command import CommandScorer
 from tui_eval.suites.scorers.instructions import InstructionsScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 from tui_eval.suites.scorers.mathematics import MathScorer
 from tui_eval.suites.scorers.numeric import NumericScorer
 from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
-from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part, is_template
+from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part
 from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer
 from tui_eval.suites.scorers.structure import JsonSchemaScorer, JsonScorer, check_schema
 from tui_eval.suites.scorers.text import (
@@ -34,6 +35,7 @@ from tui_eval.suites.scorers.text import (
     StartsWithScorer,
 )
 from tui_eval.suites.scorers.tool_calls import ToolCallsScorer
+from tui_eval.suites.templates.marks import is_template
 
 __all__ = [
     "ARITHMETIC",
@@ -86,6 +88,7 @@ ScorerSpec = Annotated[
     | TokensScorer
     | CostScorer
     | FinishScorer
+    | CommandScorer
     | JudgeScorer,
     Field(discriminator="kind"),
     AfterValidator(_that_asks_something),

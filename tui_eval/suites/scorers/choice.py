@@ -12,8 +12,9 @@ from tui_eval.suites.scorers.expected import (
     as_text,
     expected_texts,
 )
-from tui_eval.suites.scorers.scorer import Scorer, is_template
+from tui_eval.suites.scorers.scorer import Scorer
 from tui_eval.suites.scorers.setting_error import SettingError, named
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.texts import options
 from tui_eval.texts.wording import quoted
 

@@ -11,7 +11,7 @@ from pydantic import (
 
 from tui_eval.model.bounds import MOST_WEIGHT
 from tui_eval.model.json import JsonObject
-from tui_eval.suites.scorers.scorer import is_template
+from tui_eval.suites.templates.marks import is_template
 
 MET_OR_NOT: Final = "pass-fail"
 """The scale of a rubric that is either met or not."""

@@ -1,6 +1,8 @@
 """What all scorers have in common."""
 
 import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 from pydantic import (
@@ -19,6 +21,9 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.suites import patterns
 from tui_eval.suites.data import jsonpath
+from tui_eval.suites.loading.toml_lines import Path as FieldPath
+from tui_eval.suites.templates.marks import is_template
+from tui_eval.suites.trust.permissions import Permission
 
 Number: TypeAlias = StrictFloat
 """Whole numbers are taken too, texts and booleans are not."""
@@ -38,18 +43,6 @@ _NO_SETTINGS: Final = {
     *("kind", "name", "weight", "required", "when", "targets", "negate", "schema_file")
 }
 """Fields that decide nothing about the grade, or stand in the check itself."""
-_TEMPLATE_MARKS = ("{{", "{%", "{#")
-
-
-def is_template(value: object) -> bool:
-    """Tell whether a setting holds anything to render, at any depth."""
-    if isinstance(value, str):
-        return any(mark in value for mark in _TEMPLATE_MARKS)
-    if isinstance(value, list):
-        return any(is_template(item) for item in value)
-    if isinstance(value, dict):
-        return any(is_template(item) for item in value.values())
-    return False
 
 
 @frozen
@@ -73,6 +66,8 @@ class Scorer(BaseModel):
 
     ASKS_JUDGE: ClassVar[bool] = False
     """Whether a judge grades, and no rule."""
+    RUNS_PROGRAM: ClassVar[bool] = False
+    """Whether a program decides, and no rule."""
 
     kind: str
     name: Annotated[StrictStr, Field(min_length=1, max_length=100)] = Field(
@@ -193,6 +188,40 @@ class Scorer(BaseModel):
     def judges_named(self) -> tuple[str, ...]:
         """Return the judges that it names; empty: none, or the suite's only one."""
         return ()
+
+    @classmethod
+    def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
+        """Yield what a person has to allow first: programs that it runs.
+
+        Args:
+            table: Its fields, checked or not.
+            folder: The suite's own; None: it was made by this program, not read from a file.
+        """
+        yield from ()
+
+    @classmethod
+    def files_read(
+        cls, table: Mapping[str, object], folder: Path
+    ) -> Iterator[tuple[FieldPath, Path]]:
+        """Yield the files and folders that it reads when it grades, each with its field.
+
+        Args:
+            table: Its fields.
+            folder: The suite's own.
+        """
+        yield from ()
+
+    @classmethod
+    def file_mistakes(
+        cls, table: Mapping[str, object], folder: Path
+    ) -> Iterator[tuple[FieldPath, str, str | None]]:
+        """Yield what is wrong with the files that it names: path in the scorer, message, hint."""
+        yield from ()
+
+    @classmethod
+    def code(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Path]:
+        """Yield the files and folders beside the suite that decide how it grades."""
+        yield from ()
 
 
 def check_part(of: str) -> None:

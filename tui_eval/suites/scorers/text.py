@@ -7,8 +7,9 @@ from pydantic import AfterValidator, Field, StrictBool
 from tui_eval.model.json import JsonObject
 from tui_eval.suites import patterns
 from tui_eval.suites.scorers.expected import EXPECTED, Scalar, Texts, expected_texts, with_texts
-from tui_eval.suites.scorers.scorer import Scorer, check_pattern, is_template
+from tui_eval.suites.scorers.scorer import Scorer, check_pattern
 from tui_eval.suites.scorers.setting_error import SettingError
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.texts.normal import normalized
 from tui_eval.texts.wording import quoted
 

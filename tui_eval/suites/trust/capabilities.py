@@ -153,7 +153,7 @@ def wanted_permissions(suite: Suite) -> tuple[Permission, ...]:
 
 
 def suite_permissions(suite: Suite) -> Iterator[Permission]:
-    """Yield what a suite's targets and judges want beside files, see `permissions_of`."""
+    """Yield what a suite's targets, judges and scorers want beside files."""
     folder = None if suite.file is None else Path(suite.file).parent
     data = None if suite.dataset.path is None else Path(suite.dataset.path)
     tasks = None
@@ -162,6 +162,8 @@ def suite_permissions(suite: Suite) -> Iterator[Permission]:
     for asked in suite.asked:
         yield from permissions_of(type(asked), asked.as_written(), folder)
         yield from asked.permissions_by_case(data, tasks)
+    for scorer in suite.scorers:
+        yield from scorer.permissions(scorer.model_dump(mode="json", by_alias=True), folder)
 
 
 def permissions_of(
@@ -188,9 +190,12 @@ def data_paths(suite: Suite) -> Iterable[Path]:
 
 
 def _files_read(suite: Suite, folder: Path) -> Iterable[Path]:
-    """Yield the files that targets and judges read when they are asked."""
+    """Yield the files that targets, judges and scorers read when they are asked, or grade."""
     for asked in suite.asked:
         for _, path in asked.files_read(asked.as_written(), folder):
+            yield path
+    for scorer in suite.scorers:
+        for _, path in scorer.files_read(scorer.model_dump(mode="json", by_alias=True), folder):
             yield path
 
 

@@ -19,10 +19,11 @@ from tui_eval.processes.workspace.source import (
 )
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
-from tui_eval.suites.scorers import is_template
+from tui_eval.suites.program_fields import CONTAINERS, own_files
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.agents import AGENTS
-from tui_eval.suites.spec.programs import CONTAINERS, is_dockerfile, own_files
+from tui_eval.suites.spec.programs import is_dockerfile
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.suites.templates.template import Names, Template, TemplateError
 from tui_eval.suites.trust.capabilities import Folder
@@ -167,7 +168,7 @@ class CommandRenderer:
             for word, path in own_files(command, self._folder).items()
             if fixture is None or not (fixture / word).exists()
         }
-        self.code |= {**_scripts(command), **own}
+        self.code |= {**scripts(command), **own}
         return {place: str(own[word]) for place, word in enumerate(command) if word in own}
 
     def request(self, column: Column, case: Case) -> JsonObject:
@@ -294,7 +295,7 @@ def file_digests(files: Mapping[str, Path]) -> JsonObject:
     return found
 
 
-def _scripts(command: tuple[str, ...]) -> dict[str, Path]:
+def scripts(command: tuple[str, ...]) -> dict[str, Path]:
     """Return the files that a command names by their whole paths; of its program, a script."""
     named = {word: Path(word) for word in command if word.startswith("/") and not is_template(word)}
     found = {word: path for word, path in named.items() if path.is_file()}

@@ -36,9 +36,9 @@ from tui_eval.processes.workspace.image_source import image_files
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.suites.scorers import is_template
+from tui_eval.suites.program_fields import CONTAINERS
 from tui_eval.suites.spec import CommandTargetSpec
-from tui_eval.suites.spec.programs import CONTAINERS
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.suites.trust.capabilities import Folder
 from tui_eval.targets.attempt_context import AttemptContext
@@ -161,7 +161,7 @@ class CommandTarget(Target):
             program = Program(
                 command=self._requests.version,
                 cwd=folder / "work",
-                env={**_base_environment(), "HOME": place, "TMPDIR": place},
+                env={**base_environment(), "HOME": place, "TMPDIR": place},
                 folder=folder / "program",
                 limits=ProgramLimits(wall=_VERSION_S, output=_VERSION_BYTES),
                 sandbox=sandbox,
@@ -260,7 +260,7 @@ class CommandTarget(Target):
             pool=ThreadPoolExecutor(_THREADS, thread_name_prefix=f"files of {self.name}"),
             setup=self._requests.setup,
             sandbox=sandbox,
-            env={**_base_environment(), **secrets},
+            env={**base_environment(), **secrets},
             secrets=tuple(one.encode() for one in secrets.values() if not keys.is_word(one)),
             orphans=self._orphans,
             images=self._images,
@@ -314,7 +314,7 @@ class CommandTarget(Target):
             program = Program(
                 command=(self._requests.installed or "/bin/sh",),
                 cwd=Path(place),
-                env={**_base_environment(), "HOME": place, "TMPDIR": place},
+                env={**base_environment(), "HOME": place, "TMPDIR": place},
                 folder=Path(place),
                 sandbox=sandbox,
             )
@@ -379,7 +379,7 @@ class CommandTarget(Target):
         probe = Program(
             ("/bin/sh",),
             Path("/"),
-            _base_environment(),
+            base_environment(),
             Path("/"),
             sandbox=Sandbox(
                 self._spec.isolation, self._spec.network, self._spec.image, client_env=os.environ
@@ -389,7 +389,7 @@ class CommandTarget(Target):
         return None if why is None else f"target {self.name!r}: isolation {level.name}: {why}"
 
 
-def _base_environment() -> dict[str, str]:
+def base_environment() -> dict[str, str]:
     """Return what every program's environment begins with."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),

@@ -17,8 +17,9 @@ from tui_eval.suites.importers.reading import (
 )
 from tui_eval.suites.importers.shape import ImportNotes, unique
 from tui_eval.suites.loading.errors import SuiteError
-from tui_eval.suites.scorers.scorer import check_pattern, is_template
+from tui_eval.suites.scorers.scorer import check_pattern
 from tui_eval.suites.scorers.structure import check_schema
+from tui_eval.suites.templates.marks import is_template
 
 _TEXT: Final[dict[str, JsonObject]] = {
     "equals": {"kind": "exact", "strip": False},

@@ -9,20 +9,14 @@ from pydantic import AfterValidator, Field, StrictInt, StrictStr
 from tui_eval.model.home import from_home
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.data import jsonpath
-from tui_eval.suites.scorers import is_template
+from tui_eval.suites.program_fields import CONTAINERS, Command, shown_command
 from tui_eval.suites.spec.agents import AGENTS, TRANSCRIPT_FORMATS
 from tui_eval.suites.spec.asked import OUTPUT_LIMITS, FieldMistake
 from tui_eval.suites.spec.base import Spec, Text
-from tui_eval.suites.spec.programs import (
-    CONTAINERS,
-    Command,
-    Limits,
-    RunsPrograms,
-    is_dockerfile,
-    shown_command,
-)
+from tui_eval.suites.spec.programs import Limits, RunsPrograms, is_dockerfile
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.trust.permissions import Permission
 
 _OUTPUTS: Final = "stdout, last_message, diff, file:PATH or json:$.path"

@@ -8,10 +8,11 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StrictStr, WithJsonSchema
 
+from tui_eval.suites.program_fields import EnvName
 from tui_eval.suites.spec.asked import FieldMistake
 from tui_eval.suites.spec.base import Text, Whole
 from tui_eval.suites.spec.function_source import callable_mistakes, local_code
-from tui_eval.suites.spec.programs import EnvName, Limits, RunsProcesses
+from tui_eval.suites.spec.programs import Limits, RunsProcesses
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.trust.permissions import Permission
 

@@ -1,0 +1,78 @@
+"""What decides a check by running something."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui_eval.model.case import Case, Column
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Output
+from tui_eval.model.score import Grade
+from tui_eval.processes.supervisor import Processes
+from tui_eval.scoring.check import Check
+from tui_eval.suites.trust.capabilities import Folder
+from tui_eval.targets.base import Target
+from tui_eval.targets.disk_room import DiskRoom
+
+
+@dataclass(frozen=True, slots=True)
+class GradingRequest:
+    """An output, and the check of it that a program decides."""
+
+    check: Check
+    column: Column
+    case: Case
+    output: Output
+
+
+@dataclass(frozen=True, slots=True)
+class GradingMeans:
+    """What graders work with; one for all of an engine."""
+
+    processes: Processes
+    folder: Path
+    """The suite's own."""
+    reach: Folder
+    """What the suite may read."""
+    targets: Callable[[], Mapping[str, Target]]
+    """By name."""
+    attempts: Path
+    """Where folders are made in which programs run."""
+    kept: Path
+    """Where files are kept that workspaces are made of."""
+    run: int = 0
+    """Whose gradings they are: what an engine leaves there that is killed, the next one removes."""
+    room: DiskRoom = field(default_factory=DiskRoom)
+
+
+class GradingError(Exception):
+    """A check cannot be decided; the message says why, and the output is ungraded."""
+
+
+class Grader(ABC):
+    """Decides the checks of one kind of scorer; cheap to make, nothing is started by that."""
+
+    def __init__(self, means: GradingMeans) -> None:
+        """Take what is needed to run something."""
+        self._means = means
+
+    @abstractmethod
+    async def grade(self, asked: GradingRequest) -> Grade:
+        """Decide a check; nothing of it runs any more when this returns, or is cancelled.
+
+        Raises:
+            GradingError: the grader broke, which says nothing of the output.
+        """
+
+    def made_of(self, asked: GradingRequest) -> JsonObject:
+        """Return what beside the check decides the grade: digests of files. Blocking.
+
+        Raises:
+            GradingError: it cannot be known, so that nothing can be graded.
+        """
+        return {}
+
+    async def close(self) -> None:
+        """End what was kept between gradings."""
+        return

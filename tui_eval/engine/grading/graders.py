@@ -1,0 +1,12 @@
+"""What decides the checks of each kind of scorer that runs a program."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tui_eval.engine.grading.command_grader import CommandGrader
+from tui_eval.engine.grading.grader import Grader, GradingMeans
+
+GRADERS: Final[Mapping[str, Callable[[GradingMeans], Grader]]] = {
+    "command": CommandGrader,
+}
+"""By the kind of scorer; one module each."""

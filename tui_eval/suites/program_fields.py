@@ -1,0 +1,70 @@
+"""Fields that whoever has programs run takes: commands, sizes, what keeps them from the rest."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt, StrictStr, WithJsonSchema
+
+from tui_eval.suites.data.files import real_path
+from tui_eval.suites.templates.marks import is_template
+
+_SIZE: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([kKMGT]?)(i?)B?")
+_UNITS: Final = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+_MOST_BYTES: Final = 1 << 50
+
+Isolation = Literal["auto", "none", "landlock", "bwrap", "podman", "docker"]
+CONTAINERS: Final = ("podman", "docker")
+"""The levels of isolation that run an image."""
+EnvName = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+Command = Annotated[tuple[StrictStr, ...], Field(min_length=1)]
+"""A program and its arguments; no shell reads them."""
+
+
+def _bytes(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    found = _SIZE.fullmatch(value)
+    if found is None:
+        raise ValueError(f'must be a number of bytes, or a text such as "10MB", not "{value}"')
+    return round(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2]])
+
+
+ByteCount = Annotated[
+    StrictInt,
+    Field(ge=1, le=_MOST_BYTES),
+    BeforeValidator(_bytes),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}),
+]
+"""Bytes, as a number or as `10MB`, `512MiB`."""
+
+
+def own_files(command: Iterable[str], folder: Path | None) -> dict[str, Path]:
+    """Return the words of a command that name files of a folder, with their paths.
+
+    A first word without a slash is none: it is looked for on PATH.
+    """
+    found: dict[str, Path] = {}
+    if folder is None:
+        return found
+    inside = real_path(folder)
+    for place, word in enumerate(command):
+        if not word or "\0" in word or is_template(word) or (place == 0 and "/" not in word):
+            continue
+        path = folder / word
+        if (
+            not Path(word).is_absolute()
+            and path.is_file()
+            and real_path(path).is_relative_to(inside)
+        ):
+            found[word] = path.absolute()
+    return found
+
+
+def shown_command(command: Iterable[str]) -> str:
+    """Return a command on one line, as a person reads it."""
+    return " ".join(repr(word) if not word or re.search(r"\s|['\"]", word) else word
+                    for word in command)  # fmt: skip

@@ -1,0 +1,96 @@
+"""The scorer that runs a program: `command`."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StrictStr, field_validator
+
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.program_fields import EnvName, own_files, shown_command
+from tui_eval.suites.scorers.program import ProgramScorer, see_that_it_is_a_place, texts_of
+from tui_eval.suites.scorers.setting_error import SettingError, named
+from tui_eval.suites.trust.permissions import Permission
+
+
+class CommandScorer(ProgramScorer):
+    """A program reads JSON on its standard input and replies with a number or JSON."""
+
+    TEMPLATED: ClassVar[tuple[str, ...]] = (*ProgramScorer.TEMPLATED, "command", "env")
+
+    kind: Literal["command"]
+    command: Annotated[list[StrictStr], Field(min_length=1)] = Field(
+        description="The program and its arguments; no shell reads them."
+    )
+    env: dict[EnvName, StrictStr] = Field(
+        default_factory=dict,
+        description="Variables of its environment beside PATH, HOME, LANG and TMPDIR.",
+    )
+    reply: Annotated[list[StrictStr], Field(min_length=1)] | StrictStr = Field(
+        default="stdout",
+        description="Where its reply is: stdout, or file:PATH, a file that it writes; of a list "
+        "the first that is there counts.",
+    )
+
+    @field_validator("reply")
+    @classmethod
+    def _reply_is_somewhere(cls, reply: list[str] | str) -> list[str] | str:
+        for one in [reply] if isinstance(reply, str) else reply:
+            head, _, path = one.partition(":")
+            if one != "stdout" and head != "file":
+                raise ValueError(f'must be stdout or file:PATH, not "{one}"')
+            if head == "file":
+                see_that_it_is_a_place(path)
+        return reply
+
+    @field_validator("command")
+    @classmethod
+    def _command_begins_with_a_program(cls, command: list[str]) -> list[str]:
+        if not command[0]:
+            raise ValueError("must begin with a program, not with an empty text")
+        return command
+
+    @classmethod
+    def settle(cls, settings: JsonObject) -> JsonObject:
+        """Return settings with the command as texts, and `reply` as a list."""
+        settled = super().settle(settings)
+        env = settled["env"]
+        if not isinstance(env, dict):
+            raise SettingError(f"env must be a table, not {named(env)}", "env")
+        command: list[Json] = [*texts_of(settled, "command")]
+        reply: Json = settled["reply"]
+        return {
+            **settled,
+            "command": command,
+            "env": {name: str(value) for name, value in env.items()},
+            "reply": [reply] if isinstance(reply, str) else reply,
+        }
+
+    @classmethod
+    def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
+        """Yield its command, what the files hold that it names, and what goes with it."""
+        command = _words(table.get("command"))
+        if command:
+            yield Permission(
+                f"run {shown_command(command)} to grade outputs", f"grade by {command!r}"
+            )
+        for path in own_files(command, folder).values():
+            shown = os.path.relpath(path, folder)
+            yield Permission(f"run what {shown} holds", f"program {path}", path)
+        env = table.get("env")
+        if isinstance(env, Mapping) and env:
+            words = shown_command(f"{name}={value}" for name, value in env.items())
+            exactly = f"environment {sorted((str(n), str(v)) for n, v in env.items())!r}"
+            yield Permission(f"give the programs it runs the environment {words}", exactly)
+        yield from super().permissions(table, folder)
+
+    @classmethod
+    def code(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Path]:
+        """Yield the files that its command names, and what is laid over its folder."""
+        yield from own_files(_words(table.get("command")), folder).values()
+        yield from super().code(table, folder)
+
+
+def _words(command: object) -> list[str]:
+    return [str(word) for word in command] if isinstance(command, list | tuple) else []

@@ -1,0 +1,174 @@
+"""What scorers have in common that have a program decide."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import ClassVar, Literal
+
+from pydantic import Field, StrictBool, StrictStr, field_validator
+
+from tui_eval.model.home import from_home
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.loading.toml_lines import Path as FieldPath
+from tui_eval.suites.program_fields import ByteCount
+from tui_eval.suites.scorers.scorer import Number, Scorer
+from tui_eval.suites.scorers.setting_error import SettingError, named
+from tui_eval.suites.templates.marks import before_marks, is_template
+from tui_eval.suites.trust.permissions import Permission
+
+
+class ProgramScorer(Scorer):
+    """A program decides: it sees the case and what came of it, and says what that is worth."""
+
+    RUNS_PROGRAM: ClassVar[bool] = True
+    TEMPLATED: ClassVar[tuple[str, ...]] = ("files", "timeout")
+
+    timeout: Number | StrictStr = Field(
+        default=60.0,
+        description="Seconds it may take, or a template that gives them. What takes longer is "
+        "ungraded.",
+    )
+    memory: ByteCount | None = Field(
+        default=None, description="Memory of all its processes together. Default: no limit."
+    )
+    isolation: Literal["auto", "none", "landlock", "bwrap"] = Field(
+        default="auto",
+        description="What keeps it from the rest of the machine: none, landlock, bwrap. Default: "
+        "the strongest that works here. With `workspace` it runs in the image of a target that "
+        "runs in containers.",
+    )
+    network: Literal["full", "none"] = Field(
+        default="full", description="Whether it reaches the network."
+    )
+    workspace: StrictBool = Field(
+        default=False,
+        description="true: it works in a copy of the workspace as the target left it, made anew; "
+        "its `protected` files are those that the target was given.",
+    )
+    files: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict,
+        description="Files and folders that are laid over its folder before it starts, by where "
+        'they go: { tests = "hidden/{{ id }}" }. A path from the root (/tests) is theirs in a '
+        "container and with bwrap.",
+    )
+
+    @field_validator("files")
+    @classmethod
+    def _destinations_are_inside(cls, files: dict[str, str]) -> dict[str, str]:
+        for name, source in files.items():
+            see_that_it_is_a_place(name)
+            if not source:
+                raise ValueError(f"{name}: names no file or folder")
+        return files
+
+    @field_validator("timeout")
+    @classmethod
+    def _timeout_is_above_nothing(cls, timeout: float | str) -> float | str:
+        if not is_template(timeout) and not (isinstance(timeout, float) and 0 < timeout < 1e9):
+            raise ValueError(f"must be a number of seconds above 0, not {timeout!r}")
+        return timeout
+
+    @classmethod
+    def settle(cls, settings: JsonObject) -> JsonObject:
+        """Return settings with texts and numbers where those are wanted."""
+        files = settings["files"]
+        if not isinstance(files, dict):
+            raise SettingError(f"files must be a table, not {named(files)}", "files")
+        for name, source in files.items():
+            if not isinstance(source, str) or not source or "\0" in source:
+                raise SettingError(f"files.{name} names no file: {named(source)}", "files")
+        seconds = settings["timeout"]
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            raise SettingError(f"timeout must be seconds, not {named(seconds)}", "timeout")
+        return {**settings, "timeout": float(seconds)}
+
+    @classmethod
+    def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
+        """Yield what is laid over its folder, and what its program may reach."""
+        for source in cls.sources(table, folder):
+            shown = os.path.relpath(source, folder)
+            held = source / "**/*" if source.is_dir() else source
+            yield Permission(f"grade with what {shown} holds", f"grade with {source}", held)
+        if table.get("network", cls.model_fields["network"].default) != "none":
+            yield Permission("let its programs reach the network", "programs: network")
+        if table.get("isolation") == "none":
+            yield Permission("run its programs without isolation", "programs: isolation none")
+
+    @classmethod
+    def files_read(
+        cls, table: Mapping[str, object], folder: Path
+    ) -> Iterator[tuple[FieldPath, Path]]:
+        """Yield the files and folders that it names outright, wherever they are."""
+        for name, source in _files(table).items():
+            if not is_template(source):
+                yield ("files", name), folder / from_home(source)
+
+    @classmethod
+    def file_mistakes(
+        cls, table: Mapping[str, object], folder: Path
+    ) -> Iterator[tuple[FieldPath, str, str | None]]:
+        """Yield which of its files are not there; those that cases name are looked for later."""
+        for at, path in cls.files_read(table, folder):
+            if path.is_relative_to(folder) and not path.exists():
+                yield at, "no such file or folder", f"there is no {path}"
+
+    @classmethod
+    def code(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Path]:
+        """Yield the files and folders that decide what it grades like, as far as they are known.
+
+        Args:
+            table: Its fields.
+            folder: The suite's own; None: it has none.
+        """
+        yield from cls.sources(table, folder)
+
+    @classmethod
+    def sources(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Path]:
+        """Yield what its `files` are taken from: where cases name them, the folder they are in."""
+        if folder is None:
+            return
+        for source in _files(table).values():
+            known = before_marks(source)
+            if known != source:
+                known = known.rpartition("/")[0]
+            if known:
+                yield folder / from_home(known)
+
+    def unfit_for_a_case(self) -> tuple[str, str] | None:
+        """Say that data brings no program along: nobody would be asked whether it may run."""
+        return (
+            f"a scorer of kind {self.kind} runs a program, which no case brings along",
+            "write it among the suite's [[scorers]], with `when` for the cases it is for",
+        )
+
+
+def see_that_it_is_a_place(name: str) -> None:
+    """See that a name stays in a grader's folder, or is one of its own from the root.
+
+    Raises:
+        ValueError: it does not.
+    """
+    parts = PurePosixPath(name).parts
+    if not name or "\0" in name or ".." in parts or name in ("/", "."):
+        raise ValueError(f'must be a path inside its folder, or one from the root, not "{name}"')
+
+
+def _files(table: Mapping[str, object]) -> dict[str, str]:
+    found = table.get("files")
+    given: Mapping[object, object] = found if isinstance(found, Mapping) else {}
+    return {str(name): one for name, one in given.items() if isinstance(one, str) and one}
+
+
+def texts_of(settings: JsonObject, field: str) -> list[str]:
+    """Return a setting that is a list of texts.
+
+    Raises:
+        SettingError: it is none, or holds a NUL character, which no program can be given.
+    """
+    found: Json = settings[field]
+    if not isinstance(found, list | tuple) or not found:
+        raise SettingError(f"{field} must be a list of texts, not {named(found)}", field)
+    for word in found:
+        if isinstance(word, dict | list | bool) or word is None or "\0" in str(word):
+            raise SettingError(f"{field} must hold texts, not {named(word)}", field)
+    return [str(word) for word in found]
