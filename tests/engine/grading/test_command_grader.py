@@ -168,7 +168,7 @@ async def test_a_trial_that_is_decided_can_be_cancelled_and_decided_later(tmp_pa
     assert trial.state is TrialState.CANCELLED
     assert not any(attempt_folders(harness.path).iterdir())
     go.touch()
-    await harness.again(run, Verb.UNCANCEL)
+    await harness.again(run, Verb.UNCANCEL, request=done.id)
     assert harness.counts(run).passed == 1
     assert harness.trials(run)[0].output == trial.output  # nobody was asked anew
 
