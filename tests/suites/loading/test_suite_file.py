@@ -212,12 +212,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
         ),
         (
             '[[scorers]]\nkind = "magic"',
-            (
-                'line 2: scorers[0].kind: unknown kind "magic"; there are '
-                "exact, includes, starts_with, regex, numeric, math, choice, fuzzy, f1, json, "
-                "json_schema, tool_calls, "
-                "instructions, recorded, latency, tokens, cost, finish, judge"
-            ),
+            (f'line 2: scorers[0].kind: unknown kind "magic"; there are {", ".join(SCORERS)}'),
         ),
         (
             '[[scorers]]\nkind = "exat"',
