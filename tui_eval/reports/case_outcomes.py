@@ -10,6 +10,7 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.rates.case_results import fate
 from tui_eval.store.read import case_history, comparison_queries, run_queries
+from tui_eval.store.read.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 
 RUNS: Final = 10
@@ -92,10 +93,11 @@ def _of_run(
     db: sqlite3.Connection, run: RunRow, case_id: str | None
 ) -> Iterator[tuple[tuple[str, str], str]]:
     columns = {column.index: column.name for column in run_queries.columns(db, run.id)}
-    ids = {row.seq: row.id for row in comparison_queries.rows(db, run.id)}
-    for (seq, col), of_case in groupby(comparison_queries.trials(db, run.id), itemgetter(0, 1)):
-        if case_id is None or ids[seq] == case_id:
-            yield (ids[seq], columns[col]), _outcome({fate(trial) for trial in of_case})
+    trials = comparison_queries.trials(db, run.id)
+    for (of_id, col), of_case in groupby(trials, itemgetter(0, 1)):
+        if case_id is None or of_id == case_id:
+            fates = {fate(compared(*trial[2:4])) for trial in of_case}
+            yield (of_id, columns[col]), _outcome(fates)
 
 
 def _outcome(fates: set[str]) -> str:

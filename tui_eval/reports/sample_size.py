@@ -21,6 +21,7 @@ from tui_eval.statistics.power import (
     variance_parts,
 )
 from tui_eval.store.read import comparison_queries, run_queries
+from tui_eval.store.read.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 
 EFFECT: Final = 0.03
@@ -92,7 +93,7 @@ def sample_size(
     """
     differing = _differing(db, run.suite)
     epochs = variance_parts(_epochs(db, run.id))
-    present = sum(1 for _ in comparison_queries.rows(db, run.id))
+    present = comparison_queries.count(db, run.id)
     return SampleSize(
         present,
         effect,
@@ -127,6 +128,6 @@ def _share(found: RunComparison) -> float | None:
 
 def _epochs(db: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
     for _, of_case in groupby(comparison_queries.trials(db, run), itemgetter(0, 1)):
-        fates = [fate(trial) for trial in of_case]
+        fates = [fate(compared(*trial[2:4])) for trial in of_case]
         passed = fates.count("passed")
         yield passed, passed + fates.count("failed")

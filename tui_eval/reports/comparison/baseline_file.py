@@ -22,22 +22,24 @@ class BaselineFileError(Exception):
 
 def baseline_lines(side: RunSide) -> Iterator[str]:
     """Yield the lines of a run's baseline file, each with its line break."""
+    tags, scores = side.tags(), side.scores()
     lines = []
     for column in side.columns:
         for case_id, case in side.cases(column).items():
+            score = scores[column, case_id]
             line: dict[str, object] = {
                 "column": column,
                 "case_id": case_id,
                 "digest": side.row_digest(case_id).hex(),
                 "verdict": _VERDICTS.get(case.value, "mixed"),
-                "score": None if case.score is None else round(case.score, 9),
+                "score": None if score is None else round(score, 9),
             }
             if line["verdict"] == "mixed" and case.value is not None:
                 line["value"] = round(case.value, 9)
             if case.weight != 1.0:
                 line["weight"] = case.weight
-            if case.tags:
-                line["tags"] = list(case.tags)
+            if case_id in tags:
+                line["tags"] = list(tags[case_id])
             if case.cluster is not None:
                 line["cluster"] = case.cluster
             lines.append((column, case_id, line))
@@ -59,6 +61,8 @@ class BaselineFile:
         """
         self.name = path.name
         self._cases: dict[str, dict[str, ComparedCase]] = {}
+        self._digests: dict[str, bytes] = {}
+        self._tags: dict[str, tuple[str, ...]] = {}
         if path.stat().st_size > _MOST_BYTES:
             raise BaselineFileError(f"{path}: larger than any baseline file is")
         with path.open(encoding="utf-8", errors="strict") as file:
@@ -94,11 +98,17 @@ class BaselineFile:
 
     def row_digest(self, case_id: str) -> bytes:
         """Return the digest of a case's row that the file has."""
-        return next(of[case_id].row for of in self._cases.values() if case_id in of)
+        return self._digests[case_id]
+
+    def tags(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id."""
+        return self._tags
 
     def _read(self, path: Path, number: int, line: str) -> None:
         try:
-            column, case_id, case = _case(json.loads(line))
+            known = _object(json.loads(line))
+            column, case_id, row, case = _case(known)
+            tags = tuple(str(tag) for tag in _list(known.get("tags", [])))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             said = visible_line(str(error), 80)
             raise BaselineFileError(
@@ -110,38 +120,53 @@ class BaselineFile:
             raise BaselineFileError(
                 f"{path}, line {number}: the case {visible_line(case_id, 60)} is there twice"
             )
+        if self._digests.setdefault(case_id, row) != row:
+            raise BaselineFileError(
+                f"{path}, line {number}: the case {visible_line(case_id, 60)} has two digests"
+            )
         of_column[case_id] = case
+        if tags:
+            self._tags[case_id] = tags
 
 
-def _case(line: object) -> tuple[str, str, ComparedCase]:
-    """Read a line.
+def _object(line: object) -> dict[str, object]:
+    if not isinstance(line, dict):
+        raise TypeError("not an object")
+    return line
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError("tags are a list")
+    return value
+
+
+def _case(line: dict[str, object]) -> tuple[str, str, bytes, ComparedCase]:
+    """Read a line: column, case, its row's digest, and what it came to.
 
     Raises:
         ValueError: a value is none that it can have.
         KeyError: one is missing.
         TypeError: it is no object, or a value has another type.
     """
-    if not isinstance(line, dict):
-        raise TypeError("not an object")
     column, case_id, row = line["column"], line["case_id"], line["digest"]
     if not (isinstance(column, str) and isinstance(case_id, str) and isinstance(row, str)):
         raise TypeError("column, case_id and digest are texts")
     verdict = line["verdict"]
     if verdict not in ("pass", "fail", "mixed", None):
         raise ValueError(f"verdict is pass, fail, mixed or null, not {verdict!r}")
-    value = line["value"] if verdict == "mixed" else {"pass": 1.0, "fail": 0.0}.get(verdict)
-    score, weight = line.get("score"), line.get("weight", 1.0)
-    tags, cluster = line.get("tags", []), line.get("cluster")
+    value = line["value"] if verdict == "mixed" else {"pass": 1.0, "fail": 0.0}.get(str(verdict))
+    score, cluster = line.get("score"), line.get("cluster")
+    if score is not None:
+        _number(score, 1.0)
     case = ComparedCase(
         None if value is None else _number(value, 1.0),
         (),
         bytes.fromhex(row),
-        None if score is None else _number(score, 1.0),
-        _number(weight, 1e9),
-        tuple(str(tag) for tag in tags),
+        _number(line.get("weight", 1.0), 1e9),
         None if cluster is None else str(cluster),
     )
-    return column, case_id, case
+    return column, case_id, bytes.fromhex(row), case
 
 
 def _number(value: object, most: float) -> float:

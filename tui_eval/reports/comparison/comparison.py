@@ -175,10 +175,11 @@ def _groups(
 ) -> dict[str, list[ComparisonRow]]:
     groups: dict[str, list[ComparisonRow]] = {}
     if choice.by == "tag":
+        tags = b.tags()
         for of in found:
             of_tag: dict[str, list[CasePair]] = {}
             for pair in of.pairs:
-                for tag in pair.b.tags:
+                for tag in tags.get(pair.case_id, ()):
                     of_tag.setdefault(tag, []).append(pair)
             for tag, pairs in of_tag.items():
                 groups.setdefault(tag, []).append(_row(of, pairs))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_eval.reports.comparison.side import ComparedCase, Side
 
@@ -10,8 +11,7 @@ class NothingToPairError(Exception):
     """Two sides have no columns that belong together; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class CasePair:
+class CasePair(NamedTuple):
     """A case that both columns have a result of."""
 
     case_id: str
@@ -94,7 +94,7 @@ def paired(a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None
         left_a += one.value is None
         left_b += other.value is None
         if one.value is not None and other.value is not None:
-            shared += bool(one.outputs) and one.outputs == other.outputs
+            shared += one.outputs == other.outputs and any(one.outputs)
             pairs.append(CasePair(case_id, one, other, one.value, other.value))
     return PairedColumns(
         *columns, pairs, len(of_a) - both, len(of_b) - both, changed, left_a, left_b, shared

@@ -1,19 +1,20 @@
 """One side of a comparison: what each case came to in each of its columns."""
 
-import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from tui_eval.model.json import digest, dotted
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
-from tui_eval.store.read import comparison_queries, run_queries
-from tui_eval.store.read.comparison_queries import ComparedRow
+from tui_eval.store.read import comparison_queries, run_queries, trial_queries
+from tui_eval.store.read.comparison_queries import StoredTrial, compared
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
+from tui_eval.suites.spec.run import Reduce
 
 
 class ComparedCase(NamedTuple):
@@ -21,14 +22,11 @@ class ComparedCase(NamedTuple):
 
     value: float | None
     """In 0..1: its epochs reduced; None: it has no result."""
-    outputs: tuple[int, ...]
+    outputs: tuple[int | None, ...]
     """Its outputs in the store; none: they are not there."""
-    row: bytes
-    """A digest of its row as it is written: equal ones are of equal rows."""
-    score: float | None = None
-    """Its epochs' scores reduced; None: it has none."""
+    row: Hashable
+    """Equal where its row is as it is written there; where not, `Side.row_digest` tells."""
     weight: float = 1.0
-    tags: tuple[str, ...] = ()
     cluster: str | None = None
     """Which others it is not independent of; None: of none."""
 
@@ -60,6 +58,9 @@ class Side(Protocol):
             scorer: Of this scorer's verdicts; None: of the trials' own.
         """
 
+    def tags(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id."""
+
     def row_digest(self, case_id: str) -> bytes:
         """Return a digest of a case's row whatever the order of its columns."""
 
@@ -86,7 +87,6 @@ class RunSide:
             for one in run_queries.columns(db, run.id)
             if column is None or one.name == column
         }
-        self._known_rows: dict[int, tuple[str, ComparedCase]] | None = None
         self._read: dict[str | None, dict[str, dict[str, ComparedCase]]] = {}
 
     @property
@@ -107,53 +107,69 @@ class RunSide:
             self._read[scorer] = self._results(scorer)
         return self._read[scorer][column]
 
+    def tags(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id."""
+        return comparison_queries.tags(self._db, self.run.id)
+
+    def scores(self) -> dict[tuple[str, str], float | None]:
+        """Return each case's scores reduced, by column and case; None: it has none."""
+        names = {index: name for name, index in self._indices.items()}
+        rules = self._suite.run
+        found = {}
+        for col, case_id, of_case in self._by_case(None):
+            epochs = [compared(*one[2:5]) for one in of_case]
+            fates = tuple(map(fate, epochs))
+            verdict = case_verdict(fates, rules.errors, rules.reduction)
+            scores = graded_scores(epochs, fates)
+            found[names[col], case_id] = case_score(scores, verdict, rules.reduction)
+        return found
+
     def row_digest(self, case_id: str) -> bytes:
         """Return a digest of a case's row whatever the order of its columns."""
         return digest(json.loads(comparison_queries.row_of(self._db, self.run.id, case_id)))
 
     def _results(self, scorer: str | None) -> dict[str, dict[str, ComparedCase]]:
         rules = self._suite.run
-        errors, reduction = rules.errors, rules.reduction
         of_column: dict[int, dict[str, ComparedCase]] = {col: {} for col in self._indices.values()}
-        rows = self._rows()
-        trials = comparison_queries.trials(self._db, self.run.id, scorer)
-        for (seq, col), of_case in groupby(trials, itemgetter(0, 1)):
-            if col not in of_column:
-                continue
-            epochs = list(of_case)
-            case_id, blank = rows[seq]
-            fates = tuple(map(fate, epochs))
-            verdict = case_verdict(fates, errors, reduction)
+        more = self._suite.dataset.cluster is not None or trial_queries.weighted(
+            self._db, self.run.id
+        )
+        for col, case_id, of_case in self._by_case(scorer):
+            said = tuple(one[2:4] for one in of_case)
+            data = of_case[0][6]
             of_column[col][case_id] = ComparedCase(
-                verdict.value,
-                tuple(one.output for one in epochs if one.output is not None),
-                blank.row,
-                case_score(graded_scores(epochs, fates), verdict, reduction),
-                blank.weight,
-                blank.tags,
-                blank.cluster,
+                _value(said, rules.errors, rules.reduction),
+                tuple(one[5] for one in of_case),
+                hash(data),
+                *(self._weight_and_cluster(data) if more else ()),
             )
         return {name: of_column[col] for name, col in self._indices.items()}
 
-    def _rows(self) -> dict[int, tuple[str, ComparedCase]]:
-        """Return each case's id, and what is known of it in every column, by its place."""
-        if self._known_rows is None:
-            self._known_rows = {
-                row.seq: (row.id, self._blank(row))
-                for row in comparison_queries.rows(self._db, self.run.id)
-            }
-        return self._known_rows
+    def _by_case(self, scorer: str | None) -> Iterator[tuple[int, str, list[StoredTrial]]]:
+        """Yield the epochs of each case in each column that is looked at."""
+        wanted = frozenset(self._indices.values())
+        trials = comparison_queries.trials(self._db, self.run.id, scorer)
+        for (case_id, col), of_case in groupby(trials, itemgetter(0, 1)):
+            if col in wanted:
+                yield col, case_id, list(of_case)
 
-    def _blank(self, row: ComparedRow) -> ComparedCase:
-        written = hashlib.sha256(row.fields.encode("utf-8", "surrogatepass")).digest()
-        cluster = self._cluster(row.fields)
-        return ComparedCase(None, (), written, None, row.weight, row.tags, cluster)
-
-    def _cluster(self, fields: str) -> str | None:
-        column = self._suite.dataset.cluster
+    def _weight_and_cluster(self, data: str) -> tuple[float, str | None]:
+        frozen = json.loads(data)
+        weight, column = float(frozen.get("weight", 1.0)), self._suite.dataset.cluster
         if column is None:
-            return None
+            return weight, None
         try:
-            return json.dumps(dotted(json.loads(fields), column), sort_keys=True)
+            return weight, json.dumps(dotted(frozen["fields"], column), sort_keys=True)
         except KeyError:
-            return None
+            return weight, None
+
+
+@lru_cache(maxsize=4096)
+def _value(
+    epochs: tuple[tuple[str, str | None], ...],
+    errors: Literal["leave_out", "fail"],
+    reduction: Reduce,
+) -> float | None:
+    """Return what a case's epochs come to, by the state and verdict of each."""
+    fates = tuple(fate(compared(state, verdict)) for state, verdict in epochs)
+    return case_verdict(fates, errors, reduction).value

@@ -1,47 +1,40 @@
-"""What comparisons ask of a run: its cases, and what came of each trial; streamed."""
+"""What comparisons ask of a run: its cases, and what came of each trial; streamed.
+
+Rows come as they are read: a comparison looks at hundreds of thousands.
+"""
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 from tui_eval.model.states import TrialState, Verdict
+
+_STATES = {str(state): state for state in TrialState}
+_VERDICTS = {str(verdict): verdict for verdict in Verdict}
+_OF_TRIAL = (
+    "SELECT c.id, t.col, t.state, t.verdict, t.score, t.output, c.data FROM trials t "
+    "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+)
+_OF_SCORER = (
+    "SELECT c.id, t.col, t.state, s.verdict, s.value, t.output, c.data FROM trials t "
+    "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+    "JOIN scores s ON s.trial = t.id AND s.scorer = ?2 AND s.current = 1 AND s.superseded = 0 "
+)
+
+StoredTrial: TypeAlias = tuple[str, int, str, str | None, float | None, int | None, str]
+"""Case, column, state, verdict, score, output, and the case's frozen copy (JSON)."""
 
 
 class ComparedTrial(NamedTuple):
     """What a comparison needs of a trial."""
 
-    seq: int
-    col: int
     state: TrialState
     verdict: Verdict | None
     score: float | None
-    output: int | None
 
 
-class ComparedRow(NamedTuple):
-    """What a comparison needs of a case."""
-
-    seq: int
-    id: str
-    fields: str
-    """The row of the dataset, JSON as it is stored."""
-    weight: float
-    tags: tuple[str, ...]
-
-
-_TRIALS = "SELECT t.seq, t.col, t.state, t.verdict, t.score, t.output FROM trials t "
-_SCORES = (
-    "SELECT t.seq, t.col, t.state, s.verdict, s.value, t.output FROM trials t "
-    "JOIN scores s ON s.trial = t.id AND s.scorer = ?2 AND s.current = 1 AND s.superseded = 0 "
-)
-_STATES = {str(state): state for state in TrialState}
-_VERDICTS = {str(verdict): verdict for verdict in Verdict}
-
-
-def trials(
-    db: sqlite3.Connection, run_id: int, scorer: str | None = None
-) -> Iterator[ComparedTrial]:
+def trials(db: sqlite3.Connection, run_id: int, scorer: str | None = None) -> Iterator[StoredTrial]:
     """Yield a run's trials in dataset order.
 
     Args:
@@ -50,25 +43,30 @@ def trials(
         scorer: Verdict and score are this scorer's, and trials that it says nothing of are left
             out; None: the trial's own.
     """
-    what = _TRIALS if scorer is None else _SCORES
-    asked: Sequence[object] = (run_id,) if scorer is None else (run_id, scorer)
-    for seq, col, state, verdict, score, output in db.execute(
-        what + "WHERE t.run = ?1 ORDER BY t.place", asked
-    ):
-        known = None if verdict is None else _VERDICTS[verdict]
-        yield ComparedTrial(seq, col, _STATES[state], known, score, output)
+    if scorer is None:
+        return db.execute(f"{_OF_TRIAL}WHERE t.run = ?1 ORDER BY t.place", (run_id,))
+    return db.execute(f"{_OF_SCORER}WHERE t.run = ?1 ORDER BY t.place", (run_id, scorer))
 
 
-def rows(db: sqlite3.Connection, run_id: int) -> Iterator[ComparedRow]:
-    """Yield a run's cases in dataset order."""
-    for seq, case_id, fields, weight, tags in db.execute(
-        "SELECT seq, id, json_extract(data, '$.fields'), json_extract(data, '$.weight'), "
-        "json_extract(data, '$.tags') FROM cases WHERE run = ? ORDER BY seq",
+def compared(state: str, verdict: str | None, score: float | None = None) -> ComparedTrial:
+    """Return a trial of stored words."""
+    return ComparedTrial(_STATES[state], None if verdict is None else _VERDICTS[verdict], score)
+
+
+def tags(db: sqlite3.Connection, run_id: int) -> dict[str, tuple[str, ...]]:
+    """Return the tags of those of a run's cases that have any, by the case's id."""
+    rows = db.execute(
+        "SELECT id, json_extract(data, '$.tags') FROM cases WHERE run = ? "
+        "AND json_extract(data, '$.tags') IS NOT NULL",
         (run_id,),
-    ):
-        yield ComparedRow(
-            seq, case_id, fields, weight or 1.0, tuple(json.loads(tags)) if tags else ()
-        )
+    )
+    return {case_id: tuple(json.loads(found)) for case_id, found in rows}
+
+
+def count(db: sqlite3.Connection, run_id: int) -> int:
+    """Count a run's cases."""
+    row = db.execute("SELECT count(*) FROM cases WHERE run = ?", (run_id,)).fetchone()
+    return int(row[0])
 
 
 def row_of(db: sqlite3.Connection, run_id: int, case_id: str) -> str:
