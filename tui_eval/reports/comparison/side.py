@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from tui_eval.model.json import digest, dotted
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
@@ -14,7 +14,6 @@ from tui_eval.store.read import comparison_queries, run_queries, trial_queries
 from tui_eval.store.read.comparison_queries import StoredTrial, compared
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
-from tui_eval.suites.spec.run import Reduce
 
 
 class ComparedCase(NamedTuple):
@@ -129,17 +128,16 @@ class RunSide:
         return digest(json.loads(comparison_queries.row_of(self._db, self.run.id, case_id)))
 
     def _results(self, scorer: str | None) -> dict[str, dict[str, ComparedCase]]:
-        rules = self._suite.run
+        value = self._value_of()
         of_column: dict[int, dict[str, ComparedCase]] = {col: {} for col in self._indices.values()}
         more = self._suite.dataset.cluster is not None or trial_queries.weighted(
             self._db, self.run.id
         )
         for col, case_id, of_case in self._by_case(scorer):
-            said = tuple(one[2:4] for one in of_case)
             data = of_case[0][6]
             of_column[col][case_id] = ComparedCase(
-                _value(said, rules.errors, rules.reduction),
-                tuple(one[5] for one in of_case),
+                value(tuple([one[2:4] for one in of_case])),
+                tuple([one[5] for one in of_case]),
                 hash(data),
                 *(self._weight_and_cluster(data) if more else ()),
             )
@@ -153,6 +151,18 @@ class RunSide:
             if col in wanted:
                 yield col, case_id, list(of_case)
 
+    def _value_of(self) -> Callable[[tuple[tuple[str, str | None], ...]], float | None]:
+        """Return what says what a case's epochs come to, by the state and verdict of each."""
+        rules = self._suite.run
+        errors, reduction = rules.errors, rules.reduction
+
+        @lru_cache(maxsize=4096)
+        def value(epochs: tuple[tuple[str, str | None], ...]) -> float | None:
+            fates = tuple(fate(compared(state, verdict)) for state, verdict in epochs)
+            return case_verdict(fates, errors, reduction).value
+
+        return value
+
     def _weight_and_cluster(self, data: str) -> tuple[float, str | None]:
         frozen = json.loads(data)
         weight, column = float(frozen.get("weight", 1.0)), self._suite.dataset.cluster
@@ -162,14 +172,3 @@ class RunSide:
             return weight, json.dumps(dotted(frozen["fields"], column), sort_keys=True)
         except KeyError:
             return weight, None
-
-
-@lru_cache(maxsize=4096)
-def _value(
-    epochs: tuple[tuple[str, str | None], ...],
-    errors: Literal["leave_out", "fail"],
-    reduction: Reduce,
-) -> float | None:
-    """Return what a case's epochs come to, by the state and verdict of each."""
-    fates = tuple(fate(compared(state, verdict)) for state, verdict in epochs)
-    return case_verdict(fates, errors, reduction).value
