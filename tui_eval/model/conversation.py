@@ -7,8 +7,8 @@ shown: its bytes are read where a request leaves.
 """
 
 import json
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeGuard
 
 from tui_eval.model.json import Json, JsonObject
 
@@ -63,6 +63,24 @@ def last_user_text(messages: Iterable[JsonObject]) -> str | None:
         if message.get("role") == "user":
             return text_of(message.get("content"))
     return None
+
+
+def names_file(part: Json) -> TypeGuard[JsonObject]:
+    """Say whether a part of a message names a file."""
+    return isinstance(part, dict) and part.get("type") in OF_FILES and "path" in part
+
+
+def files_in(
+    value: Json, at: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the paths of files that messages name, each with its place."""
+    if names_file(value):
+        if isinstance(path := value["path"], str) and path:
+            yield (*at, "path"), path
+    elif isinstance(value, dict | list):
+        steps = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, inner in steps:
+            yield from files_in(inner, (*at, step))
 
 
 def read_messages(given: Json) -> list[JsonObject]:

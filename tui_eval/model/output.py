@@ -153,9 +153,8 @@ class Failure:
     kind: str
     """A short stable word: `timeout`, `connection`, `rate_limit`, `server_error`, `bad_answer`,
     `empty_output`, `auth`, `quota`, `unknown_model`, `unknown_host`, `context_length`,
-    `content_filter`, `response_format`, `bad_request`, `template`, `no_recording`, `output`,
-    `no_descriptor`,
-    `bug`, …"""
+    `content_filter`, `response_format`, `bad_request`, `template`, `attachment`, `no_recording`,
+    `output`, `no_descriptor`, `bug`, …"""
     message: str
     """One line for a person: what happened and, where one can, what to do."""
     retryable: bool = False

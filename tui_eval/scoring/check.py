@@ -46,7 +46,7 @@ class Subject:
             **self.case.fields,
             "case": self.case.fields,
             "prompt": self.prompt,
-            "messages": list(self.messages),
+            "messages": [read_by_people(one) for one in self.messages],
         }
         brought: dict[str, Json] = {}
         if self.output is not None:

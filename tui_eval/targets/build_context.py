@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from tui_eval.processes.isolation.images import ContainerEngine
 from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.presets import address
+from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import ModelEndpointSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets.command.trial_image import ImageStock
@@ -43,6 +44,11 @@ class BuildContext:
         return self._images.setdefault(engine, new)
 
     @cached_property
+    def attachments(self) -> Attachments:
+        """The files that the suite's messages name."""
+        return Attachments(self.suite)
+
+    @cached_property
     def renderer(self) -> Renderer:
         """The suite's prompts."""
         return Renderer(self.suite)
@@ -55,7 +61,7 @@ class BuildContext:
         """
         folder = Path(self.suite.file).parent if self.suite.file else None
         where = address(spec.provider, spec.base_url, spec.api_key_env)
-        made = EndpointConnection(where, spec.model, folder)
+        made = EndpointConnection(where, spec.model, folder, self.attachments)
         return self.connections.setdefault(made.name, made)
 
 

@@ -13,8 +13,10 @@ from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.local_model.server import LocalServer
 from tui_eval.providers.presets import Address
+from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import ModelEndpointSpec
 from tui_eval.targets.form_probe import FormProbe
+from tui_eval.targets.request_files import with_files
 
 _CHARACTERS = 4
 """Characters of a token, about."""
@@ -28,13 +30,16 @@ class EndpointConnection:
     For an embedded model that means: its server runs as long as any of them uses it.
     """
 
-    def __init__(self, address: Address, model: str, folder: Path | None) -> None:
+    def __init__(
+        self, address: Address, model: str, folder: Path | None, files: Attachments
+    ) -> None:
         """Describe a connection; cheap, nothing is looked for or opened.
 
         Args:
             address: Where requests go.
             model: Which model an embedded server loads.
             folder: Where the model's relative path starts.
+            files: Those that messages name.
         """
         self.address = address
         self._targets: dict[str, int] = {}
@@ -43,6 +48,7 @@ class EndpointConnection:
         """Those of the judges, which have a limiter of their own."""
         self._model = model
         self._folder = folder
+        self._files = files
         self._server: LocalServer | None = None
         self._opened: Endpoint | None = None
         self._users = 0
@@ -121,11 +127,12 @@ class EndpointConnection:
 
         Args:
             spec: Who calls: which API, which model, at which prices.
-            body: The request as it goes out.
+            body: The request; files that its messages name are put there as it goes out.
             timeout_s: Seconds from now until the whole answer must be here.
         """
         send = self.endpoint.responses if spec.api == "responses" else self.endpoint.chat
-        got = await send(body, timeout_s)
+        filled = await with_files(body, self._files, spec.api)
+        got = filled if isinstance(filled, Failure) else await send(filled, timeout_s)
         if isinstance(got, Failure) and got.kind == "connection":
             ended = self.complaint()
             return got if ended is None else Failure("local_server", ended, fatal=True)

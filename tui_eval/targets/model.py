@@ -1,18 +1,19 @@
 """A model behind an OpenAI-compatible endpoint, or embedded beside the engine."""
 
-import json
 import shlex
 from typing import Final
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
+from tui_eval.suites.data.attachments import AttachmentError
 from tui_eval.suites.spec import ModelTargetSpec
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, ceiling
 from tui_eval.targets.model_caller import ModelCaller
+from tui_eval.targets.request_files import with_body
 
 _CHAT: Final = "chat/completions"
 
@@ -33,13 +34,16 @@ class ModelTarget(ModelCaller, Target):
         self._connection.used_by_target(spec.name, self.default_concurrency)
         self._spec: ModelTargetSpec = spec
         self._tools = _tools(spec)
+        self._files = context.attachments
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return the body as it goes out: model, messages, parameters, tools."""
         try:
-            messages = self._renderer.messages(column, case)
+            messages = self._files.named(self._renderer.messages(column, case))
         except TemplateError as error:
             return Failure("template", str(error))
+        except AttachmentError as error:
+            return Failure("attachment", str(error))
         body = self._messages(messages)
         if self._tools:
             body["tools"] = self._tools
@@ -63,8 +67,7 @@ class ModelTarget(ModelCaller, Target):
         words = ["curl", shlex.quote(url), "-H 'Content-Type: application/json'"]
         if where.api_key_env is not None:
             words.append(f'-H "Authorization: Bearer ${where.api_key_env}"')
-        words += ["-d", shlex.quote(json.dumps(request, ensure_ascii=False))]
-        return " ".join(words)
+        return with_body(words, request, self._spec.api)
 
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Make one call; what it cost is in the output."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tui_eval.format import SELF_REPORTED, UNKNOWN, call_cost, decimal, seconds
 from tui_eval.model.case import Case, Column
+from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
@@ -134,7 +135,7 @@ class _Trial:
     def _message(self, message: JsonObject) -> Iterator[str]:
         content, calls = message.get("content"), message.get("tool_calls")
         if content is not None or not calls:
-            yield from self._block(str(message.get("role")), _text(content))
+            yield from self._block(str(message.get("role")), text_of(content))
         for call in calls if isinstance(calls, list) else []:
             yield from self._block("calls a tool", _text(call))
 

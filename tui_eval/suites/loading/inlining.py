@@ -5,6 +5,7 @@ import os
 from pathlib import Path as FilePath
 from typing import Final, TypeGuard
 
+from tui_eval.model.conversation import files_in
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data import gold
 from tui_eval.suites.data.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
@@ -47,6 +48,7 @@ class _Inliner:
             self._messages(path, prompt, "messages_file", "messages")
             if not is_template(prompt.get("initial_session")):
                 self._messages(path, prompt, "initial_session", "initial_session")
+            self._attached(path, prompt)
             examples = prompt.get("examples")
             if isinstance(examples, dict):
                 self._examples((*path, "examples"), examples)
@@ -123,6 +125,15 @@ class _Inliner:
                 table[into] = text
                 self._places.copy((*path, field), (*path, into))
                 del table[field]
+
+    def _attached(self, path: Path, prompt: JsonObject) -> None:
+        """See that files which messages name as they are may be read, and are there."""
+        for at, name in files_in(prompt, path):
+            if is_template(name):
+                continue
+            file = self._places.root.folder / name  # wherever the prompt was written
+            if not self._is_no_path(at, file) and self._folder.allows(file) and not file.is_file():
+                self._wrong(at, *missing(name, file))
 
     def _messages(self, path: Path, prompt: JsonObject, field: str, into: str) -> None:
         """Put the messages of a file where the suite would have them."""

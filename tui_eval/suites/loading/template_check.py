@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tui_eval.format import many
+from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.case import Case, Column
 from tui_eval.model.conversation import last_user_text, text_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
+from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.data.rows import DataProblems
 from tui_eval.suites.loading import toml_lines
@@ -232,6 +234,8 @@ class _Surveyor:
         self._renderer = Renderer(suite)
         self._prompts = list(self._renderer.prompts())
         self._tried = _tried(suite)
+        self._attachments = Attachments(suite)
+        self._asks = any(one.SOURCE is AnswerSource.ASKED for one in suite.targets)
         self._troubles: dict[tuple[str, str], TemplateFailure] = {}
         self._noted = 0
         self._chars: dict[str | None, int] = {prompt.name: 0 for prompt in suite.prompts}
@@ -289,6 +293,7 @@ class _Surveyor:
             messages = self._messages(case, prompt, names)
             if messages is not None:
                 said = said or messages
+                self._look_at_files(case, prompt.field, messages)
                 if spec is not None:
                     self._chars[spec.name] += self._length(case, prompt, messages)
         seen: dict[str, Json] = {**names, "prompt": last_user_text(said), "messages": [*said]}
@@ -342,8 +347,16 @@ class _Surveyor:
             self._note(case, error)
             return 0
         opening = sum(len(text_of(one["content"])) for one in messages)
+        asked: list[JsonObject] = [{"role": "user", "content": turn} for turn in turns]
+        self._look_at_files(case, prompt.field, asked)
         lengths = (len(text_of(turn)) for turn in turns)
         return sum(itertools.accumulate(lengths, initial=opening))
+
+    def _look_at_files(self, case: Case, field: str, messages: list[JsonObject]) -> None:
+        """Note what is wrong with the files that a case's messages name."""
+        trouble = self._attachments.trouble(messages) if self._asks else None
+        if trouble is not None:
+            self._note(case, TemplateError(field, trouble))
 
     @staticmethod
     def _applies(tried: _Tried, names: dict[str, Json]) -> bool:

@@ -1,5 +1,6 @@
 """How a case is put to a target."""
 
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
@@ -12,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from tui_eval.model.conversation import calls_trouble, content_trouble, read_messages
+from tui_eval.model.conversation import calls_trouble, content_trouble, files_in, read_messages
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.spec.base import Spec, Text, Whole
 
@@ -134,3 +135,9 @@ class Prompt(Spec):
     column. A case that has an `initial_session` of its own gets that."""
     examples: Examples | None = None
     """Few-shot examples."""
+
+    def files_named(self) -> Iterator[str]:
+        """Yield the paths of files that its messages name; some may be templates."""
+        said = self.model_dump(mode="json", include={"messages", "turns", "initial_session"})
+        for _, path in files_in(said):
+            yield path

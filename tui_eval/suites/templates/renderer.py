@@ -135,6 +135,8 @@ class RenderedPrompt:
         Raises:
             TemplateError: when a template cannot be read.
         """
+        self.field: Final = field
+        """The path of its table in the suite file."""
         self._own = PromptMessages(prompt, field)
         self._held_session: Template | None = None
         """Gives what was said before; None: no template does."""

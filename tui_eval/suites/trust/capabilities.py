@@ -17,6 +17,7 @@ from tui_eval.providers import presets
 from tui_eval.suites.config.configuration import bound_hosts
 from tui_eval.suites.data.files import fixed_part, is_glob, matches, open_regular, real_path
 from tui_eval.suites.data.tasks.task_formats import FOLDERS
+from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.suites.trust.permissions import Permission, PermissionRequest, PermissionState
 from tui_eval.suites.trust.trust_store import Grants
@@ -190,7 +191,11 @@ def data_paths(suite: Suite) -> Iterable[Path]:
 
 
 def _files_read(suite: Suite, folder: Path) -> Iterable[Path]:
-    """Yield the files that targets, judges and scorers read when they are asked, or grade."""
+    """Yield the files that messages, targets, judges and scorers name, read as they are used."""
+    for prompt in suite.prompts:
+        for name in prompt.files_named():
+            if not is_template(name):
+                yield folder / name
     for asked in suite.asked:
         for _, path in asked.files_read(asked.as_written(), folder):
             yield path

@@ -15,14 +15,23 @@ if TYPE_CHECKING:
     from tui_eval.engine.preflight.preflight import Preflight
     from tui_eval.engine.settings import Settings
     from tui_eval.model.case import Case, Column
-    from tui_eval.model.json import JsonObject
+    from tui_eval.model.json import Json
     from tui_eval.suites.loading.errors import SuiteError
     from tui_eval.suites.loading.template_check import Survey
     from tui_eval.suites.spec import Suite
-    from tui_eval.suites.templates.renderer import Renderer
+    from tui_eval.suites.templates.renderer import OpeningMessages, Renderer
 
 _MOST = 1000
 """Cases one can page through."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPreview:
+    """What a prompt sends for a case."""
+
+    opening: "OpeningMessages"
+    turns: "Sequence[Json]"
+    """What the user says after each reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +41,8 @@ class CasePreview:
     index: int
     case: "Case | None"
     """None: the suite has no case, or its data has mistakes."""
-    asked: "tuple[tuple[Column, Sequence[JsonObject] | str], ...]"
-    """For each prompt, its first column and the messages; a text says why there are none."""
+    asked: "tuple[tuple[Column, PromptPreview | str], ...]"
+    """For each prompt, its first column and what is sent; a text says why that is nothing."""
     last: bool
     """Whether no case follows that can be paged to."""
     trouble: str | None = None
@@ -127,7 +136,7 @@ class CaseBook:
             except SuiteError as error:
                 self._ended, self._trouble = True, str(error)
 
-    def _asked(self, case: "Case") -> "Iterator[tuple[Column, Sequence[JsonObject] | str]]":
+    def _asked(self, case: "Case") -> "Iterator[tuple[Column, PromptPreview | str]]":
         from tui_eval.suites.templates.renderer import Renderer
         from tui_eval.suites.templates.template import TemplateError
 
@@ -139,6 +148,7 @@ class CaseBook:
                 continue
             seen.add(column.prompt)
             try:
-                yield column, self._renderer.messages(column, case)
+                opening = self._renderer.opening(column, case)
+                yield column, PromptPreview(opening, self._renderer.turns(column, case))
             except TemplateError as error:
                 yield column, f"cannot be rendered: {error}"

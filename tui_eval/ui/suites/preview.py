@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.format import ago, many, number, rate
+from tui_eval.model.conversation import text_of
 from tui_eval.ui.keys.shown_keys import key
-from tui_eval.ui.suites.case_book import CasePreview
+from tui_eval.ui.suites.case_book import CasePreview, PromptPreview
 from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.suites.trend import Trend
 from tui_eval.ui.text.prose import Para
@@ -163,35 +164,43 @@ def _case(suite: "Suite", leaf: CasePreview | None) -> Iterator[tuple[Para, bool
     more = "" if leaf.last else "  (] next)"
     tags = f"  {', '.join(leaf.case.tags)}" if leaf.case.tags else ""
     yield Para(f"Case {number(leaf.index + 1)}: {leaf.case.id}{tags}{more}", "accent"), False
-    shot = {prompt.name: prompt.examples is not None for prompt in suite.prompts}
     for column, asked in leaf.asked:
         if len(leaf.asked) > 1:
             yield Para(f"prompt {column.prompt}", "dim", indent=2), False
         if isinstance(asked, str):
             yield Para(asked, "error", indent=2), True
-        elif not asked:
+        elif not asked.opening.messages:
             yield Para("no prompt: nothing is asked", "dim", indent=2), False
         else:
-            yield from _messages(asked, shots=shot.get(column.prompt, False))
+            yield from _messages(asked)
     yield Para(""), False
 
 
-def _messages(messages: "Sequence[JsonObject]", *, shots: bool) -> Iterator[tuple[Para, bool]]:
+def _messages(asked: PromptPreview) -> Iterator[tuple[Para, bool]]:
     """Yield messages; the few-shot examples are dimmed."""
+    messages, begins = asked.opening
     users = [at for at, message in enumerate(messages) if message.get("role") == "user"]
     question = users[-1] if users else len(messages) - 1
     for at, message in enumerate(messages):
         role = str(message.get("role", "?"))
-        example = shots and at < question and role in ("user", "assistant")
-        text = _content(message.get("content"))
+        example = at < begins and role in ("user", "assistant")
         tone: Tone = "dim" if example else "plain"
-        yield Para(text, tone, indent=2, label=f"{role:<9}"), at == question
+        for text in _said(message):
+            yield Para(text, tone, indent=2, label=f"{role:<9}"), at == question
+    for number_, turn in enumerate(asked.turns, 2):
+        yield Para(text_of(turn), indent=2, label=f"{f'turn {number_}':<9}"), False
 
 
-def _content(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return json.dumps(content, ensure_ascii=False) if content else ""
+def _said(message: "JsonObject") -> Iterator[str]:
+    """Yield what a message says, and the tools that it calls."""
+    calls = message.get("tool_calls")
+    content = message.get("content")
+    if content is not None or not calls:
+        yield text_of(content)
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            yield f"calls {function.get('name')}({function.get('arguments')})"
 
 
 def _scorers(suite: "Suite") -> Iterator[Para]:
@@ -239,7 +248,7 @@ def _judged(requests: "Sequence[JudgeRequest]") -> Iterator[Para]:
             for message in messages:
                 said = message if isinstance(message, dict) else {"content": message}
                 role = str(said.get("role", ""))
-                yield Para(_content(said.get("content")), indent=2, label=f"{role:<9}")
+                yield Para(text_of(said.get("content")), indent=2, label=f"{role:<9}")
         else:
             yield Para(json.dumps(one.body, indent=2, ensure_ascii=False), indent=2)
         yield Para("")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from tui_eval.model.case import Column
+from tui_eval.model.conversation import text_of
 from tui_eval.model.json import JsonObject
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -50,8 +51,8 @@ def prompt_text(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
     if isinstance(asked, str):
         raise NothingToCopyError(asked)
     if len(asked) == 1:
-        return str(asked[0].get("content") or "")
-    return "\n\n".join(f"{one.get('role')}:\n{one.get('content')}" for one in asked)
+        return text_of(asked[0].get("content"))
+    return "\n\n".join(f"{one.get('role')}:\n{text_of(one.get('content'))}" for one in asked)
 
 
 def as_curl(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tui_eval.format import many, seconds
+from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.ui.run.detail.folds import LONG, Folds, folded
 from tui_eval.ui.text.json_text import is_json, json_para
@@ -141,9 +142,7 @@ def calls_in(message: JsonObject) -> Sequence[Json]:
 
 def _content(message: JsonObject) -> str | None:
     content = message.get("content")
-    if content is None or isinstance(content, str):
-        return content
-    return json.dumps(content, ensure_ascii=False)
+    return None if content is None else text_of(content)
 
 
 def is_long(message: JsonObject) -> bool:
