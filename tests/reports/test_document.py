@@ -82,6 +82,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "pass_rate_if_left_out": [0.333333, 0.833333],
                 "mean_score": 0.666667,
                 "stderr": 0.333333,
+                "reduced": {},
                 "cut_short": 1,
                 "filtered": 0,
                 "latency_s": {"p50": 0.5, "p95": 0.5},
@@ -90,7 +91,12 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "cost_about_usd": None,
             }
         },
-        "scorers": {"exact": {**exact, "targets": {"gpt": {**exact, "pass_rate": 0.666667}}}},
+        "scorers": {
+            "exact": {
+                **exact,
+                "targets": {"gpt": {**exact, "pass_rate": 0.666667, "reduced": {}}},
+            }
+        },
         "tags": {
             "europe": {
                 "n": 3,

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from pydantic import ValidationError
 
@@ -35,6 +37,27 @@ def test_a_reduction_is_read(text: str, expected: Reduce) -> None:
 def test_what_is_no_reduction_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be mean, max, majority"):
         parse_reduce(text)
+
+
+def test_of_several_reductions_the_first_decides() -> None:
+    run = RunSettings.model_validate({"reduce": ["pass@2", "mean"]})
+    assert run.reduction == Reduce("pass@", 2)
+    assert [one.name for one in run.reductions] == ["pass@2", "mean"]
+    assert RunSettings.model_validate_json(run.model_dump_json()) == run
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ([], "must name at least one reducer"),
+        (["mean", "mean"], '"mean" stands there twice'),
+        (["mean", "median"], "must be mean, max, majority"),
+        ([1], "or a list of these; not 1"),
+    ],
+)
+def test_a_list_of_reductions_that_cannot_be_is_refused(named: list[object], why: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(why)):
+        RunSettings.model_validate({"reduce": named})
 
 
 def test_nothing_can_be_changed_once_it_is_read() -> None:

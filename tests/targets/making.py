@@ -16,9 +16,7 @@ COLUMN = Column(index=0, name="t", target="t", prompt=None)
 def suite(*targets: dict[str, Any], user: str = "{{ question }}", **more: Any) -> Suite:
     """Make a suite of one prompt and these targets."""
     named = [{"name": "t", **target} for target in targets]
-    return Suite.model_validate(
-        {"name": "s", "prompts": [{"user": user}], "targets": named, **more}
-    )
+    return Suite.model_validate({"name": "s", "prompts": [{"user": user}], "targets": named} | more)
 
 
 def only(*targets: dict[str, Any], **more: Any) -> Target:

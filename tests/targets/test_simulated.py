@@ -1,4 +1,6 @@
 import asyncio
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,11 +40,34 @@ async def test_it_answers_right_as_often_as_it_is_told_to() -> None:
         assert least <= right <= most
 
 
-async def test_it_answers_alike_in_every_epoch_and_process_and_otherwise_by_its_seed() -> None:
+async def test_it_answers_alike_in_every_process_and_otherwise_by_its_seed() -> None:
     of = cases(50)
     first = await texts(simulated(accuracy=0.5), of)
     assert await texts(simulated(accuracy=0.5), list(reversed(of))) == list(reversed(first))
     assert await texts(simulated(accuracy=0.5, seed=1), of) != first
+
+
+async def test_it_answers_otherwise_in_another_epoch_and_to_another_prompt() -> None:
+    spec = {"kind": "simulated", "answers": ["{{ answer }}"], "accuracy": 0.5}
+    prompts = [{"name": name, "user": "{{ question }}"} for name in ("p", "q")]
+    named, unnamed, of = only(spec, prompts=prompts), simulated(accuracy=0.5), cases(200)
+    ways = [(unnamed, None), (named, "p"), (named, "q")]
+
+    async def right(target: Target, prompt: str | None, epoch: int) -> list[bool]:
+        found = []
+        for one in of:
+            request = target.request(replace(COLUMN, prompt=prompt), one, epoch)
+            assert isinstance(request, dict)
+            got = await target.generate(request, AttemptContext(1))
+            assert isinstance(got, Output)
+            found.append(got.text == one.fields["answer"])
+        return found
+
+    seen = [await right(*way, epoch) for epoch in (0, 1, 2) for way in ways]
+    assert all(70 < sum(one) < 130 for one in seen)
+    for one, other in itertools.combinations(seen, 2):
+        assert 60 < sum(a != b for a, b in zip(one, other, strict=True)) < 140
+    assert seen == [await right(*way, epoch) for epoch in (0, 1, 2) for way in ways]
 
 
 async def test_its_wrong_answers_are_those_of_the_suite() -> None:

@@ -136,10 +136,11 @@ class Session:
 
     def _unreducible(self) -> list[str]:
         epochs = self.settings.epochs or self.suite.run.epochs
-        k = self.suite.run.reduction.k
-        if k is None or k <= epochs:
-            return []
-        return [f"reduce = {self.suite.run.reduce!r} needs at least {k} epochs, not {epochs}"]
+        return [
+            f"reduce = {one.name!r} needs at least {one.k} epochs, not {epochs}"
+            for one in self.suite.run.reductions
+            if one.k is not None and one.k > epochs
+        ]
 
     def _uncountable(self, specs: Sequence[AskedSpec]) -> list[str]:
         """Say whose calls a cap cannot hold, as nobody tells what they take."""

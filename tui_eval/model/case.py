@@ -27,8 +27,8 @@ class Case:
     """What one attempt may take, as a task says it: `memory` and `disk`, in bytes."""
     recorded: dict[str, JsonObject] = field(default_factory=dict)
     """For each replay target, by name, what was recorded for this case; absent: nothing was. It
-    holds an output with what is known of it, `epochs` with a list of these, or `prompts` with any
-    of both for each prompt, by name. See `recording`."""
+    holds an output with what is known of it, `epochs` with a list of such, or `prompts` with such
+    for each prompt, by name; either may stand in the other. See `recording`."""
     session: tuple[JsonObject, ...] | None = None
     """What was said before it is asked, in place of the prompt's own; None: the case says
     nothing of it."""
@@ -39,12 +39,25 @@ class Case:
         A recording without epochs stands for each of them.
         """
         found: Json = self.recorded.get(column.target)
-        if isinstance(found, dict) and "prompts" in found:
-            found = _object(found["prompts"]).get(column.prompt or "")
-        if isinstance(found, dict) and "epochs" in found:
-            epochs = _list(found["epochs"])
-            found = epochs[epoch] if epoch < len(epochs) else None
-        return found if isinstance(found, dict) else None
+        while isinstance(found, dict):
+            if "prompts" in found:
+                found = _object(found["prompts"]).get(column.prompt or "")
+            elif "epochs" in found:
+                epochs = _list(found["epochs"])
+                found = epochs[epoch] if epoch < len(epochs) else None
+            else:
+                return found
+        return None
+
+    def epochs_recorded(self, column: "Column") -> int:
+        """Return how many epochs were recorded of a column; 0: nothing was, or for all at once."""
+        found: Json = self.recorded.get(column.target)
+        while isinstance(found, dict):
+            if "epochs" in found:
+                return len(_list(found["epochs"]))
+            prompts = found.get("prompts")
+            found = prompts.get(column.prompt or "") if isinstance(prompts, dict) else None
+        return 0
 
     def as_json(self) -> JsonObject:
         """Return what the frozen copy of the case holds beside its place and id."""

@@ -8,7 +8,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.jsontext import bounds, dollars, rounded
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_document
-from tui_eval.reports.rates.run_rates import Rates
+from tui_eval.reports.rates.run_rates import Rates, ReducedRates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import ColumnResults, Results, results
 from tui_eval.store.read.report_queries import ErrorRow
@@ -151,7 +151,12 @@ def _target(of: ColumnResults) -> JsonObject:
 def _scorer(name: str, tally: ScorerTally, columns: Sequence[ColumnResults]) -> JsonObject:
     there = {of.column.name: of.scorers[name] for of in columns if name in of.scorers}
     targets: JsonObject = {
-        column: {**_scored(of), "pass_rate": rounded(of.pass_rate)} for column, of in there.items()
+        column: {
+            **_scored(of),
+            "pass_rate": rounded(of.pass_rate),
+            "reduced": {name: {"pass_rate": rounded(one.mean)} for name, one in of.reduced.items()},
+        }
+        for column, of in there.items()
     }
     return {**_scored(tally), "targets": targets}
 
@@ -183,6 +188,18 @@ def _rates(rates: Rates) -> JsonObject:
         "pass_rate": rounded(rates.pass_rate),
         "pass_rate_ci95": bounds(rates.interval),
         "pass_rate_if_left_out": bounds(rates.bounds),
+        "mean_score": rounded(rates.mean_score),
+        "stderr": rounded(rates.stderr),
+        "reduced": {name: _reduced(one) for name, one in rates.reduced.items()},
+    }
+
+
+def _reduced(rates: ReducedRates) -> JsonObject:
+    return {
+        "cases_rated": rates.rated,
+        "cases_left_out": rates.cases_left_out,
+        "pass_rate": rounded(rates.pass_rate),
+        "pass_rate_ci95": bounds(rates.interval),
         "mean_score": rounded(rates.mean_score),
         "stderr": rounded(rates.stderr),
     }

@@ -36,7 +36,7 @@ class ReplayTarget(Target):
         """
         recorded = case.recording(column, epoch)
         if recorded is None:
-            when = f" in epoch {epoch + 1}" if case.recording(column) is not None else ""
+            when = f" in epoch {epoch + 1}" if self.name in case.recorded else ""
             return Failure(
                 "no_recording",
                 f"{self._spec.path} holds no output of {column.name} for case {case.id!r}{when} "

@@ -19,7 +19,9 @@ SIMULATED = "simulated"
 
 
 class SimulatedTarget(Target):
-    """Answers right as often as it is told to, and always alike: by its seed and the case's id."""
+    """Answers right as often as it is told to, by its seed, the case's id, prompt and epoch."""
+
+    by_epoch = True
 
     def __init__(self, spec: SimulatedTargetSpec, context: BuildContext) -> None:
         """Make the target.
@@ -55,7 +57,12 @@ class SimulatedTarget(Target):
             answers: Json = [answer.text(names) for answer in self._answers]
         except TemplateError as error:
             return Failure("template", str(error))
-        return {"messages": messages, "answers": answers, "case": case.id}
+        asked: JsonObject = {"messages": messages, "answers": answers, "case": case.id}
+        if column.prompt is not None:
+            asked["prompt"] = column.prompt
+        if epoch:
+            asked["epoch"] = epoch
+        return asked
 
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Wait as long as a call would take and give an answer, or the fault that is due."""
@@ -109,8 +116,9 @@ class SimulatedTarget(Target):
         return wrong[int(which * len(wrong))] if wrong else _wrong(texts[0], which)
 
     def _draw(self, request: JsonObject, what: str, attempt: int = 1) -> float:
-        """Draw a number in 0..1 that is the same for the same case in every run and epoch."""
-        return seeded_draws.draw(self._spec.seed, request["case"], what, attempt)
+        """Draw a number in 0..1 that is the same for the same request in every run."""
+        varied = [request[name] for name in ("prompt", "epoch") if name in request]
+        return seeded_draws.draw(self._spec.seed, request["case"], what, attempt, *varied)
 
 
 _NUMBER = re.compile(r"\d+")

@@ -62,6 +62,34 @@ def test_the_summary_says_what_a_reduced_rate_is_over(tmp_path: Path) -> None:
         assert not re.search("pass is", summary(results(db, plain), width=80, ink=AnsiStyle(False)))
 
 
+def test_further_reducers_say_by_name_what_they_alone_would_say(tmp_path: Path) -> None:
+    told = [WRONG, GOOD, GOOD, GOOD, GOOD, ERROR]
+    names = ["mean", "max", "pass@2", "pass^2"]
+    run: dict[str, object] = {"reduce": names}
+    several = of(tmp_path, Plan({"gpt": told}, cases(3), epochs=2, run=run))
+    assert several.pass_rate == pytest.approx(5 / 6) and [*several.reduced] == names[1:]
+    for name, one in several.reduced.items():
+        (tmp_path / name).mkdir()
+        alone = of(tmp_path / name, plan(told, name))
+        assert not alone.reduced
+        assert (one.pass_rate, one.interval, one.mean_score) == (
+            alone.pass_rate, alone.interval, alone.mean_score
+        )  # fmt: skip
+        assert (one.rated, one.cases_left_out) == (alone.rated, alone.cases_left_out)
+
+
+def test_the_summary_shows_further_reducers_beside(tmp_path: Path) -> None:
+    told = [WRONG, GOOD, GOOD, GOOD, GOOD, ERROR]
+    run: dict[str, object] = {"reduce": ["mean", "pass^2"]}
+    with filled(tmp_path / "store.db", Plan({"gpt": told}, cases(3), 2, run)) as (db, found):
+        text = summary(results(db, found), width=120, ink=AnsiStyle(False), groups=True)
+    head, row = (line.split() for line in text.splitlines()[2:4])
+    assert head[:5] == ["target", "pass", "95%", "pass^2", "95%"]
+    assert row[2] == "83.3%" and row[4] == "50.0%"
+    assert "pass is mean over 3 cases" in text
+    assert "pass^2 is over 2 cases; 1 case with fewer than 2 graded epochs left out" in text
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["mean", "max", "majority", "at_least_2", "pass@2", "pass^2", "pass@3"]),

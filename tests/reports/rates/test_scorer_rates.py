@@ -33,13 +33,18 @@ def asked(weights: Sequence[float]) -> list[Case]:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    reduce=st.sampled_from(["mean", "max", "majority", "at_least_2", "pass@1", "pass^2"]),
+    reduce=st.lists(
+        st.sampled_from(["mean", "max", "majority", "at_least_2", "pass@1", "pass^2"]),
+        min_size=1,
+        max_size=3,
+        unique=True,
+    ),
     epochs=st.integers(1, 3),
     weights=st.lists(st.sampled_from([1.0, 1.0, 9.0]), min_size=1, max_size=5),
     data=st.data(),
 )
 def test_the_one_scorer_of_a_suite_has_the_rates_of_its_target(
-    reduce: str, epochs: int, weights: Sequence[float], data: st.DataObject
+    reduce: list[str], epochs: int, weights: Sequence[float], data: st.DataObject
 ) -> None:
     n = len(weights) * epochs
     told = {
@@ -62,6 +67,9 @@ def test_the_one_scorer_of_a_suite_has_the_rates_of_its_target(
         )  # fmt: skip
         assert tally.pass_rate == pytest.approx(rates.pass_rate)
         assert tally.mean == pytest.approx(rates.mean_score)
+        assert [*tally.reduced] == [*rates.reduced] == reduce[1:]
+        for name, one in tally.reduced.items():
+            assert one.mean == pytest.approx(rates.reduced[name].pass_rate)
     assert missed is not None
     of_targets = [(one.column, one.threshold, one.got) for one in missed if one.group is None]
     of_scorers = [(one.column, one.threshold, one.got) for one in missed if one.group is not None]
@@ -90,8 +98,9 @@ def test_a_case_that_weighs_nine_is_nine_tenths_of_all_that_is_said(tmp_path: Pa
     assert isinstance(exact, dict) and isinstance(one, dict)
     assert one["pass_rate"] == exact["mean"] == 0.9
     assert exact["targets"] == {
-        "one": {"n": 2, "passed": 1, "failed": 1, "ungraded": 0, "mean": 0.9, "pass_rate": 0.9}
-    }
+        "one": {"n": 2, "passed": 1, "failed": 1, "ungraded": 0, "mean": 0.9, "pass_rate": 0.9,
+                "reduced": {}}
+    }  # fmt: skip
     assert "few" in summary(of, width=100, ink=AnsiStyle(False), groups=True)
 
 

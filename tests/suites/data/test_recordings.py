@@ -4,10 +4,11 @@ import pytest
 
 from tests.suites.writing import loaded
 from tui_eval.model.case import Case
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.spec import Suite
 from tui_eval.suites.templates.renderer import Renderer
 
 DATA = '[dataset]\npath = "data.jsonl"\n'
@@ -74,7 +75,10 @@ def test_a_null_output_is_no_recording(tmp_path: Path) -> None:
     ("row", "expected"),
     [
         ({"output": "x"}, 'has no column "id" to find its case by'),
-        ({"id": "a", "output": "again"}, 'case "a" is recorded twice, first in line 1'),
+        (
+            {"id": "b", "output": "x", "epoch": 0},
+            'column "epoch" must say in all rows which epoch it is, or in none',
+        ),
         (
             {"id": "b", "output": "x", "took": -1},
             'column "took" must hold a number of seconds ≥ 0',
@@ -162,6 +166,81 @@ def test_a_recording_may_have_epochs_and_stand_by_prompt(tmp_path: Path) -> None
     warnings = survey(suite).warnings
     assert 'target "replay/p" has no recording of every epoch for 1 of 2: b' in warnings
     assert 'target "replay/q" has no recording of every epoch for 1 of 2: a' in warnings
+
+
+REPEATS = 'target "replay" has recordings of 2 epochs, and [run] epochs is 1'
+
+
+def said_in(folder: Path, said: list[JsonObject], more: str = "", run: str = "epochs = 3") -> Suite:
+    text = f'{DATA}[[targets]]\nkind = "replay"\npath = "said.jsonl"\n{more}\n[run]\n{run}\n'
+    return loaded(folder, text, data_jsonl=ROWS, said_jsonl=said)
+
+
+def by_epoch(suite: Suite) -> list[list[Json]]:
+    column = Renderer(suite).columns[0]
+    found = [[case.recording(column, epoch) for epoch in range(3)] for case in cases(suite)]
+    return [[None if one is None else one["output"] for one in of_case] for of_case in found]
+
+
+def test_several_rows_of_a_case_are_its_epochs_as_they_come(tmp_path: Path) -> None:
+    said: list[JsonObject] = [
+        {"id": "a", "output": "1"}, {"id": "b", "output": "2"}, {"id": "a", "output": None},
+        {"id": "a", "output": "3"},
+    ]  # fmt: skip
+    suite = said_in(tmp_path, said)
+    assert by_epoch(suite) == [["1", None, "3"], ["2", None, None]]
+    assert (
+        'target "replay" has no recording of every epoch for 2 of 2: a, b' in survey(suite).warnings
+    )
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("column", ["epoch", "run.no"])
+def test_a_column_says_which_epoch_a_row_is(tmp_path: Path, start: int, column: str) -> None:
+    def at(epoch: int) -> JsonObject:
+        return {"epoch": epoch} if column == "epoch" else {"run": {"no": str(epoch)}}
+
+    said: list[JsonObject] = [
+        {"id": "a", "output": "3", **at(start + 2)}, {"id": "a", "output": "1", **at(start)},
+        {"id": "b", "output": "2", **at(start + 1)},
+    ]  # fmt: skip
+    more = "" if column == "epoch" else f'epoch = "{column}"'
+    assert by_epoch(said_in(tmp_path, said, more)) == [["1", None, "3"], [None, "2", None]]
+
+
+def test_rows_that_are_all_of_one_epoch_stand_for_each(tmp_path: Path) -> None:
+    said: list[JsonObject] = [{"id": one, "output": one, "epoch": 0} for one in ("a", "b")]
+    assert by_epoch(said_in(tmp_path, said)) == [["a"] * 3, ["b"] * 3]
+
+
+def test_an_epoch_is_recorded_once(tmp_path: Path) -> None:
+    said: list[JsonObject] = [{"id": "a", "output": "x", "epoch": 1}] * 2
+    with pytest.raises(SuiteError, match='line 2: case "a" is recorded twice in epoch 1, first in'):
+        list(cases(said_in(tmp_path, said)))
+
+
+@pytest.mark.parametrize("value", ["x", -1, True, 1.5, [], 10_001])
+def test_what_is_no_epoch_is_told(tmp_path: Path, value: Json) -> None:
+    with pytest.raises(SuiteError, match='line 1: column "epoch" must hold'):
+        list(cases(said_in(tmp_path, [{"id": "a", "output": "x", "epoch": value}])))
+
+
+def test_epochs_that_a_run_does_not_ask_for_are_told(tmp_path: Path) -> None:
+    said: list[JsonObject] = [{"id": one, "output": "x"} for one in "aabb"]
+    assert any(one.startswith(REPEATS) for one in survey(said_in(tmp_path, said, "", "")).warnings)
+    assert not survey(said_in(tmp_path, said, "", "epochs = 2")).warnings[1:]
+
+
+def test_epochs_of_rows_hold_prompts(tmp_path: Path) -> None:
+    text = (
+        f'{DATA}[[prompts]]\nname = "p"\nuser = "x"\n[[targets]]\nkind = "replay"\n'
+        'path = "said.jsonl"\nrecord = { p = "by.p" }\n[run]\nepochs = 2\n'
+    )
+    said: list[JsonObject] = [{"id": "a", "by": {"p": {"output": str(n)}}} for n in range(2)]
+    suite = loaded(tmp_path, text, data_jsonl=ROWS, said_jsonl=said)
+    first = next(iter(cases(suite)))
+    column = Renderer(suite).columns[0]
+    assert [first.recording(column, n) for n in range(2)] == [{"output": "0"}, {"output": "1"}]
 
 
 def test_a_recording_for_a_prompt_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:

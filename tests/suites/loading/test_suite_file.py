@@ -171,6 +171,10 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
         ),
         ('[run]\nreduce = "pass@3"', 'line 2: run.reduce: "pass@3" needs at least 3 epochs, not 1'),
         (
+            '[run]\nepochs = 2\nreduce = ["mean", "pass^3"]',
+            'line 3: run.reduce: "pass^3" needs at least 3 epochs, not 2',
+        ),
+        (
             '[run]\ntruncated = "fail"',
             ('line 2: run.truncated: must be one of "ungraded", "grade", not "fail"'),
         ),

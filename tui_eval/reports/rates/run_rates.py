@@ -2,12 +2,18 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
+from tui_eval.reports.rates.case_results import (
+    CaseVerdict,
+    case_score,
+    case_verdict,
+    fate,
+    graded_scores,
+)
 from tui_eval.statistics.estimates import Sample
 from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read import report_queries, run_queries
@@ -18,6 +24,23 @@ SMALL_GROUP = 20
 """Cases below which a group is shown with counts instead of rates."""
 LEFT_OUT_SHOWN = 0.01
 """Share of trials or cases left out above which the range says what they could have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedRates:
+    """What one way to reduce epochs makes of a column, or of a tag within one."""
+
+    rated: int
+    """Cases the pass rate and its interval are over."""
+    cases_left_out: int
+    """Settled cases with too few graded epochs for a result: they are not in the pass rate."""
+    pass_rate: float | None
+    """None: nothing to say."""
+    interval: Interval | None
+    """95%; None while trials are open or still to be staged, or where nothing can be said."""
+    mean_score: float | None
+    stderr: float | None
+    """Of the mean score, over cases; None below two cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +78,8 @@ class Rates:
     mean_score: float | None
     stderr: float | None
     """Of the mean score, over cases; None below two cases."""
+    reduced: Mapping[str, ReducedRates]
+    """What the further reducers of `[run] reduce` say, by name; they decide nothing."""
 
     @property
     def small(self) -> bool:
@@ -112,59 +137,36 @@ class _Collector:
     """Adds cases up; its size does not grow with them."""
 
     rules: RunSettings
-    _reduction: Reduce = field(init=False)
+    _first: "_Reducer" = field(init=False)
+    """The one that decides."""
+    _further: list["_Reducer"] = field(init=False)
     _cases: int = 0
-    _cases_left_out: int = 0
     _n: int = 0
     _fates: Counter[str] = field(default_factory=Counter)
     _unjudged: int = 0
-    _passes: Sample = field(default_factory=Sample)
-    _scores: Sample = field(default_factory=Sample)
-    _worst: Sample = field(default_factory=Sample)
-    _best: Sample = field(default_factory=Sample)
 
     def __post_init__(self) -> None:
-        self._reduction = self.rules.reduction
+        self._first, *self._further = map(_Reducer, self.rules.reductions)
 
     def add(self, trials: Sequence[GradeRow], weight: float) -> None:
         """Take the epochs of one case."""
         fates = tuple(map(fate, trials))
-        case = case_verdict(fates, self.rules.errors, self._reduction)
         scores = graded_scores(trials, fates)
         self._cases += 1
+        for one in (self._first, *self._further):
+            case = case_verdict(fates, self.rules.errors, one.how)
+            one.add(case, case_score(scores, case, one.how), weight)
         self._fates.update(case.fates)
         self._n += case.n
         self._unjudged += case.fates["passed"] + case.fates["failed"] - len(scores)
-        if case.value is not None:
-            self._passes.add(case.value, weight)
-            self._worst.add(case.least, weight)
-            self._best.add(case.most, weight)
-        elif not case.fates["open"]:
-            self._cases_left_out += 1
-            self._worst.add(0.0, weight)
-            self._best.add(1.0, weight)
-        score = case_score(scores, case, self._reduction)
-        if score is not None:
-            self._scores.add(score, weight)
-
-    def _bounds(self, left_out: float) -> Interval | None:
-        """Return the bounds of the pass rate where a share above `LEFT_OUT_SHOWN` is left out."""
-        worst, rate, best = self._worst.mean, self._passes.mean, self._best.mean
-        if left_out <= LEFT_OUT_SHOWN or worst is None or best is None:
-            return None
-        # sums in another order may differ from the rate's in the last digit
-        return (worst, best) if rate is None else (min(worst, rate), max(best, rate))
 
     def rates(self, staged: bool) -> Rates:
         """Return what all cases so far come to; `staged`: there are no others."""
         fates = self._fates
         n = self._n
         settled = fates.total() - fates["open"]
-        said = self._passes.n + self._cases_left_out
-        left_out = max(
-            (settled - n) / settled if settled else 0.0,
-            self._cases_left_out / said if said else 0.0,
-        )
+        closed = staged and not fates["open"]
+        first = self._first.rates(closed)
         return Rates(
             cases=self._cases,
             trials=fates.total(),
@@ -177,11 +179,58 @@ class _Collector:
             open=fates["open"],
             left_out=settled - n,
             unjudged=self._unjudged,
+            rated=first.rated,
+            cases_left_out=first.cases_left_out,
+            pass_rate=first.pass_rate,
+            interval=first.interval,
+            bounds=self._first.bounds((settled - n) / settled if settled else 0.0),
+            mean_score=first.mean_score,
+            stderr=first.stderr,
+            reduced={one.how.name: one.rates(closed) for one in self._further},
+        )
+
+
+@dataclass(slots=True)
+class _Reducer:
+    """Adds up what cases come to by one way to reduce their epochs."""
+
+    how: Reduce
+    _cases_left_out: int = 0
+    _passes: Sample = field(default_factory=Sample)
+    _scores: Sample = field(default_factory=Sample)
+    _worst: Sample = field(default_factory=Sample)
+    _best: Sample = field(default_factory=Sample)
+
+    def add(self, case: CaseVerdict, score: float | None, weight: float) -> None:
+        """Take the result of one case."""
+        if case.value is not None:
+            self._passes.add(case.value, weight)
+            self._worst.add(case.least, weight)
+            self._best.add(case.most, weight)
+        elif not case.fates["open"]:
+            self._cases_left_out += 1
+            self._worst.add(0.0, weight)
+            self._best.add(1.0, weight)
+        if score is not None:
+            self._scores.add(score, weight)
+
+    def bounds(self, trials_left_out: float) -> Interval | None:
+        """Return the bounds of the pass rate where a share above `LEFT_OUT_SHOWN` is left out."""
+        said = self._passes.n + self._cases_left_out
+        left_out = max(trials_left_out, self._cases_left_out / said if said else 0.0)
+        worst, rate, best = self._worst.mean, self._passes.mean, self._best.mean
+        if left_out <= LEFT_OUT_SHOWN or worst is None or best is None:
+            return None
+        # sums in another order may differ from the rate's in the last digit
+        return (worst, best) if rate is None else (min(worst, rate), max(best, rate))
+
+    def rates(self, closed: bool) -> ReducedRates:
+        """Return what all cases so far come to; `closed`: nothing will change any more."""
+        return ReducedRates(
             rated=self._passes.n,
             cases_left_out=self._cases_left_out,
             pass_rate=self._passes.mean,
-            interval=self._passes.interval95 if staged and not fates["open"] else None,
-            bounds=self._bounds(left_out),
+            interval=self._passes.interval95 if closed else None,
             mean_score=self._scores.mean,
             stderr=self._scores.stderr,
         )

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -49,6 +49,8 @@ class ScorerTally:
     passes: WeightedSum = WeightedSum()
     """What the graded epochs of each case come to."""
     values: WeightedSum = WeightedSum()
+    reduced: Mapping[str, WeightedSum] = field(default_factory=dict)
+    """What the graded epochs of each case come to by the further reducers, by name."""
 
     @property
     def n(self) -> int:
@@ -69,8 +71,11 @@ class ScorerTally:
 def add(tallies: Sequence[ScorerTally]) -> ScorerTally:
     """Return the scores of several columns together."""
     passes = values = WeightedSum()
+    reduced: dict[str, WeightedSum] = {}
     for tally in tallies:
         passes, values = passes.merged(tally.passes), values.merged(tally.values)
+        for name, one in tally.reduced.items():
+            reduced[name] = reduced.get(name, WeightedSum()).merged(one)
     return ScorerTally(
         passed=sum(tally.passed for tally in tallies),
         failed=sum(tally.failed for tally in tallies),
@@ -78,6 +83,7 @@ def add(tallies: Sequence[ScorerTally]) -> ScorerTally:
         required=any(tally.required for tally in tallies),
         passes=passes,
         values=values,
+        reduced=reduced,
     )
 
 
@@ -92,9 +98,9 @@ def scorer_tallies(
     Raises:
         UnknownRunError: there is no such run.
     """
-    if a_case_is_a_trial(db, run_id):
+    if a_case_is_a_trial(db, run_id) and len(rules.reductions) == 1:
         return _counted(report_queries.scorers(db, run_id))
-    return _reduced(report_queries.case_scores(db, run_id), rules.reduction)
+    return _reduced(report_queries.case_scores(db, run_id), rules.reductions)
 
 
 def _counted(rows: Sequence[ScorerRow]) -> dict[int, dict[str, ScorerTally]]:
@@ -120,24 +126,33 @@ def _counted(rows: Sequence[ScorerRow]) -> dict[int, dict[str, ScorerTally]]:
 class _Collector:
     """Adds up what a scorer says of a column; its size does not grow with the cases."""
 
+    how: Sequence[Reduce]
+    """The reducers; the first decides."""
     n: Counter[Verdict] = field(default_factory=Counter)
     required: bool = False
     passes: WeightedSum = WeightedSum()
     values: WeightedSum = WeightedSum()
+    reduced: dict[str, WeightedSum] = field(default_factory=dict)
     first: int = 0
     """The score it gave first."""
 
-    def add(self, epochs: Sequence[CaseScoreRow], how: Reduce) -> None:
+    def add(self, epochs: Sequence[CaseScoreRow]) -> None:
         """Take the scores of one case's epochs."""
         n = Counter(score.verdict for score in epochs)
         self.n += n
         self.required = self.required or any(score.required for score in epochs)
         self.first = min(self.first or epochs[0].id, *(score.id for score in epochs))
         weight = epochs[0].weight
-        passed = reduce_passes(n[Verdict.PASS], n[Verdict.PASS] + n[Verdict.FAIL], how)
+        first, *further = self.how
+        graded = n[Verdict.PASS] + n[Verdict.FAIL]
+        passed = reduce_passes(n[Verdict.PASS], graded, first)
         if passed is not None:
             self.passes = self.passes.plus(passed, weight)
-        value = reduce_values([score.value for score in epochs if score.value is not None], how)
+        for one in further:
+            before = self.reduced.get(one.name, WeightedSum())
+            passed = reduce_passes(n[Verdict.PASS], graded, one)
+            self.reduced[one.name] = before if passed is None else before.plus(passed, weight)
+        value = reduce_values([score.value for score in epochs if score.value is not None], first)
         if value is not None:
             self.values = self.values.plus(value, weight)
 
@@ -150,17 +165,20 @@ class _Collector:
             self.required,
             self.passes,
             self.values,
+            self.reduced,
         )
 
 
-def _reduced(rows: Iterator[CaseScoreRow], how: Reduce) -> dict[int, dict[str, ScorerTally]]:
+def _reduced(
+    rows: Iterator[CaseScoreRow], how: Sequence[Reduce]
+) -> dict[int, dict[str, ScorerTally]]:
     of: dict[tuple[int, str], _Collector] = {}
     for (_, col), of_case in groupby(rows, attrgetter("seq", "col")):
         by_scorer: dict[str, list[CaseScoreRow]] = {}
         for row in of_case:
             by_scorer.setdefault(row.scorer, []).append(row)
         for scorer, epochs in by_scorer.items():
-            of.setdefault((col, scorer), _Collector()).add(epochs, how)
+            of.setdefault((col, scorer), _Collector(how)).add(epochs)
     found: dict[int, dict[str, ScorerTally]] = {}
     for (col, scorer), collected in sorted(of.items(), key=lambda one: one[1].first):
         found.setdefault(col, {})[scorer] = collected.tally()

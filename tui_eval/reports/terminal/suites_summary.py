@@ -7,7 +7,7 @@ from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.exit_code import worst
 from tui_eval.reports.results import ColumnResults, Results
 from tui_eval.reports.suite_runs import SuiteMean, SuiteRun, suite_means
-from tui_eval.reports.terminal.summary import interval_cell, rate_interval, target_cell
+from tui_eval.reports.terminal.rate_tables import interval_cell, rate_interval, target_cell
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
 
 _TITLES = ("run", "target", "state", "gate", "exit", "pass", "95%", "n", "errors", "ungraded",

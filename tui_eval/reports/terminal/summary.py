@@ -5,17 +5,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from tui_eval.format import (
-    UNKNOWN,
     clock,
     cost,
     counted,
     decimal,
-    interval,
     many,
     number,
     per_second,
     percent,
-    rate,
     seconds,
 )
 from tui_eval.model.answer_source import AnswerSource
@@ -23,13 +20,18 @@ from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_line
-from tui_eval.reports.rates.run_rates import SMALL_GROUP, Rates
 from tui_eval.reports.results import ColumnResults, Results
+from tui_eval.reports.terminal.rate_tables import (
+    counted_cell,
+    rate_columns,
+    scorer_table,
+    tag_table,
+    target_cell,
+)
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
-from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
-from tui_eval.suites.spec.run import RunSettings
+from tui_eval.suites.spec.run import Reduce, RunSettings
 
 _ERRORS_SHOWN = 5
 _LONGEST_ERROR = 300
@@ -73,8 +75,8 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
     for said in _unjudged(of):
         lines += folded(said, width)
     if groups:
-        lines += _scorers(of, width, ink)
-        lines += _tags(of, width, ink)
+        lines += scorer_table(of, width, ink)
+        lines += tag_table(of, width, ink)
     lines += _errors(of, width, ink)
     lines += _ungraded(of, width, ink)
     lines += _gate(of, width, ink)
@@ -124,10 +126,10 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn
     ]
     return [
         TableColumn("target", names, left=True),
-        *_rate_columns(rates, judged),
-        TableColumn("errors", [_count(of.error) for of in rates]),
-        TableColumn("ungraded", [_count(of.ungraded) for of in rates]),
-        TableColumn("cut", [_count(of.cut_short) for of in columns]),
+        *rate_columns(rates, judged),
+        TableColumn("errors", [counted_cell(of.error) for of in rates]),
+        TableColumn("ungraded", [counted_cell(of.ungraded) for of in rates]),
+        TableColumn("cut", [counted_cell(of.cut_short) for of in columns]),
         TableColumn("mean", [decimal(of.mean_score) for of in rates]),
         TableColumn("p50", [seconds(of.p50_s) for of in columns]),
         TableColumn("p95", [seconds(of.p95_s) for of in columns]),
@@ -142,34 +144,6 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn
     ]
 
 
-def target_cell(name: str, simulated: bool) -> str:
-    """Return a target's name for a cell; what is made up says so."""
-    return f"{name} (simulated)" if simulated else name
-
-
-def _rate_columns(rates: Sequence[Rates], judged: bool = False) -> list[TableColumn]:
-    """Return the columns of pass rates; with `~` where they rest on a judge."""
-    return [
-        TableColumn("pass", [rate(of.pass_rate, judged) for of in rates]),
-        TableColumn("95%", [rate_interval(of) for of in rates]),
-        TableColumn("n", [f"{of.n:,}" for of in rates]),
-    ]
-
-
-def rate_interval(of: Rates) -> str:
-    """Return the interval of a pass rate for a cell; `so far` while trials are open."""
-    return "so far" if of.open else interval_cell(of.interval)
-
-
-def interval_cell(of: Interval | None) -> str:
-    """Return an interval of shares for a cell: `66.1–77.4%`."""
-    return UNKNOWN if of is None else f"{interval(of)}%"
-
-
-def _count(n: int) -> str:
-    return f"{n:,}"
-
-
 def _kinships(of: Results) -> Iterator[str]:
     """Say which judges have graded a model of their own family."""
     for said in kinships(of.suite, [one.column.target for one in of.columns]) if of.judges else ():
@@ -178,15 +152,23 @@ def _kinships(of: Results) -> Iterator[str]:
 
 def _reduced(rules: RunSettings, of: ColumnResults, named: bool) -> Iterator[str]:
     """Say what the pass rate is over where it is not simply a share of trials."""
-    how, rates = rules.reduction, of.rates
-    if how.kind == "mean":
-        return
+    first, *further = rules.reductions
+    rates = of.rates
     who = f"{visible_line(of.column.name)}: " if named else ""
-    line = f"{who}pass is {rules.reduce} over {many(rates.rated, 'case')}"
-    if rates.cases_left_out:
-        need = many(how.k or 1, "graded epoch")
-        line += f"; {many(rates.cases_left_out, 'case')} with fewer than {need} left out"
-    yield line
+    if first.kind != "mean" or further:
+        over = _over(first, rates.rated, rates.cases_left_out)
+        yield f"{who}pass is {first.name} over {over}"
+    for how in further:
+        one = rates.reduced[how.name]
+        if (one.rated, one.cases_left_out) != (rates.rated, rates.cases_left_out):
+            yield f"{who}{how.name} is over {_over(how, one.rated, one.cases_left_out)}"
+
+
+def _over(how: Reduce, rated: int, left_out: int) -> str:
+    if not left_out:
+        return many(rated, "case")
+    need = many(how.k or 1, "graded epoch")
+    return f"{many(rated, 'case')}; {many(left_out, 'case')} with fewer than {need} left out"
 
 
 def _left_out(of: ColumnResults, named: bool) -> Iterator[str]:
@@ -216,57 +198,6 @@ def _unjudged(of: Results) -> Iterator[str]:
         yield "nothing was required of the outputs, so every one passes"
     elif unjudged:
         yield f"nothing was required of {many(unjudged, 'output')} among those that pass"
-
-
-def _scorers(of: Results, width: int, ink: AnsiStyle) -> list[str]:
-    rows = [
-        (column, name, tally) for column in of.columns for name, tally in column.scorers.items()
-    ]
-    if not rows:
-        return []
-    rows.sort(key=lambda row: not row[2].required)  # what decides first
-    names = [name if tally.required else f"{name} (reported)" for _, name, tally in rows]
-    columns = [
-        TableColumn("scorer", names, left=True),
-        TableColumn("target", [column.column.name for column, _, _ in rows], left=True),
-        TableColumn("pass", [_scorer_rate(of, column, name) for column, name, _ in rows]),
-        TableColumn("passed", [_count(tally.passed) for _, _, tally in rows]),
-        TableColumn("failed", [_count(tally.failed) for _, _, tally in rows]),
-        TableColumn("ungraded", [_count(tally.ungraded) for _, _, tally in rows]),
-        TableColumn("mean", [decimal(tally.mean) for _, _, tally in rows]),
-    ]
-    return ["", *table(columns, width, ink)]
-
-
-def _scorer_rate(of: Results, column: ColumnResults, name: str) -> str:
-    """Return the share of cases a scorer passes; so few cases carry no rate."""
-    judged = any(one.scorer == name for one in of.judges)
-    return "few" if column.rates.small else rate(column.scorers[name].pass_rate, judged)
-
-
-def _tags(of: Results, width: int, ink: AnsiStyle) -> list[str]:
-    rows = [(column, tag, column.tags[tag]) for tag in of.tags for column in of.columns
-            if tag in column.tags]  # fmt: skip
-    if not rows:
-        return []
-    judged = of.rests_on_judges
-    rates = [one for _, _, one in rows]
-    columns = [
-        TableColumn("tag", [tag for _, tag, _ in rows], left=True),
-        TableColumn("target", [column.column.name for column, _, _ in rows], left=True),
-        # so few cases carry no rate
-        TableColumn("pass", ["few" if one.small else rate(one.pass_rate, judged) for one in rates]),
-        TableColumn("95%", ["" if one.small else rate_interval(one) for one in rates]),
-        TableColumn("passed", [_count(one.passed) for one in rates]),
-        TableColumn("failed", [_count(one.failed) for one in rates]),
-        TableColumn("errors", [_count(one.error) for one in rates]),
-        TableColumn("ungraded", [_count(one.ungraded) for one in rates]),
-    ]
-    lines = ["", *table(columns, width, ink)]
-    if any(one.small for one in rates):
-        why = f"few: under {SMALL_GROUP} cases, so counts and no rate"
-        lines += [ink.dim(line) for line in folded(why, width)]
-    return lines
 
 
 def _errors(of: Results, width: int, ink: AnsiStyle) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
+from tui_eval.model.bounds import MOST_EPOCHS
 from tui_eval.model.json import Json, JsonObject, dotted
 from tui_eval.suites.data.files import Opener, open_regular
 from tui_eval.suites.data.rows import DataProblems, read_rows
@@ -119,6 +120,10 @@ def row_id(row: JsonObject, column: str) -> str | None:
     return str(value)
 
 
+def _key(case_id: str, epoch: int) -> bytes:
+    return id_digest(f"{epoch} {case_id}")
+
+
 class Recording:
     """The recordings of one replay target, from a file of its own; rows are kept on disk."""
 
@@ -128,6 +133,12 @@ class Recording:
         self._rows = Spool()
         self._places: dict[bytes, int] = {}
         self._lines = array("Q")
+        self._further: dict[bytes, int] = {}
+        """Rows of a case after its first, where rows do not say which epoch they are."""
+        self._numbered: bool | None = None
+        """Whether rows say it; None: there is no row yet."""
+        self._epochs: set[int] = set()
+        """Those that rows are of, as rows count them."""
         path = Path(columns.path)
         name = named_from(folder, path)
         try:
@@ -145,22 +156,62 @@ class Recording:
         if case_id is None:
             raise ValueError(f'has no column "{columns.id}" to find its case by')
         found = recorded(columns, row)
-        if found is None:
-            return
-        key = id_digest(case_id)
+        epoch = self._epoch(columns, case_id, row)
+        key = _key(case_id, epoch)
         if key in self._places:
             first = self._lines[self._places[key]]
-            raise ValueError(f'case "{case_id}" is recorded twice, first in line {first}')
+            raise ValueError(
+                f'case "{case_id}" is recorded twice in epoch {epoch}, first in line {first}'
+            )
+        self._epochs.add(epoch)
         self._places[key] = self._rows.append(found)
         self._lines.append(line)
 
+    def _epoch(self, columns: RecordingColumns, case_id: str, row: JsonObject) -> int:
+        """Return which epoch of its case a row is, as it counts them; else the next, from 0."""
+        column = columns.epoch or "epoch"
+        value = _at(row, column)
+        numbered = columns.epoch is not None or value is not None
+        if self._numbered not in (None, numbered):
+            raise ValueError(
+                f'column "{column}" must say in all rows which epoch it is, or in none'
+            )
+        self._numbered = numbered
+        if not numbered:
+            return self._next(case_id)
+        text = str(value).strip()
+        if isinstance(value, bool) or not (text.isascii() and text.isdigit()):
+            raise ValueError(f'column "{column}" must hold the number of an epoch, from 0 or 1')
+        if int(text) > MOST_EPOCHS:
+            raise ValueError(f'column "{column}" must hold at most {MOST_EPOCHS}')
+        return int(text)
+
+    def _next(self, case_id: str) -> int:
+        if _key(case_id, 0) not in self._places:
+            return 0
+        key = id_digest(case_id)
+        self._further[key] = self._further.get(key, 0) + 1
+        return self._further[key]
+
     def of(self, case_id: str) -> JsonObject | None:
-        """Return the recording of a case; None: there is none."""
-        place = self._places.get(id_digest(case_id))
-        if place is None:
+        """Return the recording of a case; None: there is none.
+
+        Rows that are all of the first epoch are a recording without epochs. Where none is of
+        epoch 0 they count from 1.
+        """
+        if not self._epochs:
             return None
-        row = self._rows[place]
-        return row if isinstance(row, dict) else None
+        start = 0 if 0 in self._epochs else 1
+        found: list[Json] = [
+            self._row(case_id, epoch) for epoch in range(start, max(self._epochs) + 1)
+        ]
+        if len(found) == 1:
+            return found[0] if isinstance(found[0], dict) else None
+        return None if all(one is None for one in found) else {"epochs": found}
+
+    def _row(self, case_id: str, epoch: int) -> Json:
+        place = self._places.get(_key(case_id, epoch))
+        return None if place is None else self._rows[place]
 
     def close(self) -> None:
         """Free the disk space."""

@@ -14,7 +14,7 @@ from tui_eval.suites.loading.source_map import SourceMap, shown, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec
-from tui_eval.suites.spec.run import parse_reduce
+from tui_eval.suites.spec.run import reducers
 from tui_eval.suites.spec.targets import parts_given
 from tui_eval.suites.spec.targets.base import default_name
 from tui_eval.suites.templates.marks import is_template
@@ -237,14 +237,16 @@ class _Checker:
         if not isinstance(run, dict):
             return
         reduce, epochs = run.get("reduce"), run.get("epochs", 1)
-        if not isinstance(reduce, str) or not isinstance(epochs, int):
+        if reduce is None or not isinstance(epochs, int):
             return
         try:
-            k = parse_reduce(reduce).k
+            found = reducers(reduce)
         except ValueError:
-            return
-        if k is not None and k > epochs:
-            self._wrong(("run", "reduce"), f'"{reduce}" needs at least {k} epochs, not {epochs}')
+            return  # told of the field itself
+        for one in found:
+            if one.k is not None and one.k > epochs:
+                needs = f'"{one.name}" needs at least {one.k} epochs, not {epochs}'
+                self._wrong(("run", "reduce"), needs)
 
     def _gate(self) -> None:
         gate = self._data.get("gate")

@@ -244,6 +244,8 @@ class _Surveyor:
         replays = suite.recordings
         self._replayed = [one for one in self._renderer.columns if one.target in replays]
         self._unrecorded: dict[str, TemplateFailure] = {}
+        self._recorded: dict[str, int] = {}
+        """For each column with more recorded epochs than the run asks for: how many."""
         self._undemanding = TemplateFailure("", "nothing is required", None, None)
         """The cases that no required scorer applies to, whatever their outputs."""
         self._required = {scorer.name for scorer in suite.scorers if scorer.required}
@@ -319,6 +321,9 @@ class _Surveyor:
             if any(case.recording(column, epoch) is None for epoch in epochs):
                 missing = TemplateFailure(column.name, "no recording", None, None)
                 self._count(self._unrecorded.setdefault(column.name, missing), case)
+            recorded = case.epochs_recorded(column)
+            if recorded > len(epochs):
+                self._recorded[column.name] = max(recorded, self._recorded.get(column.name, 0))
 
     def _try_out(self, case: Case) -> None:
         """Try what else a run would find: a case's own scorers, settings that make no sense."""
@@ -427,17 +432,27 @@ class _Surveyor:
                 f"nothing is required of the outputs of {undemanding.count} of {self._cases} "
                 f"cases, so every one will pass: {undemanding.ids}"
             )
-        each = " of every epoch" if self._suite.run.epochs > 1 else ""
-        for name, missing in self._unrecorded.items():
-            yield (
-                f'target "{name}" has no recording{each} for {missing.count} of {self._cases}: '
-                f"{missing.ids}"
-            )
+        yield from self._recording_warnings()
         gate = self._suite.gate
         for tag in gate.tags if gate is not None else ():
             if tag not in self._tags:
                 near = did_you_mean(tag, sorted(self._tags))
                 yield f'[gate.tags."{tag}"]: no case has this tag' + (f"; {near}" if near else "")
+
+    def _recording_warnings(self) -> Iterator[str]:
+        """Say where replays have fewer epochs than the run asks for, and where more."""
+        epochs = self._suite.run.epochs
+        each = " of every epoch" if epochs > 1 else ""
+        for name, missing in self._unrecorded.items():
+            yield (
+                f'target "{name}" has no recording{each} for {missing.count} of {self._cases}: '
+                f"{missing.ids}"
+            )
+        for name, most in self._recorded.items():
+            yield (
+                f'target "{name}" has recordings of {most} epochs, and [run] epochs is {epochs}: '
+                "those after it are not used"
+            )
 
 
 def _odd_orders(suite: Suite) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tui_eval.suites.spec.judges.simulated import JUDGE_FAULTS
 from tui_eval.suites.spec.model_endpoint import ModelEndpointSpec, TokenPrices
 from tui_eval.suites.spec.prompts import Examples, Message, Prompt
 from tui_eval.suites.spec.recording import RecordingColumns
-from tui_eval.suites.spec.run import Reduce, RunSettings, parse_reduce
+from tui_eval.suites.spec.run import Reduce, RunSettings, parse_reduce, reducers
 from tui_eval.suites.spec.suite import Suite, SuiteFile
 from tui_eval.suites.spec.targets import (
     TARGETS,
@@ -54,4 +54,5 @@ __all__ = [
     "Thresholds",
     "TokenPrices",
     "parse_reduce",
+    "reducers",
 ]

@@ -24,6 +24,9 @@ class RecordingColumns(Spec):
     """The column that holds why it ended: stop, length, …"""
     messages: Text | None = None
     """The column that holds the whole trajectory as a list of messages."""
+    epoch: Text | None = None
+    """The column that holds which epoch of its case a row is, counted from 0 or from 1. Default:
+    `epoch` where rows have one; else the rows of a case are its epochs as they come."""
     record: Text | Annotated[dict[Text, Text], Field(min_length=1)] | None = None
     """The column that holds the recording, in which the others stand: a table, or a list with a
     table for each epoch. Or such a column for each prompt by its name. Default: the row itself."""

@@ -5,12 +5,11 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, StrictBool, StrictStr, WithJsonSchema
-from pydantic.functional_validators import AfterValidator
+from pydantic import BeforeValidator, StrictBool, WithJsonSchema
 
 from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.json import JsonObject
-from tui_eval.suites.spec.base import Amount, Count, Positive, Spec, Times, Whole
+from tui_eval.suites.spec.base import TEXT_OR_TEXTS, Amount, Count, Positive, Spec, Times, Whole
 
 _WITH_K: Final = re.compile(r"(at_least_|pass@|pass\^)([1-9][0-9]{0,5})")
 _FORMS: Final = "mean, max, majority, at_least_2, pass@2 or pass^2 with any number for the 2"
@@ -23,6 +22,13 @@ class Reduce:
     kind: Literal["mean", "max", "majority", "at_least", "pass@", "pass^"]
     k: int | None = None
     """The number in `at_least_2`, `pass@2`, `pass^2`; None for the others."""
+
+    @property
+    def name(self) -> str:
+        """How a suite writes it."""
+        if self.k is None:
+            return self.kind
+        return f"at_least_{self.k}" if self.kind == "at_least" else f"{self.kind}{self.k}"
 
 
 def parse_reduce(text: str) -> Reduce:
@@ -47,9 +53,31 @@ def parse_reduce(text: str) -> Reduce:
             return Reduce("pass^", k)
 
 
-def _known_reduce(text: str) -> str:
-    parse_reduce(text)
-    return text
+def reducers(value: object) -> list[Reduce]:
+    """Read the value of `reduce`: one reducer, or a list of them.
+
+    Raises:
+        ValueError: when one of them is none, when none is there, or one stands there twice.
+    """
+    names = value if isinstance(value, list | tuple) else [value]
+    found: list[Reduce] = []
+    for name in names:
+        if not isinstance(name, str):
+            shown = json.dumps(name, default=str)
+            raise ValueError(f"must be {_FORMS}, or a list of these; not {shown}")  # noqa: TRY004
+        one = parse_reduce(name)
+        if one in found:
+            raise ValueError(f'"{name}" stands there twice')
+        found.append(one)
+    if not found:
+        raise ValueError("must name at least one reducer; without the line it is mean")
+    return found
+
+
+def _known_reduce(value: object) -> object:
+    """One validator, so that a mistake is reported once and not once a type."""
+    reducers(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _calls(value: object) -> object:
@@ -111,9 +139,11 @@ class RunSettings(Spec):
     trials below 1. Default: no cap."""
     cache: StrictBool = True
     """Whether outputs and scores that have the same key are used again."""
-    reduce: Annotated[StrictStr, AfterValidator(_known_reduce)] = "mean"
+    reduce: Annotated[
+        str | tuple[str, ...], BeforeValidator(_known_reduce), WithJsonSchema(TEXT_OR_TEXTS)
+    ] = "mean"
     """What makes one result of a case's epochs: mean, max, majority, at_least_k, pass@k, pass^k
-    with a number for k."""
+    with a number for k. Of a list the first decides, and the others are reported beside it."""
     truncated: Literal["ungraded", "grade"] = "ungraded"
     """What a cut-short output is to every scorer but `finish`."""
     filtered: Literal["ungraded", "fail"] = "ungraded"
@@ -128,5 +158,10 @@ class RunSettings(Spec):
 
     @property
     def reduction(self) -> Reduce:
-        """`reduce`, read."""
-        return parse_reduce(self.reduce)
+        """The reducer that decides."""
+        return self.reductions[0]
+
+    @property
+    def reductions(self) -> list[Reduce]:
+        """All reducers; the first decides."""
+        return reducers(self.reduce)

@@ -27,7 +27,7 @@ class SimulatedTargetSpec(TargetSpec):
     answers: Annotated[Texts, Field(min_length=1)]
     """What it answers: templates; the first is the right answer, the others are wrong ones."""
     accuracy: Share = 1.0
-    """The share of cases it answers right."""
+    """The share of trials it answers right."""
     latency_s: Latency = 0.0
     """Seconds it takes to answer: a number, or [least, most]."""
     faults: Faults[FaultKind] = Field(default_factory=dict)

@@ -21,7 +21,7 @@ from tui_eval.format import (
     size,
 )
 from tui_eval.model.endpoint_event import EndpointEventKind
-from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
+from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, reducer_names
 from tui_eval.reports.throughput import WINDOW_S, mean_rate
 from tui_eval.store.read import distributions, program_figures, run_queries
 from tui_eval.store.read.distributions import Latencies, PerCase, Spread
@@ -276,7 +276,8 @@ def _per_case(db: sqlite3.Connection, run: int) -> PerCase | None:
     """Say how the scores of a case's epochs are put together, as in reports."""
     if a_case_is_a_trial(db, run):
         return None
-    return PerCase.BEST if run_queries.run_table(db, run).get("reduce") == "max" else PerCase.MEAN
+    first = reducer_names(run_queries.run_table(db, run))[0]
+    return PerCase.BEST if first == "max" else PerCase.MEAN
 
 
 CHARTS: Mapping[str, Callable[[sqlite3.Connection, int, int], Chart]] = {
