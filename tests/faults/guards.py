@@ -14,13 +14,14 @@ import pytest
 
 from tui_eval.engine import engine
 from tui_eval.engine.control import verbs
-from tui_eval.engine.dispatch import trial_in_flight, trial_pool, worker_pool
+from tui_eval.engine.dispatch import journey, trial_in_flight, trial_pool, worker_pool
 from tui_eval.engine.launch import generation_keys, plan
 from tui_eval.model import visible
 from tui_eval.providers import patience, waiting
 from tui_eval.reports.exports import trial_export
 from tui_eval.store import lease, schema, writer
-from tui_eval.store.write import judge_writes, run_writes, trial_writes
+from tui_eval.store.read.judges import judge_queries
+from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.targets import disk_room, model
 
 Patch = Callable[[Any, str, object], None]
@@ -131,7 +132,12 @@ def _all_is_graded(patch: Patch) -> None:
 
 
 def _nothing_is_fatal(patch: Patch) -> None:
-    patch(engine.Engine, "_halt", lambda self, failure: None)
+    kept = journey.Journey._failed
+
+    def failed(self: Any, flight: Any, attempt: int, failure: Any, *more: Any) -> Any:
+        return kept(self, flight, attempt, replace(failure, fatal=False), *more)
+
+    patch(journey.Journey, "_failed", failed)
 
 
 def _no_deadline(patch: Patch) -> None:
@@ -146,13 +152,7 @@ def _no_deadline(patch: Patch) -> None:
 def _no_pause_for_all(patch: Patch) -> None:
     from tui_eval.engine.limits import limiter
 
-    kept = limiter.Limiter._refused
-
-    def refused(self: Any, failure: Any, now: float, own: bool) -> None:
-        self._succeeded_since = True
-        kept(self, failure, now, own)
-
-    patch(limiter.Limiter, "_refused", refused)
+    patch(limiter.Limiter, "_pause", lambda *_: None)
 
 
 def _whatever_comes_is_an_answer(patch: Patch) -> None:
@@ -211,12 +211,12 @@ def _slots_are_kept(patch: Patch) -> None:
     from tui_eval.engine.limits import call_permit
 
     @contextlib.contextmanager
-    def taken(limiter: Any, nothing_untried: Callable[[], bool]) -> Iterator[Any]:
-        limiter.begin(0.0)
-        yield call_permit.CallPermit(limiter, nothing_untried)
-        limiter.end()  # not where it raises
+    def kept(limiter: Any, nothing_untried: Callable[[], bool]) -> Iterator[Any]:
+        begun = limiter.begin(0.0)
+        yield call_permit.CallPermit(limiter, nothing_untried, begun)
+        limiter.end(begun)  # not where it raises
 
-    patch(worker_pool, "taken", taken)
+    patch(worker_pool, "call_permit", kept)
 
 
 def _grades_are_forgotten(patch: Patch) -> None:
@@ -226,7 +226,7 @@ def _grades_are_forgotten(patch: Patch) -> None:
         trial_writes.unscore_open(tx, run)
         return recover(tx, run)
 
-    patch(judge_writes, "kept", lambda *_: {})
+    patch(judge_queries, "kept", lambda *_: {})
     patch(run_writes, "recover", forget)
 
 
@@ -301,7 +301,9 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class _Countdown:
+class Countdown:
+    """Dies at the last of so many ticks."""
+
     def __init__(self, n: int) -> None:
         self._left = n
 
@@ -312,7 +314,7 @@ class _Countdown:
             _die()
 
 
-def _before_send(patch: Patch, count: _Countdown) -> None:
+def _before_send(patch: Patch, count: Countdown) -> None:
     kept = model.ModelTarget.generate
 
     async def generate(self: model.ModelTarget, request: Any, attempt: Any) -> Any:
@@ -322,7 +324,7 @@ def _before_send(patch: Patch, count: _Countdown) -> None:
     patch(model.ModelTarget, "generate", generate)
 
 
-def _after_reply(patch: Patch, count: _Countdown) -> None:
+def _after_reply(patch: Patch, count: Countdown) -> None:
     kept = model.ModelTarget.generate
 
     async def generate(self: model.ModelTarget, request: Any, attempt: Any) -> Any:
@@ -333,7 +335,7 @@ def _after_reply(patch: Patch, count: _Countdown) -> None:
     patch(model.ModelTarget, "generate", generate)
 
 
-def _before_commit(patch: Patch, count: _Countdown) -> None:
+def _before_commit(patch: Patch, count: Countdown) -> None:
     kept = writer.commit
 
     def commit(db: Any, units: Sequence[Callable[[Any], object]], run: int, number: int) -> Any:
@@ -345,7 +347,7 @@ def _before_commit(patch: Patch, count: _Countdown) -> None:
     patch(writer, "commit", commit)
 
 
-def _after_commit(patch: Patch, count: _Countdown) -> None:
+def _after_commit(patch: Patch, count: Countdown) -> None:
     kept = writer.commit
 
     def commit(*args: Any) -> Any:
@@ -356,7 +358,7 @@ def _after_commit(patch: Patch, count: _Countdown) -> None:
     patch(writer, "commit", commit)
 
 
-def _before_staged(patch: Patch, count: _Countdown) -> None:
+def _before_staged(patch: Patch, count: Countdown) -> None:
     kept = run_writes.staged
 
     def staged(tx: Any, run: int) -> None:
@@ -366,18 +368,18 @@ def _before_staged(patch: Patch, count: _Countdown) -> None:
     patch(run_writes, "staged", staged)
 
 
-def _in_export(patch: Patch, count: _Countdown) -> None:
+def _in_export(patch: Patch, count: Countdown) -> None:
     kept = trial_export.FORMATS["jsonl"]
 
-    def pieces(db: Any, run: Any) -> Iterator[str]:
-        for piece in kept(db, run):
+    def pieces(*args: Any) -> Iterator[str]:
+        for piece in kept(*args):
             yield piece
             count.tick()
 
     patch(trial_export, "FORMATS", {**trial_export.FORMATS, "jsonl": pieces})
 
 
-def _in_first_schema(patch: Patch, count: _Countdown) -> None:
+def _in_first_schema(patch: Patch, count: Countdown) -> None:
     kept = schema.MIGRATIONS[0]
 
     def first_schema(db: sqlite3.Connection) -> None:
@@ -387,7 +389,7 @@ def _in_first_schema(patch: Patch, count: _Countdown) -> None:
     patch(schema, "MIGRATIONS", (first_schema,))
 
 
-def _in_second_schema(patch: Patch, count: _Countdown) -> None:
+def _in_second_schema(patch: Patch, count: Countdown) -> None:
     def second_schema(db: sqlite3.Connection) -> None:
         for i in range(10):
             db.execute(f"CREATE TABLE more_{i} (a)")
@@ -396,7 +398,7 @@ def _in_second_schema(patch: Patch, count: _Countdown) -> None:
     patch(schema, "MIGRATIONS", (*schema.MIGRATIONS, second_schema))
 
 
-MOMENTS: dict[str, Callable[[Patch, _Countdown], None]] = {
+MOMENTS: dict[str, Callable[[Patch, Countdown], None]] = {
     "before send": _before_send,
     "after reply": _after_reply,
     "before commit": _before_commit,
@@ -411,7 +413,13 @@ MOMENTS: dict[str, Callable[[Patch, _Countdown], None]] = {
 def apply(guard: str | None, moment: str | None) -> None:
     """Take a guard from this process for good, and die at a moment (`before send:7`)."""
     if guard:
-        GUARDS[guard](setattr)
+        GUARDS[guard](_put)
     if moment:
         name, n = moment.rsplit(":", 1)
-        MOMENTS[name](setattr, _Countdown(int(n)))
+        MOMENTS[name](_put, Countdown(int(n)))
+
+
+def _put(of: Any, name: str, value: object) -> None:
+    """Put a value in the place of one that is there: else there is no such guard any more."""
+    getattr(of, name)
+    setattr(of, name, value)

@@ -141,11 +141,12 @@ def assert_whole(harness: Harness, run: int, scorers: int = 1) -> None:
 
 
 def unsent(harness: Harness, run: int) -> int:
-    """Count the attempts that were withdrawn before they left."""
+    """Count the attempts that never left: withdrawn before, or with nobody there to send to."""
     return int(
         harness.sql(
             "SELECT count(*) FROM attempts a JOIN trials t ON t.id = a.trial "
-            "WHERE t.run = ? AND a.state = 'cancelled' AND ifnull(a.call_s, 0) = 0",
+            "WHERE t.run = ? "
+            "AND (a.unsent = 1 OR (a.state = 'cancelled' AND ifnull(a.call_s, 0) = 0))",
             run,
         )[0][0]
     )

@@ -166,7 +166,7 @@ async def test_a_kill_in_an_export_leaves_the_old_file_or_the_new_one(
     file.write_text("the old one\n")
     with failing(guard):
         killed = await Command.start(*words, kill="in an export:20", guard=guard)
-        assert await killed.ended() == -9
+        assert await killed.ended() == -9, killed.err
         assert file.read_text() == "the old one\n"
     assert await (await Command.start(*words)).ended() == 0
     assert len([json.loads(line) for line in file.read_text().splitlines()]) == 50
