@@ -13,6 +13,7 @@ import pytest
 from tests.engine.harness import Harness
 from tests.support import reading
 from tests.waiting import until
+from tui_eval.engine.preflight.preflight import preflight
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
@@ -266,6 +267,23 @@ async def test_a_setup_that_fails_is_an_error_and_no_fail(tmp_path: Path) -> Non
     kind, message = await error(tmp_path, code, setup=[good, bad])
     assert kind == "setup"
     assert message.endswith("exit code 3: no compiler")
+
+
+async def test_a_program_of_setup_that_is_not_there_is_told_once(tmp_path: Path) -> None:
+    first = suite(tmp_path, ECHO, setup=[["no-such-program"]])
+    [missing] = preflight(None, first, Settings()).missing
+    assert missing.endswith(
+        "no-such-program is not there on PATH: install it; its `setup` wants it"
+    )
+    later = suite(
+        tmp_path, ECHO, n=9, setup=[["true"], ["no-such-program"]], run={"concurrency": 1}
+    )
+    assert not preflight(None, later, Settings()).missing  # the first one may install it
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(later)
+    assert harness.row(run).state is RunState.PAUSED
+    assert "no-such-program is not there" in str(harness.row(run).reason)
+    assert (harness.counts(run).error, harness.counts(run).queued) == (1, 8)
 
 
 async def test_other_exit_codes_are_errors_with_the_last_lines(tmp_path: Path) -> None:

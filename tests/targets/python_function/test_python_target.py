@@ -116,6 +116,8 @@ async def test_no_more_calls_than_workers_are_made_whoever_wants_more(
     said = "at most 2 calls at once: its target has no more `workers`"
     for wanted, warned in ((settings, (f"target 't': {said}",)), (Settings(concurrency=2), ())):
         assert preflight(None, suite, wanted).warnings == warned
+    wide = shop.suite("when_open", ["q"], target={"env": env, "concurrency": 9})
+    assert preflight(None, wide, Settings()).warnings == (f"target 't': {said}",)
     run = shop.harness.create(suite, settings)
     engine = asyncio.create_task(Engine(shop.harness.path, run).run())
     await until(lambda: shop.waits(2))

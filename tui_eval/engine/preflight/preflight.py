@@ -184,12 +184,12 @@ def _warnings(db: sqlite3.Connection | None, session: Session, seen: Survey) -> 
 
 
 def _cut_down(session: Session) -> Iterator[str]:
-    """Say which targets take fewer calls at once than the launch asks for."""
-    wanted = fixed(session.settings.concurrency) or 0
+    """Say which targets take fewer calls at once than the launch, or the suite, asks for."""
     for name in dict.fromkeys(column.target for column in session.columns):
-        most = session.targets[name].most_concurrency
-        if wanted > most:
-            yield f"target {name!r}: {at_most(most)}"
+        target = session.targets[name]
+        wanted = fixed(session.settings.concurrency or target.default_concurrency) or 0
+        if wanted > target.most_concurrency:
+            yield f"target {name!r}: {at_most(target.most_concurrency)}"
 
 
 def _at_the_same_endpoint(db: sqlite3.Connection, session: Session) -> Iterator[str]:

@@ -354,15 +354,24 @@ class CommandTarget(Target):
         return {name: keys.resolve(name, needed_by) for name in self._spec.key_names}
 
     def _no_program(self) -> str | None:
-        """Say that the program is not there; None: it is, or nobody knows before it is run."""
+        """Say that a program is not there; None: all are, or nobody knows before they are run."""
+        if self._spec.isolation in CONTAINERS:
+            return None
+        for command in self._requests.setup[:1]:  # the others may be what the first one installs
+            if "/" not in command[0] and (why := self._not_there(command[0])) is not None:
+                return f"{why}; its `setup` wants it"
         program = self._requests.program
-        if program is None or self._spec.isolation in CONTAINERS:
+        if program is None:
             return None
         if "/" in program and not program.startswith("/"):
             given = self._spec.workspace  # it is in there, or `setup` makes it
             if self._spec.setup or not isinstance(given, str) or is_template(given):
                 return None
             program = str(self._folder / from_home(given) / program)
+        return self._not_there(program)
+
+    def _not_there(self, program: str) -> str | None:
+        """Say that a program is not there, or not executable; None: it can be run."""
         path = self._spec.env.get("PATH", os.environ.get("PATH"))
         if shutil.which(program, path=path) is not None:
             return None

@@ -201,7 +201,8 @@ class TrialRun:
             started = await self._started(program)
             name = " ".join(command)
             if isinstance(started, NotStarted):
-                return Failure("setup", f"{name}: {started.reason}")
+                everybodys = started.failure in _ABOUT_ALL and "/" not in command[0]
+                return Failure("setup", f"{name}: {started.reason}", fatal=everybodys)
             ending = await self._to_its_end(started)
             if ending.cause is EndCause.LIMIT:
                 return Failure("setup", f"{name}: it reached the limit {ending.limit}")

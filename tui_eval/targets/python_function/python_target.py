@@ -61,9 +61,8 @@ class PythonTarget(Target):
         file = context.suite.file
         self._folder = Path(file).parent if file is not None else Path.cwd()
         self._args = NestedTemplate(_as_json(spec), f"targets.{spec.name}.args")
-        most = spec.workers or spec.concurrency or fixed(context.suite.run.concurrency)
-        most = most or os.cpu_count() or 1
-        self.default_concurrency = min(most, spec.concurrency or most)
+        named = spec.concurrency or fixed(context.suite.run.concurrency)
+        self.default_concurrency = named or spec.workers or os.cpu_count() or 1
         self.most_concurrency = spec.workers or self.most_concurrency
         self._pool: FunctionPool | None = None
 
