@@ -25,3 +25,21 @@ def test_programs_that_run_at_once_are_added_up(db: sqlite3.Connection) -> None:
     do(db, unit)
     assert memory_over_time(db, made.run, 5, 1000.0, 1.0) == [100, 200, 400, 300, 0]
     assert memory_over_time(db, made.run + 1, 5, 1000.0, 1.0) is None
+
+
+def test_the_most_is_the_same_however_long_the_parts_are(db: sqlite3.Connection) -> None:
+    made = staged(db, 4)
+
+    def unit(tx: Tx) -> None:
+        for n, trial in enumerate(made.trials):  # one after the other
+            attempt = trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+            assert attempt is not None
+            record = AttemptRecord(samples=(UsageSample(0.5, 0.0, 100),))
+            trial_writes.answer(tx, attempt, trial, key(trial), output(record=record), 1.0)
+            tx.db.execute("UPDATE attempts SET sent_at = ? WHERE id = ?", (1000.0 + n, attempt))
+
+    do(db, unit)
+    for parts, part_s in ((40, 0.1), (4, 1.0), (2, 2.0), (1, 4.0)):
+        found = memory_over_time(db, made.run, parts, 1000.0, part_s)
+        assert found is not None
+        assert (len(found), max(found)) == (parts, 100)

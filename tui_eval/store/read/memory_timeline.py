@@ -2,16 +2,15 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 
 def memory_over_time(
     db: sqlite3.Connection, run: int, parts: int, start: float, part_s: float
 ) -> Sequence[float] | None:
-    """Return the bytes that all programs took together in each part; None: none told.
+    """Return the most bytes that all programs took together in each part; None: none told.
 
-    In each part a program counts with the most that it was seen to take in it, and between two
-    looks with what it took before.
+    A program counts with what it took when it was looked at last, until its attempt ended.
 
     Args:
         db: The connection.
@@ -20,19 +19,30 @@ def memory_over_time(
         start: When the first begins, in seconds since the epoch.
         part_s: How long each is, in seconds.
     """
-    total: list[float] | None = None
-    for sent_at, samples in db.execute(
-        "SELECT a.sent_at, r.samples FROM trials t JOIN attempts a ON a.trial = t.id "
-        "JOIN attempt_records r ON r.attempt = a.id WHERE t.run = ? AND r.samples IS NOT NULL",
+    changes = sorted(_changes(db, run))
+    if not changes:
+        return None
+    most, taken, at = [0] * parts, 0, 0
+    for when, by in changes:
+        place = (when - start) / part_s
+        part = min(max(int(place), 0), parts - 1)
+        for earlier in range(at + 1, part + (place > part)):  # nothing changed in them
+            most[earlier] = max(most[earlier], taken)
+        at, taken = part, taken + by
+        most[part] = max(most[part], taken)
+    return most
+
+
+def _changes(db: sqlite3.Connection, run: int) -> Iterator[tuple[float, int]]:
+    """Yield when programs were seen to take more or less, and how much."""
+    for sent_at, call_s, samples in db.execute(
+        "SELECT a.sent_at, ifnull(a.call_s, 0), r.samples FROM trials t "
+        "JOIN attempts a ON a.trial = t.id JOIN attempt_records r ON r.attempt = a.id "
+        "WHERE t.run = ? AND r.samples IS NOT NULL",
         (run,),
     ):
-        total = total or [0.0] * parts
-        largest: dict[int, float] = {}
+        taken, at_s = 0, 0.0
         for at_s, _, rss in json.loads(samples):
-            part = min(max(int((sent_at + at_s - start) / part_s), 0), parts - 1)
-            largest[part] = max(largest.get(part, 0.0), rss or 0.0)
-        before = 0.0
-        for part in range(min(largest), max(largest) + 1):
-            before = largest.get(part, before)
-            total[part] += before
-    return total
+            yield sent_at + at_s, (rss or 0) - taken
+            taken = rss or 0
+        yield sent_at + max(at_s, call_s), -taken

@@ -60,6 +60,7 @@ def test_the_tabs_of_what_went_wrong(store: Path) -> None:
     found = whole(store, made, 0)
     assert "server_error: broke" in page(found, "output")
     assert "half an" in page(found, "output")
+    assert "No scores: there is no output" in page(found, "scores")
     assert "server_error (HTTP 503): broke" in page(found, "attempts")
     assert "asked to wait 2.00s" in page(found, "attempts")
     waiting = whole(store, made, 1)
@@ -77,6 +78,15 @@ def test_the_conversation_of_a_failed_attempt_has_its_tab(store: Path) -> None:
     assert "step 0" in page(found, "messages")
     assert "said last: step 1" in page(found, "attempts")
     assert "had arrived" not in page(found, "attempts")
+
+
+def test_an_output_says_what_cut_it_short(store: Path) -> None:
+    cases = [Case(0, "a", {}), Case(1, "b", {})]
+    ends = [output("half", finish_reason=reason) for reason in ("limit:wall", "length")]
+    made = by_hand(store, cases, answers=ends)
+    by_limit, by_endpoint = (page(whole(store, made, place), "output") for place in (0, 1))
+    assert "Cut short: it was ended at its limit of `wall`." in by_limit
+    assert "Cut short: the endpoint stopped before the model did." in by_endpoint
 
 
 def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:

@@ -28,6 +28,9 @@ def test_each_step_is_a_line_with_its_seconds() -> None:
     assert 'bash({"cmd": "ls 0"}) · step 0  1.50s' in shown
     assert 'bash({"cmd": "ls 1"}) · step 1  0.25s' in shown
     assert shown.rstrip().endswith("step 2")  # nobody knows when the last one ended
+    at_one_look = said(Folds(), (0.5, 0.5, 2.25))  # which of the two took longer was not seen
+    assert "step 0\n" in at_one_look
+    assert "step 1\n" in at_one_look
     assert "do it" in shown
     assert "tool" not in shown
 

@@ -20,6 +20,7 @@ _SHORT = 40
 """Characters of an output, an expectation or a reason that have room in the first line."""
 _GAP: tuple[str, Tone] = ("   ", "plain")
 _SEVERAL = 3
+_STOPPED = "the endpoint stopped before the model did"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,10 @@ def _spoken(output: Output, looks: OutputRendering, *, in_head: bool) -> Iterato
     elif not in_head:
         yield Para(output.text)
     if output.cut_short:
-        yield Para("Cut short: the endpoint stopped before the model did.", "ungraded")
+        limit = (output.finish_reason or "").removeprefix("limit:")
+        by_limit = limit != output.finish_reason
+        why = f"it was ended at its limit of `{limit}`" if by_limit else _STOPPED
+        yield Para(f"Cut short: {why}.", "ungraded")
     if output.filtered:
         yield Para("Taken away by the endpoint's content filter.", "ungraded")
     if output.broken_off:

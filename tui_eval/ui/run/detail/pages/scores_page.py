@@ -19,6 +19,12 @@ _MOST = 400
 """Characters of what was expected."""
 
 
+def _no_scores(found: WholeTrial) -> str:
+    if not found.trial.state.settled:
+        return "No scores yet."
+    return f"No scores: {'there is no output' if found.output is None else 'no scorer applies'}."
+
+
 def scores_page(found: WholeTrial, context: TrialContext | None, glyphs: Glyphs) -> Iterator[Para]:
     """Yield each scorer's whole history, the newest first.
 
@@ -28,7 +34,7 @@ def scores_page(found: WholeTrial, context: TrialContext | None, glyphs: Glyphs)
         glyphs: The shapes.
     """
     if not found.scores:
-        yield Para("No scores yet.", "dim")
+        yield Para(_no_scores(found), "dim")
     for scorer in dict.fromkeys(entry.scorer for entry in found.scores):
         history = [entry for entry in found.scores if entry.scorer == scorer]
         yield marked((scorer, "accent"), (_path(history), "dim"))

@@ -74,10 +74,11 @@ def step_paras(
 
 
 def _took(began: Sequence[float], at: int) -> str:
-    """Return the seconds up to the next step, where both were seen."""
-    if at + 1 >= len(began):
+    """Return the seconds up to the next step, where each was seen at a look of its own."""
+    before, after = began[max(at - 1, 0) : at], began[at + 1 : at + 2]
+    if not after or after[0] == began[at] or (before and before[0] == began[at]):
         return ""
-    return seconds(began[at + 1] - began[at])
+    return seconds(after[0] - began[at])
 
 
 def _steps(messages: Sequence[JsonObject]) -> Iterator[_Step]:
