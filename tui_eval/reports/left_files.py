@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tui_eval.format import many, size
@@ -10,10 +10,16 @@ from tui_eval.model.case import Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.processes.workspace.bounds import WorkspaceError
-from tui_eval.processes.workspace.changes import WorkspaceChanges, apply_changes
-from tui_eval.processes.workspace.manifest import EntryKind, ManifestEntry, take_manifest
+from tui_eval.processes.workspace.changes import WorkspaceChanges
+from tui_eval.processes.workspace.manifest import EntryKind, ManifestEntry
+from tui_eval.processes.workspace.rebuilding import (
+    FixtureError,
+    RebuiltWorkspace,
+    apply_kept,
+    rebuild_workspace,
+)
 from tui_eval.processes.workspace.removal import remove_folder
-from tui_eval.processes.workspace.source import WorkspaceSource, make_workspace
+from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.store.files import FileStore
 from tui_eval.store.read import attempt_queries, run_queries
 from tui_eval.store.rows import TrialRow
@@ -169,51 +175,25 @@ def write_workspace(
         OSError: the folder cannot be made.
     """
     try:
-        make_workspace(folder, source)
-    except WorkspaceError as error:
-        remove_folder(folder)
+        made = rebuild_workspace(folder, source, changes, files.folder)
+    except FixtureError as error:
         raise WorkspaceError(f"{error}; {ALONE}") from error
-    try:
-        _see_that_it_is(folder, changes.base)
-        return _apply(folder, changes, files)
-    except BaseException:
-        remove_folder(folder)
-        raise
+    return _left_out(changes, made)
 
 
 def write_changes(folder: Path, changes: WorkspaceChanges, files: FileStore) -> list[LeftFile]:
     """Make a folder with nothing but what was added or changed; as in `write_workspace`."""
     folder.mkdir(mode=0o700)
     try:
-        return _apply(folder, changes, files)
+        return _left_out(changes, apply_kept(folder, changes, files.folder))
     except BaseException:
         remove_folder(folder)
         raise
 
 
-def _see_that_it_is(folder: Path, base: bytes | None) -> None:
-    if base is not None and take_manifest(folder).digest() != base:
-        raise WorkspaceError(f"the files that it began with have changed since; {ALONE}")
-
-
-def _apply(folder: Path, changes: WorkspaceChanges, files: FileStore) -> list[LeftFile]:
-    there = [one for one in left_files(changes) if one.entry is not None]
-    out = [one for one in there if not _is_kept(one.entry)]
-    names = {one.path for one in out}
-    kept = replace(
-        changes,
-        added=tuple(one for one in changes.added if one[0] not in names),
-        changed=tuple(one for one in changes.changed if one[0] not in names),
-    )
-    apply_changes(folder, kept, files.folder)
-    return out
-
-
-def _is_kept(entry: ManifestEntry | None) -> bool:
-    """Whether something can be made again."""
-    if entry is None or entry.kind is EntryKind.OTHER:
-        return False
-    return entry.kind is not EntryKind.FILE or (entry.digest is not None and entry.error is None)
+def _left_out(changes: WorkspaceChanges, made: RebuiltWorkspace) -> list[LeftFile]:
+    names = set(made.left_out)
+    return [one for one in left_files(changes) if one.path in names and one.entry is not None]
 
 
 def said_of(out: list[LeftFile]) -> str:

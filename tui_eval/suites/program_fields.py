@@ -1,5 +1,6 @@
 """Fields that whoever has programs run takes: commands, sizes, what keeps them from the rest."""
 
+import hashlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, StrictInt, StrictStr, WithJsonSchema
 
+from tui_eval.processes.workspace.bounds import WorkspaceError
+from tui_eval.processes.workspace.source import FolderSource, source_digest
 from tui_eval.suites.data.files import real_path
 from tui_eval.suites.templates.marks import is_template
 
@@ -40,6 +43,17 @@ ByteCount = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}),
 ]
 """Bytes, as a number or as `10MB`, `512MiB`."""
+
+
+def digest_of(path: Path) -> str | None:
+    """Return the digest of what a file or folder holds; None: it cannot be read. Blocking."""
+    try:
+        if path.is_dir():
+            return source_digest(FolderSource(path)).hex()
+        with path.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except (OSError, WorkspaceError):
+        return None
 
 
 def own_files(command: Iterable[str], folder: Path | None) -> dict[str, Path]:

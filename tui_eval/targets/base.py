@@ -15,6 +15,7 @@ from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
+from tui_eval.processes.program import Sandbox
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.suites.spec import AskedSpec, CallRates, JudgeSpec, TargetSpec
 from tui_eval.suites.spec.programs import Limits
@@ -170,6 +171,27 @@ class Target(Asked):
 
         Raises:
             TemplateError: when a template cannot be rendered for the case.
+        """
+        return None
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """Patterns of paths in its workspaces that whoever grades those finds as they were."""
+        return ()
+
+    def image_of(self, column: Column, case: Case) -> JsonObject | None:
+        """Return the image of a case's container, as its request has it; None: it runs in none.
+
+        Raises:
+            TemplateError: when a template cannot be rendered for the case.
+            WorkspaceError: there is nothing to build it from.
+        """
+        return None
+
+    async def graded_in(self, column: Column, case: Case) -> Sandbox | Failure | None:
+        """Return the container in which a case's workspace is graded, or why there is none.
+
+        None: it is graded on this machine.
         """
         return None
 

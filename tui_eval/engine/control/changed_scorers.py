@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.session import Session
@@ -23,6 +24,13 @@ from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust.capabilities import wanted_permissions
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 
+_BROUGHT: Final = {
+    "scorers": "scorer_specs",
+    "judges": "judge_specs",
+    "scorer_code": "scorer_code",
+}
+"""The fields of a suite that a request may bring, and what it calls each."""
+
 
 def rescoring(
     store: Path, run: RunRow, file: Path | None, *, sets: Sets = (), trusted: bool = False
@@ -37,7 +45,8 @@ def rescoring(
         trusted: Whether a person says that its judges may get their keys wherever they are.
 
     Returns:
-        `scorer_specs` and `judge_specs`, and `permit`, the mark that the run may do what they want.
+        `scorer_specs`, `judge_specs` and `scorer_code`, and `permit`, the mark that the run may do
+        what they want.
 
     Raises:
         NeedsTrust: it reads files outside its folder, or its judges would get keys elsewhere.
@@ -57,7 +66,7 @@ def rescoring(
     finally:
         db.close()
     judged = found.suite.model_dump(mode="json")
-    args: JsonObject = {"scorer_specs": judged["scorers"], "judge_specs": judged["judges"]}
+    args: JsonObject = {request: judged[field] for field, request in _BROUGHT.items()}
     changed = edited(frozen, args)
     before = {permission.exactly for permission in wanted_permissions(frozen)}
     new = {permission.exactly for permission in wanted_permissions(changed)} - before
@@ -81,8 +90,8 @@ def edited(frozen: Suite, args: JsonObject) -> Suite:
         ValueError: they are none.
     """
     kept: dict[str, Json] = frozen.model_dump(mode="json")
-    for field, named in (("scorers", "scorer_specs"), ("judges", "judge_specs")):
-        if isinstance(args.get(named), list):
+    for field, named in _BROUGHT.items():
+        if named in args:
             kept[field] = args[named]
     return Suite.model_validate(kept)
 
@@ -101,6 +110,9 @@ def edits(frozen: Suite, changed: Suite) -> ScorerEdits:
     """Say what a suite scores otherwise than a run does."""
     before, now = frozen.model_dump(mode="json"), changed.model_dump(mode="json")
     scorers = _differing(before["scorers"], now["scorers"])
+    for name, held in now["scorer_code"].items():
+        if name in before["scorer_code"] and before["scorer_code"][name] != held:
+            scorers.setdefault(name, "changed: its files")
     judges = _differing(before["judges"], now["judges"])
     names = [str(judge["name"]) for judge in now["judges"]]
     asking = [

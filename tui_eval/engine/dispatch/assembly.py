@@ -191,6 +191,7 @@ class Assembly:
             lambda: session.targets,
             attempt_folders(store.path),
             kept_files(store.path),
+            lambda scorer: session.suite.scorer_code.get(scorer, {}),
             store.run,
             store.room,
         )

@@ -1,5 +1,6 @@
 """What decides a check by running something."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,8 +10,10 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
+from tui_eval.model.visible import visible_line
 from tui_eval.processes.supervisor import Processes
 from tui_eval.scoring.check import Check
+from tui_eval.suites.program_fields import digest_of
 from tui_eval.suites.trust.capabilities import Folder
 from tui_eval.targets.base import Target
 from tui_eval.targets.disk_room import DiskRoom
@@ -41,9 +44,28 @@ class GradingMeans:
     """Where folders are made in which programs run."""
     kept: Path
     """Where files are kept that workspaces are made of."""
+    as_launched: Callable[[str], Mapping[str, str]]
+    """What the files held that a scorer's program is made of, see `Suite.scorer_code`."""
     run: int = 0
     """Whose gradings they are: what an engine leaves there that is killed, the next one removes."""
     room: DiskRoom = field(default_factory=DiskRoom)
+
+    def digest(self, scorer: str, path: Path) -> str:
+        """Return the digest of a file or folder that a scorer grades with. Blocking.
+
+        Raises:
+            GradingError: it cannot be read, or is not what it was when the scorer was read.
+        """
+        found, name = digest_of(path), os.path.relpath(path, self.folder)
+        shown = visible_line(name, 200)
+        if found is None:
+            raise GradingError(f"{shown} cannot be read")
+        if self.as_launched(scorer).get(name, found) != found:
+            raise GradingError(
+                f"{shown} has changed since the scorer was read, and grades of two would be one "
+                "run's: `tui-eval rescore RUN --suite FILE` takes it as it is now"
+            )
+        return found
 
 
 class GradingError(Exception):

@@ -15,7 +15,6 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.processes.isolation.choice import choose
 from tui_eval.processes.isolation.execution import CannotStartError, find_executable
-from tui_eval.processes.isolation.levels import LEVELS
 from tui_eval.processes.program import (
     OUT,
     EndCause,
@@ -29,7 +28,7 @@ from tui_eval.processes.program import (
 from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.targets.command import printed
-from tui_eval.targets.command.program_target import base_environment
+from tui_eval.targets.command.level_choice import base_environment
 from tui_eval.targets.command.trial_folder import TrialFolder
 
 P = ParamSpec("P")
@@ -187,17 +186,18 @@ class ProgramRunner:
             executable = find_executable(program)
         except CannotStartError as error:
             raise GradingError(f"its program cannot be started: {error}") from error
-        if sandbox.level == "none" and LEVELS["none"].available(program) is None:
-            return sandbox.level
         known = (sandbox.level, sandbox.network, bool(sandbox.mounts), executable)
         async with self._choosing:
             if known not in self._levels:
-                choice = await choose(self._means.processes, program)
-                if choice.level is None:
-                    why = "; ".join(f"{one.level}: {one.why}" for one in choice.tried)
-                    raise GradingError(f"its isolation cannot be had: {visible_line(why, 500)}")
-                self._levels[known] = choice.level
+                self._levels[known] = await self._chosen(program)
         return self._levels[known]
+
+    async def _chosen(self, program: Program) -> str:
+        choice = await choose(self._means.processes, program)
+        if choice.level is None:
+            why = "; ".join(f"{one.level}: {one.why}" for one in choice.tried)
+            raise GradingError(f"its isolation cannot be had: {visible_line(why, 500)}")
+        return choice.level
 
     async def off_loop(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do what blocks in a thread; whoever is cancelled waits for it all the same."""

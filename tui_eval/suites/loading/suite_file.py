@@ -19,6 +19,7 @@ from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.overrides import Sets
 from tui_eval.suites.loading.source_map import SourceLocation, SourceMap, tables
 from tui_eval.suites.loading.validation import validated
+from tui_eval.suites.program_fields import digest_of
 from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, Suite, SuiteFile
 from tui_eval.suites.trust.capabilities import Folder, permissions_of, suite_permissions
@@ -119,7 +120,7 @@ def look_again(frozen: Suite, sets: Sets, *, trusted: bool = False) -> LoadedSui
         SuiteError: with every mistake that was found.
     """
     data: dict[str, Any] = frozen.model_dump(
-        mode="json", by_alias=True, exclude={"file", "outside"}
+        mode="json", by_alias=True, exclude={"file", "outside", "scorer_code"}
     )
     path = FilePath(frozen.file or f"{frozen.name}.toml")
     places = SourceMap(SourceLocation(str(path), None, path.parent, ()))
@@ -253,6 +254,7 @@ def _suite(data: JsonObject, path: FilePath, folder: Folder) -> Suite:
     kept.setdefault("name", path.stem)
     kept["file"] = str(path.absolute())
     kept["outside"] = list[Json](sorted(str(path) for path in folder.outside))
+    kept["scorer_code"] = _scorer_code(kept, folder)
     try:
         return Suite.model_validate(kept)
     except ValidationError as error:
@@ -268,6 +270,22 @@ def name_of(path: FilePath) -> str:
     """
     name = sources.read(path, Folder(path.parent)).data.get("name")
     return name if isinstance(name, str) else path.stem
+
+
+def _scorer_code(data: JsonObject, folder: Folder) -> JsonObject:
+    """Return what the files hold that scorers' programs are made of, see `Suite.scorer_code`."""
+    found: JsonObject = {}
+    for _, scorer in tables(data, "scorers"):
+        paths = [*scorer_of(scorer).code(scorer, folder.path)]
+        known = {
+            os.path.relpath(path, folder.path): digest_of(path)
+            for path in paths
+            if folder.may_read(path)
+        }
+        if known:
+            held: JsonObject = {name: digest for name, digest in known.items() if digest}
+            found[str(scorer.get("name", scorer.get("kind")))] = held
+    return found
 
 
 def _place_of_case(places: SourceMap, index: int) -> tuple[str, int | None]:

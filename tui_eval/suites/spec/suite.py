@@ -79,6 +79,9 @@ class Suite(_Common):
     """The absolute path of the file it was read from; its folder is the suite's own."""
     outside: Texts = ()
     """Files and folders outside it that it was allowed to read when it was loaded."""
+    scorer_code: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """By the names of scorers that have a program decide: the files and folders that it is made of,
+    relative to the suite's own folder, with the digests that they had then."""
 
     @property
     def asked(self) -> tuple[AskedSpec, ...]:

@@ -16,8 +16,6 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.home import from_home
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
-from tui_eval.processes.isolation.choice import choose
-from tui_eval.processes.isolation.levels import LEVELS
 from tui_eval.processes.isolation.sweep import sweep
 from tui_eval.processes.machine import Machine
 from tui_eval.processes.program import (
@@ -51,6 +49,7 @@ from tui_eval.targets.command.command_request import (
     CommandRequest,
     file_digests,
 )
+from tui_eval.targets.command.level_choice import base_environment, no_level, with_level
 from tui_eval.targets.command.live_transcript import live_transcript
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.command.trial_image import ImageStock
@@ -208,6 +207,34 @@ class CommandTarget(Target):
             raise WorkspaceError("the image whose files it began with is not here any more")
         return image_files(self._images.engine, image)
 
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """Patterns of paths that whoever grades a workspace finds as they were."""
+        return self._spec.protected
+
+    def image_of(self, column: Column, case: Case) -> JsonObject | None:
+        """Return the image of a case's container; None: it runs in none."""
+        return None if self._images is None else self._requests.image_of(column, case)
+
+    async def graded_in(self, column: Column, case: Case) -> Sandbox | Failure | None:
+        """Return a container of the case's image; it is fetched or built where it is not here."""
+        if self._images is None:
+            return None
+        try:
+            asked = await asyncio.to_thread(self._requests.image_of, column, case)
+        except (TemplateError, WorkspaceError) as error:
+            return Failure("setup", str(error))
+        assert asked is not None, "a container has an image"
+        image = await self._images.ready(asked)
+        if isinstance(image, Failure):
+            return image
+        return Sandbox(
+            level=self._spec.isolation,
+            image=image.id,
+            workdir=None if image.folder is None else Path(image.folder),
+            client_env=dict(os.environ),
+        )
+
     def view(self, case: Case, folder: Path) -> AttemptView:
         """Return what the program prints, its transcript, and what it may take.
 
@@ -310,19 +337,11 @@ class CommandTarget(Target):
         Raises:
             UnavailableError: there is none, with the remedy.
         """
-        with tempfile.TemporaryDirectory(prefix="tui-eval-isolation-") as place:
-            program = Program(
-                command=(self._requests.installed or "/bin/sh",),
-                cwd=Path(place),
-                env={**base_environment(), "HOME": place, "TMPDIR": place},
-                folder=Path(place),
-                sandbox=sandbox,
-            )
-            choice = await choose(self._own_processes, program)
-        if choice.level is None:
-            why = "; ".join(f"{one.level}: {one.why}" for one in choice.tried)
-            raise UnavailableError(f"target {self.name!r}: its isolation cannot be had: {why}")
-        return replace(sandbox, level=choice.level)
+        executable = self._requests.installed or "/bin/sh"
+        try:
+            return await with_level(self._own_processes, sandbox, executable)
+        except UnavailableError as error:
+            raise UnavailableError(f"target {self.name!r}: {error}") from error
 
     async def _one_image(self) -> str | None:
         """Return the image of all its containers; None: it has none, or each case its own.
@@ -382,25 +401,7 @@ class CommandTarget(Target):
 
     def _no_isolation(self) -> str | None:
         """Say why the level that is named cannot be had, as far as that is known beforehand."""
-        level = LEVELS.get(self._spec.isolation)
-        if level is None:
-            return None
-        probe = Program(
-            ("/bin/sh",),
-            Path("/"),
-            base_environment(),
-            Path("/"),
-            sandbox=Sandbox(
-                self._spec.isolation, self._spec.network, self._spec.image, client_env=os.environ
-            ),
-        )
-        why = level.available(probe)
-        return None if why is None else f"target {self.name!r}: isolation {level.name}: {why}"
-
-
-def base_environment() -> dict[str, str]:
-    """Return what every program's environment begins with."""
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "LANG": os.environ.get("LANG", "C.UTF-8"),
-    }
+        spec = self._spec
+        sandbox = Sandbox(spec.isolation, spec.network, spec.image, client_env=os.environ)
+        why = no_level(sandbox)
+        return None if why is None else f"target {self.name!r}: {why}"
