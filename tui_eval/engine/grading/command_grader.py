@@ -134,8 +134,9 @@ class CommandGrader(Grader):
     def _script(self, asked: GradingRequest) -> list[str]:
         """Return the program or script in the workspace that decides: no agent edits its grader."""
         words = self._command(asked)
+        inside = "/" in words[0] and not words[0].startswith("/")
         first = next((word for word in words[1:] if not word.startswith("-")), "")
-        decides = words[0] if "/" in words[0] else first
+        decides = words[0] if inside else first
         return [] if not decides or decides.startswith("/") else [str(PurePosixPath(decides))]
 
 

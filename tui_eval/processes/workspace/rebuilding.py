@@ -82,7 +82,7 @@ def _manifest(folder: Path, base: bytes | None) -> Manifest:
 
 
 def apply_kept(folder: Path, changes: WorkspaceChanges, store: Path) -> RebuiltWorkspace:
-    """Make in a folder what was changed, as far as it was kept.
+    """Make in a folder what was changed, as far as it was kept; what was not is not there.
 
     Raises:
         WorkspaceError: a file is not in the store.
@@ -93,6 +93,7 @@ def apply_kept(folder: Path, changes: WorkspaceChanges, store: Path) -> RebuiltW
         changes,
         added=tuple(one for one in changes.added if one[0] not in out),
         changed=tuple(one for one in changes.changed if one[0] not in out),
+        removed=tuple(sorted((*changes.removed, *(out & {path for path, _ in changes.changed})))),
     )
     apply_changes(folder, kept, store)
     return RebuiltWorkspace(tuple(sorted(out)), ())
