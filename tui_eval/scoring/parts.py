@@ -3,6 +3,7 @@
 import json
 from typing import Final
 
+from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, dotted
 from tui_eval.model.output import Output
 from tui_eval.suites import at_once, patterns
@@ -101,7 +102,7 @@ def _turn(number: int, output: Output) -> str:
     content = replies[number - 1].get("content")
     if content is None:
         raise MissingPartError(f"turn {number} has no text")
-    return _as_text(content)
+    return text_of(content)
 
 
 def _reasoning(output: Output) -> str:

@@ -1,6 +1,7 @@
 """What stands before a judge."""
 
 import random
+from dataclasses import replace
 
 from tests.scoring.judge.checks import OUTPUT, check, criteria, requirements
 from tui_eval.model.json import JsonObject
@@ -96,3 +97,29 @@ def test_a_judge_sees_the_tools_that_were_called() -> None:
 def test_of_a_part_no_more_than_that_part_is_shown() -> None:
     called = Output("a\nb", messages=(CALLS,))
     assert "messages" not in made(item(check(of="last_line"), called)).body
+
+
+ASKED: JsonObject = {"role": "user", "content": "And why?"}
+FIRST: JsonObject = {"role": "assistant", "content": "Paris."}
+SECOND: JsonObject = {"role": "assistant", "content": "It is the seat of government."}
+TALK = Output("It is the seat of government.", messages=(FIRST, ASKED, SECOND))
+
+
+def test_a_turn_is_seen_with_what_led_up_to_it() -> None:
+    whole = made(item(check(), TALK)).body
+    assert whole["messages"] == [FIRST, ASKED, SECOND]
+    second = made(item(check(of="turn:2"), TALK)).body
+    assert (second["messages"], second["output"]) == ([FIRST, ASKED], SECOND["content"])
+    first = made(item(check(of="turn:1"), TALK)).body
+    assert "messages" not in first and first["output"] == "Paris."
+    third = item(check(of="turn:3"), TALK)
+    assert isinstance(third, Grade) and third.reason == "there is no turn 3: the output has 2"
+
+
+def test_what_was_asked_in_a_conversation_is_bounded_too() -> None:
+    long: JsonObject = {"role": "user", "content": "x" * 300_000}
+    asked = replace(check(), input=[long, FIRST, ASKED])
+    shown = made(item(asked, OUTPUT)).body["input"]
+    assert isinstance(shown, list)
+    assert shown[1:] == [FIRST, ASKED]
+    assert len(str(shown[0])) < 21_000

@@ -280,3 +280,26 @@ examples = { rows = [{ q = "a" }], user = "{{ q }}", assistant = "b", as = "text
     ]
     names = Renderer(suite).target_names(column, case)
     assert names["prompt"] == "a\nb\nFrance?\n[image img/fr.png]"
+
+
+def test_who_is_asked_once_takes_no_turns(tmp_path: Path) -> None:
+    once = (
+        '[[targets]]\nname = "app"\nkind = "http"\nurl = "http://127.0.0.1:9/"\n'
+        'body = { q = "x" }\n'
+    )
+    turns = '[prompt]\nturns = ["a", "b"]\n'
+    found = told(write(tmp_path, CASE + TARGET + once + turns))
+    assert found == [
+        (
+            "suite.toml, line 7: targets[1]: is asked once, and its prompt has turns; "
+            "name the others in its prompts, or ask a model"
+        )
+    ]
+    assert not told(write(tmp_path, CASE + TARGET + once + '[prompt]\nturns = ["a"]\n'))
+
+
+def test_a_later_turn_can_be_scored_where_there_is_one(tmp_path: Path) -> None:
+    scorer = '[[scorers]]\nkind = "exact"\nof = "turn:2"\nexpected = "x"\n'
+    assert not told(write(tmp_path, CASE + TARGET + scorer + '[prompt]\nturns = ["a", "b"]\n'))
+    found = told(write(tmp_path, CASE + TARGET + scorer + '[prompt]\nturns = ["a"]\n'))
+    assert "no target gives more than one reply" in found[0]

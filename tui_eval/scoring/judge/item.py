@@ -9,6 +9,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
+from tui_eval.scoring.judge.shown_messages import bounded, of_output
 from tui_eval.suites import at_once
 from tui_eval.suites.scorers.setting_error import SettingError
 
@@ -65,14 +66,6 @@ MESSAGES: Final = "messages"
 """The field of an item that holds an output's messages."""
 
 
-def shown_messages(check: Check, output: Output) -> tuple[JsonObject, ...]:
-    """Return the messages a judge sees beside the text: tool calls and turns, where there are any.
-
-    Only where the whole output is graded, no part of it.
-    """
-    return output.messages if check.of == "text" else ()
-
-
 def item(check: Check, output: Output) -> Item | Grade:
     """Return what a judge is asked about an output, or the grade where a rule decides.
 
@@ -85,9 +78,10 @@ def item(check: Check, output: Output) -> Item | Grade:
     Raises:
         NotAtOnceError: where it is to be done at once and could take longer.
     """
-    done = shown_messages(check, output)
+    done = of_output(check.of, output)
     try:
-        part = "" if done and output.text is None else parts.part(check.of, output)
+        silent = done and check.of == "text" and output.text is None
+        part = "" if silent else parts.part(check.of, output)
     except parts.MissingPartError as missing:
         return Grade.of(False, str(missing))
     except parts.UnreadablePartError as error:
@@ -97,16 +91,23 @@ def item(check: Check, output: Output) -> Item | Grade:
     at_once.allow(len(part), _AT_ONCE)
     settings = check.settings
     body: JsonObject = {
-        "input": check.input,
+        "input": _asked(check.input),
         "reference": settings["reference"],
         "context": settings["show"],
         "rubric": settings["rubric"],
         "requirements": _numbered(settings["requirements"], "requirement"),
         "criteria": _numbered(settings["criteria"], "criterion"),
-        MESSAGES: [*done] or None,
+        MESSAGES: bounded(done) or None,
         "output": part,
     }
     return _item(_form(settings), {key: value for key, value in body.items() if value is not None})
+
+
+def _asked(given: Json) -> Json:
+    """Return what was asked as a judge sees it: of a long conversation both ends."""
+    listed = given if isinstance(given, list) else []
+    messages = [one for one in listed if isinstance(one, dict)]
+    return bounded(messages) if messages and len(messages) == len(listed) else given
 
 
 def split(whole: Item) -> list[Item]:

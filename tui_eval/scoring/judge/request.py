@@ -14,7 +14,8 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Output
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.judge.item import MESSAGES, Item, ReplyForm, as_text, shown_messages
+from tui_eval.scoring.judge.item import MESSAGES, Item, ReplyForm, as_text
+from tui_eval.scoring.judge.shown_messages import of_output
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 
 PROMPT_VERSION: Final = 1
@@ -121,7 +122,7 @@ def question_key(
             judge,
             repeat,
             list(numbers),
-            *([MESSAGES] if shown_messages(check, output) else []),
+            *([MESSAGES] if of_output(check.of, output) else []),
         ]
     )
 

@@ -4,7 +4,7 @@ All of it looks at the data as it was read, right or wrong in itself, so that th
 told together with those in single fields.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import OF_OUTPUT
@@ -14,6 +14,7 @@ from tui_eval.suites.loading.source_map import SourceMap, shown, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec
+from tui_eval.suites.spec.prompts import has_turns
 from tui_eval.suites.spec.run import reducers
 from tui_eval.suites.spec.targets import parts_given
 from tui_eval.suites.spec.targets.base import default_name
@@ -144,6 +145,9 @@ class _Checker:
                 self._differs((*path, "name"), name, names, "target")
             self._prompts_of(path, target)
             kind = TARGETS.of(target)
+            if not kind.takes_turns(target) and self._is_asked_turns(target):
+                message = "is asked once, and its prompt has turns"
+                self._wrong(path, message, "name the others in its prompts, or ask a model")
             if kind.NEEDS_PROMPT and not has_prompt:
                 self._wrong(path, "there is no prompt to ask it with", "add [prompt]")
             self._asked(kind, path, target)
@@ -157,6 +161,16 @@ class _Checker:
             if isinstance(wanted, str) and wanted not in names:
                 hint = did_you_mean(wanted, names) or "there is no [[prompts]] with a name"
                 self._wrong((*path, *at), f'no prompt is called "{wanted}"', hint)
+
+    def _all_prompts(self) -> Iterator[tuple[Path, JsonObject]]:
+        return tables(self._data, "prompt", "prompts")
+
+    def _is_asked_turns(self, target: JsonObject) -> bool:
+        run = self._run_by(target)
+        return any(
+            has_turns(prompt.get("turns")) and (prompt.get("name") is None or prompt["name"] in run)
+            for _, prompt in self._all_prompts()
+        )
 
     def _columns(self) -> None:
         """Check that no two columns have one name."""
@@ -220,7 +234,8 @@ class _Checker:
             if isinstance(name, str) and name not in names:
                 hint = did_you_mean(name, names)
                 self._wrong((*path, "targets", at), f'no target is called "{name}"', hint)
-        given = parts_given([target for _, target in tables(self._data, "targets")])
+        turns = any(has_turns(one.get("turns")) for _, one in self._all_prompts())
+        given = parts_given([one for _, one in tables(self._data, "targets")], turns=turns)
         of = scorer.get("of", "text")
         missing = scorer_of(scorer).missing_part(of, given) if isinstance(of, str) else None
         if missing is not None:

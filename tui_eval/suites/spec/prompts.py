@@ -141,3 +141,8 @@ class Prompt(Spec):
         said = self.model_dump(mode="json", include={"messages", "turns", "initial_session"})
         for _, path in files_in(said):
             yield path
+
+
+def has_turns(turns: object) -> bool:
+    """Say whether the `turns` of a prompt, as written, may be more than one."""
+    return isinstance(turns, str) or (isinstance(turns, list | tuple) and len(turns) > 1)

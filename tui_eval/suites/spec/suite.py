@@ -11,7 +11,7 @@ from tui_eval.suites.spec.dataset import Dataset
 from tui_eval.suites.spec.gate import Gate
 from tui_eval.suites.spec.judges import AnyJudge
 from tui_eval.suites.spec.kinds import DEFAULT_KIND
-from tui_eval.suites.spec.prompts import Prompt
+from tui_eval.suites.spec.prompts import Prompt, has_turns
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.run import RunSettings
 from tui_eval.suites.spec.targets import AnyTarget, parts_given
@@ -96,7 +96,8 @@ class Suite(_Common):
     @property
     def parts_given(self) -> PartsGiven:
         """What its outputs may have beside a text."""
-        return parts_given([one.as_written() for one in self.targets])
+        turns = any(has_turns(one.turns) for one in self.prompts)
+        return parts_given([one.as_written() for one in self.targets], turns=turns)
 
     @property
     def names_of_output(self) -> frozenset[str]:

@@ -45,11 +45,17 @@ AnyTarget = Annotated[TargetSpec, TARGETS]
 """One target of a suite; its `kind` says which model it is."""
 
 
-def parts_given(targets: Sequence[Mapping[str, object]]) -> PartsGiven:
-    """Return what the outputs of targets, as written, may have beside a text."""
+def parts_given(targets: Sequence[Mapping[str, object]], *, turns: bool) -> PartsGiven:
+    """Return what the outputs of targets may have beside a text.
+
+    Args:
+        targets: As they are written.
+        turns: Whether a prompt has several.
+    """
     kinds = [(TARGETS.of(target), target) for target in targets]
+    asked_again = turns and any(kind.takes_turns(target) for kind, target in kinds)
     return PartsGiven(
-        several_turns=any(kind.gives_messages(target) for kind, target in kinds),
+        several_turns=asked_again or any(kind.gives_messages(target) for kind, target in kinds),
         fields=any(kind.gives_fields(target) for kind, target in kinds),
         tool_calls=any(kind.gives_tool_calls(target) for kind, target in kinds),
     )

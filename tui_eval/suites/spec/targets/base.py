@@ -44,6 +44,11 @@ class TargetSpec(AskedSpec):
         """Likewise in one whose tasks have repositories."""
 
     @classmethod
+    def takes_turns(cls, table: Mapping[str, object]) -> bool:
+        """Say whether it can be asked turn by turn, each with the replies so far."""
+        return False
+
+    @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
         """Say whether its outputs may be a whole conversation, with several replies."""
         return False

@@ -38,6 +38,11 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
     """Calls in flight at this target's endpoint, in place of [run] concurrency."""
 
     @classmethod
+    def takes_turns(cls, table: Mapping[str, object]) -> bool:
+        """Say that a model is asked anew with the replies so far."""
+        return True
+
+    @classmethod
     def gives_tool_calls(cls, table: Mapping[str, object]) -> bool:
         """Say that a model's reply may call tools."""
         return True

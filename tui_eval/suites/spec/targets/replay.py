@@ -20,6 +20,11 @@ class ReplayTargetSpec(TargetSpec, RecordingColumns):
     """What it is."""
 
     @classmethod
+    def takes_turns(cls, table: Mapping[str, object]) -> bool:
+        """Say that nobody is asked: what was recorded stands."""
+        return True
+
+    @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
         """Say whether a column holds the messages."""
         return table.get("messages") is not None

@@ -1,5 +1,6 @@
 """A made-up model as a target."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field, StrictInt
@@ -37,6 +38,11 @@ class SimulatedTargetSpec(TargetSpec):
     """What answers, latencies and faults are drawn by."""
     concurrency: Concurrency | None = None
     """Calls in flight, in place of [run] concurrency."""
+
+    @classmethod
+    def takes_turns(cls, table: Mapping[str, object]) -> bool:
+        """Say that it answers each turn."""
+        return True
 
     def in_words(self) -> str:
         """Say what its answers are."""
