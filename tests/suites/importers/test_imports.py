@@ -170,7 +170,8 @@ def test_ids_that_stand_twice_are_told_apart(tmp_path: Path) -> None:
 
 def test_lines_of_chat_keep_their_roles(tmp_path: Path) -> None:
     suite, cases, _ = brought_in("openai-evals", DATA / "chat.jsonl", tmp_path)
-    assert [one["role"] for one in suite["prompt"]["messages"]] == ["system", "user"]
+    assert suite["prompt"] == {"messages": "{{ chat }}"}
+    assert [one["role"] for one in cases[0]["chat"]] == ["system", "user"]
     assert cases[1]["expected"] == ["six", "half a dozen"]
     assert suite["scorers"][0] == {
         "kind": "exact", "expected": "{{ expected }}", "ignore_case": True

@@ -1,12 +1,14 @@
-"""Conversations in the cases, sent by one prompt where they have one form."""
+"""Conversations in the cases, sent by one prompt."""
 
+import json
 from typing import Final
 
+from tui_eval.model.conversation import ROLES, read_messages
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.importers.shape import ImportNotes
 
-_ROLES: Final = ("system", "developer", "user", "assistant")
-_MOST_TURNS: Final = 100
+_KEPT: Final = ("name", "tool_call_id")
+"""What is taken of a message beside who says what, and which tools it calls."""
 
 
 def text_of(content: Json) -> str | None:
@@ -25,59 +27,92 @@ def text_of(content: Json) -> str | None:
 
 
 def as_messages(value: Json, losses: ImportNotes, where: str) -> list[JsonObject]:
-    """Return messages with role and text; anything else is left out and noted.
+    """Return messages in the form of the chat API; anything else is left out and noted.
 
     A text is the message of a user.
     """
     if isinstance(value, str):
         return [{"role": "user", "content": value}]
-    messages: list[JsonObject] = []
-    for one in value if isinstance(value, list) else []:
-        role = one.get("role") if isinstance(one, dict) else None
-        text = text_of(one.get("content")) if isinstance(one, dict) else None
-        if role not in _ROLES:
-            losses.note("a message that is neither of system, developer, user nor assistant "
-                        "(a tool's, say) was left out", where)  # fmt: skip
-        elif text is None:
-            losses.note("a message with parts that are no text (images, tool calls) was left out",
-                        where)  # fmt: skip
-        else:
-            if role in ("user", "assistant") and messages and messages[-1]["role"] == role:
-                losses.note("messages of one role that follow each other are one message here",
-                            where)  # fmt: skip
-                text = f"{messages.pop()['content']}\n\n{text}"
-            messages.append({"role": role, "content": text})
-    return messages
+    given = value if isinstance(value, list) else []
+    messages = [message for one in given if (message := _message(one, losses, where)) is not None]
+    try:
+        return read_messages([*messages])
+    except ValueError as error:
+        losses.note(f"is no conversation ({error}): it was left out", where)
+        return []
+
+
+def _message(given: Json, losses: ImportNotes, where: str) -> JsonObject | None:
+    role = given.get("role") if isinstance(given, dict) else None
+    if not isinstance(given, dict) or role not in ROLES:
+        losses.note("a message that is neither of system, developer, user, assistant nor tool was "
+                    "left out", where)  # fmt: skip
+        return None
+    message: JsonObject = {"role": role, "content": given.get("content")}
+    message |= {name: given[name] for name in _KEPT if given.get(name) is not None}
+    if isinstance(calls := given.get("tool_calls"), list) and calls and role == "assistant":
+        message["tool_calls"] = [_call(one) for one in calls]
+    text = text_of(given.get("content"))
+    if text is not None:
+        message["content"] = text
+    elif isinstance(given.get("content"), list):
+        message["content"] = _parts(given["content"], losses, where)
+    if message["content"] in (None, []) and "tool_calls" not in message:
+        losses.note("a message that says nothing here was left out", where)
+        return None
+    return message
+
+
+def _call(call: Json) -> Json:
+    """Return a call in the form of the chat API; other tools have name and arguments flat."""
+    if not isinstance(call, dict) or isinstance(call.get("function"), dict):
+        return call
+    name = call.get("function") or call.get("name")
+    arguments = call.get("arguments", {})
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    function: JsonObject = {"name": name, "arguments": text}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _parts(content: Json, losses: ImportNotes, where: str) -> list[Json]:
+    found: list[Json] = []
+    for one in content if isinstance(content, list) else ():
+        part: JsonObject = {"type": "text", "text": one} if isinstance(one, str) else {}
+        part = one if isinstance(one, dict) else part
+        match part.get("type"):
+            case "text" | "input_text" | "output_text":
+                found.append({"type": "text", "text": part.get("text")})
+            case "image_url" | "input_audio":
+                found.append(part)
+            case "image" | "input_image" if _is_address(
+                url := part.get("image") or part.get("image_url")
+            ):
+                found.append({"type": "image_url", "image_url": {"url": url}})
+            case "reasoning":
+                pass
+            case kind:
+                losses.note(f"a part of a message of type {kind} was left out", where)
+    return found
+
+
+def _is_address(value: Json) -> bool:
+    return isinstance(value, str) and value.startswith(("data:", "http://", "https://"))
 
 
 class Conversations:
     """The conversations of all cases, and the one prompt that sends each of them."""
 
-    def __init__(self, losses: ImportNotes) -> None:
-        self._losses = losses
-        self._forms: set[tuple[str, ...]] = set()
+    def __init__(self) -> None:
+        self._only_questions = True
 
     def see(self, messages: list[JsonObject]) -> list[Json]:
-        """Record the form of a conversation; return it as the case's column `chat`."""
-        if len(self._forms) < 2:
-            self._forms.add(tuple(str(one["role"]) for one in messages))
+        """Look at a conversation; return it as the case's column `chat`."""
+        only = [(one["role"], isinstance(one["content"], str)) for one in messages]
+        self._only_questions &= only == [("user", True)]
         return [dict(one) for one in messages]
 
     def prompt(self) -> JsonObject:
-        """Return the prompt for a column `chat`; note where roles differ from case to case."""
-        form = next(iter(self._forms), ())
-        if len(self._forms) == 1 and len(form) <= _MOST_TURNS:
-            if form == ("user",):
-                return {"user": "{{ chat[0].content }}"}
-            return {
-                "messages": [
-                    {"role": role, "content": f"{{{{ chat[{n}].content }}}}"}
-                    for n, role in enumerate(form)
-                ]
-            }
-        self._losses.note("the roles of the messages differ from case to case, and a suite has one "
-                          "form for all: they are asked as one text")  # fmt: skip
-        return {
-            "user": "{% for one in chat %}{% if chat | length > 1 %}{{ one.role }}: {% endif %}"
-            "{{ one.content }}\n\n{% endfor %}"
-        }
+        """Return the prompt for a column `chat`."""
+        if self._only_questions:
+            return {"user": "{{ chat[0].content }}"}
+        return {"messages": "{{ chat }}"}

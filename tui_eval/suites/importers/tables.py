@@ -8,7 +8,7 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.rows import DataProblems, read_rows
-from tui_eval.suites.importers.chat import Conversations, as_messages
+from tui_eval.suites.importers.chat import Conversations, as_messages, text_of
 from tui_eval.suites.importers.columns import option_columns
 from tui_eval.suites.importers.columns.answer_columns import AnswerStatistics, ExpectedAnswer
 from tui_eval.suites.importers.columns.nested import expression, tables, value_at
@@ -264,7 +264,7 @@ class _Chat:
         self._path = path
         self._wanted = wanted
         self._losses = losses
-        self._conversations = Conversations(losses)
+        self._conversations = Conversations()
         self._answers = AnswerStatistics()
 
     def cases(
@@ -282,7 +282,10 @@ class _Chat:
                 continue
             expected = value_at(row, self._wanted.expected or "ideal")
             if asked == "messages" and expected is None and messages[-1]["role"] == "assistant":
-                expected = messages.pop()["content"]
+                expected = text_of(messages.pop()["content"])
+                if not messages:
+                    problems.add(Mistake(self._path.name, line, asked, "asks nothing"))
+                    continue
             rest = {key: value for key, value in row.items() if key not in (asked, "ideal")}
             self._answers.see(expected)
             case: JsonObject = {**rest, "chat": self._conversations.see(messages)}

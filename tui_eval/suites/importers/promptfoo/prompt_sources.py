@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.importers.chat import text_of
+from tui_eval.suites.importers.chat import as_messages
 from tui_eval.suites.importers.promptfoo.texts import Texts
 from tui_eval.suites.importers.reading import (
     Document,
@@ -24,7 +24,8 @@ from tui_eval.suites.loading.errors import SuiteError
 
 _CODE: Final = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".py", ".rb", ".sh", ".bash", ".pl")
 _TEXT: Final = (".txt", ".md", ".j2", ".jinja", ".jinja2", ".json", ".yaml", ".yml", ".csv")
-_ROLES: Final = ("system", "developer", "user", "assistant")
+_SO_FAR: Final = "_conversation"
+"""What a prompt reads where tests are turns of one conversation."""
 _TAG: Final = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 _SEPARATOR: Final = "---"
 
@@ -154,6 +155,10 @@ def _split(text: str) -> list[str]:
 
 def _prompt(source: PromptSource, texts: Texts, losses: ImportNotes) -> JsonObject | None:
     stripped = source.text.strip()
+    if _SO_FAR in stripped:
+        losses.note("a conversation that goes on from test to test (_conversation) is not carried "
+                    "over: a case has `turns` here", source.where)  # fmt: skip
+        return None
     if stripped.startswith("[") and '"role"' in stripped:
         try:
             messages = parse_json(stripped, source.where)
@@ -168,15 +173,13 @@ def _prompt(source: PromptSource, texts: Texts, losses: ImportNotes) -> JsonObje
 
 def _chat(value: Json, where: str, texts: Texts, losses: ImportNotes) -> JsonObject | None:
     messages: list[Json] = []
-    for one in value if isinstance(value, list) else []:
-        role = one.get("role") if isinstance(one, dict) else None
-        content = text_of(one.get("content")) if isinstance(one, dict) else None
-        if role not in _ROLES or content is None:
-            losses.note("a prompt with messages of tools, or with parts that are no text, was left "
-                        "out", where)  # fmt: skip
+    for one in as_messages(value, losses, where):
+        said = {
+            name: texts.nested(one[name], where, "the prompt")
+            for name in ("content", "tool_calls")
+            if one.get(name) is not None
+        }
+        if None in said.values():
             return None
-        text = texts.template(content, where, "the prompt")
-        if text is None:
-            return None
-        messages.append({"role": role, "content": text})
+        messages.append({**{name: one[name] for name in one if name != "content"}, **said})
     return {"messages": messages} if messages else None

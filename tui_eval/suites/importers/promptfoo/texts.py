@@ -64,6 +64,9 @@ class Texts:
         if isinstance(value, list):
             found = [self.nested(one, where, what) for one in value]
             return None if any(one is None for one in found) else found
+        if isinstance(value, dict):
+            inside = {name: self.nested(one, where, what) for name, one in value.items()}
+            return None if any(one is None for one in inside.values()) else inside
         return value
 
 
