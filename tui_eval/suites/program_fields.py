@@ -1,7 +1,9 @@
 """Fields that whoever has programs run takes: commands, sizes, what keeps them from the rest."""
 
 import hashlib
+import os
 import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -76,6 +78,19 @@ def own_files(command: Iterable[str], folder: Path | None) -> dict[str, Path]:
         ):
             found[word] = path.absolute()
     return found
+
+
+def find_interpreter(named_so: str, folder: Path) -> str | None:
+    """Return the path of an interpreter; None where there is none.
+
+    Args:
+        named_so: A name on the PATH, or a path relative to the folder.
+        folder: The suite's.
+    """
+    if os.sep not in named_so:
+        return shutil.which(named_so)
+    path = folder / Path(named_so).expanduser()
+    return str(path) if path.is_file() and os.access(path, os.X_OK) else None
 
 
 def shown_command(command: Iterable[str]) -> str:

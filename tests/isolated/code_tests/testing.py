@@ -52,7 +52,9 @@ def verdict(
         theirs.close()
         with suppress(BrokenPipeError):
             ours.sendall(json.dumps(asked).encode() + b"\n")
+        said = b""
         with suppress(ConnectionResetError), ours.makefile("rb") as lines:
+            assert lines.readline() == tester.READY
             said = lines.readline()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

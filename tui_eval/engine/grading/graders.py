@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.engine.grading.command_grader import CommandGrader
 from tui_eval.engine.grading.grader import Grader, GradingMeans
 
 GRADERS: Final[Mapping[str, Callable[[GradingMeans], Grader]]] = {
+    "code": CodeGrader,
     "command": CommandGrader,
 }
 """By the kind of scorer; one module each."""

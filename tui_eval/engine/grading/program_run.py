@@ -91,6 +91,8 @@ class GradingProgram:
     stdin: JsonObject | None = None
     env: dict[str, str] | None = None
     """Variables beside the usual ones."""
+    talk: bool = False
+    """Whether its standard input and output are a socket, see `RunningProgram.talk`."""
 
 
 def limits_of(settings: JsonObject) -> ProgramLimits:
@@ -136,6 +138,19 @@ class ProgramRunner:
         Raises:
             GradingError: it did not start, or was ended at a limit.
         """
+        async with self.started(folder, program) as running:
+            ending = await running.ended()
+        return ProgramResult(folder, _whole(folder, ending, program.limits))
+
+    @asynccontextmanager
+    async def started(
+        self, folder: TrialFolder, program: GradingProgram
+    ) -> AsyncIterator[RunningProgram]:
+        """Give a program that runs in a folder's workspace; nothing of it is left afterwards.
+
+        Raises:
+            GradingError: it did not start.
+        """
         stdin = None
         if program.stdin is not None:
             stdin = folder.stdin
@@ -150,20 +165,19 @@ class ProgramRunner:
             env={**base_environment(), **own, **(program.env or {})},
             folder=folder.program,
             stdin=stdin,
+            talk=program.talk,
             limits=program.limits,
             sandbox=replace(program.sandbox, writable=writable),
         )
         level = await self._level(made)
-        started = await self._means.room.patiently(
+        running = await self._means.room.patiently(
             partial(self._started, replace(made, sandbox=replace(made.sandbox, level=level)))
         )
         try:
-            ending = await started.ended()
-        except asyncio.CancelledError:
-            started.cancel(0.0)
-            await started.followed()
-            raise
-        return ProgramResult(folder, _whole(folder, ending, program.limits))
+            yield running
+        finally:
+            running.cancel(0.0)
+            await running.followed()
 
     async def _started(self, program: Program) -> RunningProgram:
         started = await self._means.processes.start(program)

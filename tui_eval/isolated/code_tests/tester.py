@@ -1,9 +1,9 @@
 """The process of the tests: run by its path, by the interpreter that is to run them.
 
 Standard input is a socket to the engine. The solution's process is forked before anything is read
-from it. One line comes: the tests, the reply, a nonce. One line goes back: what came of the tests;
-that they passed is said with the nonce, at their very end. What the tests print, on whichever
-descriptor, goes to standard error.
+from it, and said to be there. One line comes: the tests, the reply, a nonce. One line goes back:
+what came of the tests; that they passed is said with the nonce, at their very end. What the tests
+print, on whichever descriptor, goes to standard error.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from tui_eval.isolated.code_tests.tests_run import (  # noqa: E402
 )
 
 sys.path.remove(_ROOT)
+READY = b'{"ready": true}\n'
+"""What it says first, once the solution's process is there."""
 _HIGH = 200
 """Above the descriptors that programs close one by one."""
 
@@ -49,6 +51,7 @@ def main() -> None:
     forbid_inspection()
     apart = Solution.forked(leave=(private,))
     engine = MessageSocket(private)
+    os.write(private, READY)
     asked = engine.receive()
     if asked is None:
         return
@@ -62,8 +65,14 @@ def main() -> None:
     told = {"verdict": result.verdict, "reason": result.reason}
     if result.verdict == "pass":
         told["nonce"] = nonce
+    _tell(engine, told)
+
+
+def _tell(engine: MessageSocket, told: Dict[str, Any]) -> None:
+    """Say what came of it; end once that is known, whatever threads and handlers the tests have."""
     engine.send(told)
-    os._exit(0)  # whatever threads and handlers the tests have
+    engine.receive()
+    os._exit(0)
 
 
 def _result(solution: TestedSolution, asked: Dict[str, Any]) -> TestsResult:
@@ -85,8 +94,7 @@ def _end_after(seconds: float, engine: MessageSocket) -> None:
             frame = frame.f_back
         beside = f", in the tests at {at}" if at else ", as it was loaded"
         reason = f"took longer than {seconds:g} s{beside}"
-        engine.send({"verdict": "fail", "reason": reason})
-        os._exit(0)
+        _tell(engine, {"verdict": "fail", "reason": reason})
 
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds)

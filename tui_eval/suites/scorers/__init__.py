@@ -18,6 +18,7 @@ from tui_eval.suites.scorers.call_figures import (
     TokensScorer,
 )
 from tui_eval.suites.scorers.choice import ChoiceScorer
+from tui_eval.suites.scorers.code import CodeScorer
 from tui_eval.suites.scorers.command import CommandScorer
 from tui_eval.suites.scorers.instructions import InstructionsScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
@@ -88,6 +89,7 @@ ScorerSpec = Annotated[
     | TokensScorer
     | CostScorer
     | FinishScorer
+    | CodeScorer
     | CommandScorer
     | JudgeScorer,
     Field(discriminator="kind"),

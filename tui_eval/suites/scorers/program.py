@@ -10,27 +10,17 @@ from pydantic import Field, StrictBool, StrictStr, field_validator
 from tui_eval.model.home import from_home
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
-from tui_eval.suites.program_fields import ByteCount
-from tui_eval.suites.scorers.scorer import Number, Scorer
+from tui_eval.suites.scorers.bounded import BoundedScorer
 from tui_eval.suites.scorers.setting_error import SettingError, named
 from tui_eval.suites.templates.marks import before_marks, is_template
 from tui_eval.suites.trust.permissions import Permission
 
 
-class ProgramScorer(Scorer):
+class ProgramScorer(BoundedScorer):
     """A program decides: it sees the case and what came of it, and says what that is worth."""
 
-    RUNS_PROGRAM: ClassVar[bool] = True
-    TEMPLATED: ClassVar[tuple[str, ...]] = ("files", "timeout")
+    TEMPLATED: ClassVar[tuple[str, ...]] = (*BoundedScorer.TEMPLATED, "files")
 
-    timeout: Number | StrictStr = Field(
-        default=60.0,
-        description="Seconds it may take, or a template that gives them. What takes longer is "
-        "ungraded.",
-    )
-    memory: ByteCount | None = Field(
-        default=None, description="Memory of all its processes together. Default: no limit."
-    )
     isolation: Literal["auto", "none", "landlock", "bwrap"] = Field(
         default="auto",
         description="What keeps it from the rest of the machine: none, landlock, bwrap. Default: "
@@ -61,13 +51,6 @@ class ProgramScorer(Scorer):
                 raise ValueError(f"{name}: names no file or folder")
         return files
 
-    @field_validator("timeout")
-    @classmethod
-    def _timeout_is_above_nothing(cls, timeout: float | str) -> float | str:
-        if not is_template(timeout) and not (isinstance(timeout, float) and 0 < timeout < 1e9):
-            raise ValueError(f"must be a number of seconds above 0, not {timeout!r}")
-        return timeout
-
     @classmethod
     def settle(cls, settings: JsonObject) -> JsonObject:
         """Return settings with texts and numbers where those are wanted."""
@@ -77,10 +60,7 @@ class ProgramScorer(Scorer):
         for name, source in files.items():
             if not isinstance(source, str) or not source or "\0" in source:
                 raise SettingError(f"files.{name} names no file: {named(source)}", "files")
-        seconds = settings["timeout"]
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-            raise SettingError(f"timeout must be seconds, not {named(seconds)}", "timeout")
-        return {**settings, "timeout": float(seconds)}
+        return super().settle(settings)
 
     @classmethod
     def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
@@ -91,8 +71,7 @@ class ProgramScorer(Scorer):
             yield Permission(f"grade with what {shown} holds", f"grade with {source}", held)
         if table.get("network", cls.model_fields["network"].default) != "none":
             yield Permission("let its programs reach the network", "programs: network")
-        if table.get("isolation") == "none":
-            yield Permission("run its programs without isolation", "programs: isolation none")
+        yield from super().permissions(table, folder)
 
     @classmethod
     def files_read(
@@ -133,13 +112,6 @@ class ProgramScorer(Scorer):
                 known = known.rpartition("/")[0]
             if known:
                 yield folder / from_home(known)
-
-    def unfit_for_a_case(self) -> tuple[str, str] | None:
-        """Say that data brings no program along: nobody would be asked whether it may run."""
-        return (
-            f"a scorer of kind {self.kind} runs a program, which no case brings along",
-            "write it among the suite's [[scorers]], with `when` for the cases it is for",
-        )
 
 
 def see_that_it_is_a_place(name: str) -> None:

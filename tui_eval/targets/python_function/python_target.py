@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import shlex
-import shutil
 import sys
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +23,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.processes.program import EndCause, ProgramLimits
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
+from tui_eval.suites.program_fields import find_interpreter
 from tui_eval.suites.spec import PythonTargetSpec
 from tui_eval.suites.spec.function_source import code_digest, local_code
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError
@@ -222,11 +222,7 @@ class PythonTarget(Target):
         wanted = self._spec.python
         if wanted is None:
             return sys.executable
-        if os.sep not in wanted:
-            found = shutil.which(wanted)
-        else:
-            path = self._folder / Path(wanted).expanduser()
-            found = str(path) if path.is_file() and os.access(path, os.X_OK) else None
+        found = find_interpreter(wanted, self._folder)
         if found is None:
             raise UnavailableError(
                 f"target {self.name!r}: there is no interpreter {wanted}: mend `python`, or leave "

@@ -1,0 +1,237 @@
+"""Decides checks of the kind `code`: the code of an output is run with its tests."""
+
+import json
+import secrets
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import tui_eval
+from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
+from tui_eval.engine.grading.program_run import GradingProgram, ProgramRunner
+from tui_eval.isolated import code_tests
+from tui_eval.isolated.code_tests import tester
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
+from tui_eval.model.visible import visible_line
+from tui_eval.processes.program import ERR, OUT, EndCause, ProgramEnding, ProgramLimits, Sandbox
+from tui_eval.processes.running import RunningProgram
+from tui_eval.scoring.check import Check
+from tui_eval.scoring.code_program import CodeProgram, NoCodeInTextError, code_program
+from tui_eval.scoring.grading import negated
+from tui_eval.scoring.program_request import program_request
+from tui_eval.scoring.settings import text
+from tui_eval.suites.program_fields import find_interpreter
+from tui_eval.suites.scorers.code import PYTHON
+from tui_eval.targets.command import printed
+from tui_eval.targets.command.trial_folder import TrialFolder
+
+_TESTER: Final = 1
+"""Raised when the tester comes to judge differently, so that no old grade is reused."""
+_SCRIPT: Final = Path(tester.__file__)
+_NEEDED: Final = (
+    Path(code_tests.__file__).parent,
+    *(Path(package).with_name("__init__.py") for package in (tui_eval.__file__,)),
+    Path(code_tests.__file__).parent.with_name("__init__.py"),
+)
+"""What the tester's interpreter reads of this package."""
+_BESIDE_S: Final = 20.0
+"""Seconds beside its own time in which a tester starts and says what came of the tests."""
+_MOST_SAID: Final = 1 << 20
+_MOST_REASON: Final = 1_000
+_PROCESSES: Final = 64
+_DISK: Final = 200_000_000
+_PRINTED: Final = 200_000
+_ENV: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""As many gradings run at once as there are processors; each is one thread's work."""
+
+
+class CodeGrader(Grader):
+    """Runs tests: of Python in a tester, of other languages behind the code."""
+
+    def __init__(self, means: GradingMeans) -> None:
+        """Take what is needed to run programs."""
+        super().__init__(means)
+        self._runner = ProgramRunner(means)
+
+    def made_of(self, asked: GradingRequest) -> JsonObject:
+        """Return what judges, and by which Python."""
+        own = f"{sys.version_info.major}.{sys.version_info.minor}"
+        named = asked.check.settings["python"]
+        return {"tester": _TESTER, "python": own if named is None else named}
+
+    async def grade(self, asked: GradingRequest) -> Grade:
+        """Run the tests on the output's code."""
+        check = asked.check
+        request = program_request(check, asked.output)
+        if isinstance(request, Grade):
+            return request
+        reply = request["output"]
+        if not isinstance(reply, str) or not reply.strip():
+            return negated(check, Grade.of(False, "the reply is empty"))
+        async with self._runner.folder() as folder:
+            if check.settings["language"] == PYTHON:
+                found = await self._by_tester(check, reply, folder)
+            else:
+                found = await self._by_program(check, reply, folder)
+        return negated(check, found)
+
+    async def _by_tester(self, check: Check, reply: str, folder: TrialFolder) -> Grade:
+        nonce = secrets.token_hex(16)
+        seconds = _seconds(check)
+        program = GradingProgram(
+            command=(self._python(check), "-I", "-B", str(_SCRIPT)),
+            limits=_limits(check, seconds + _BESIDE_S),
+            sandbox=_sandbox(check, _NEEDED),
+            env=_ENV,
+            talk=True,
+        )
+        asked: JsonObject = {
+            **{name: check.settings[name] for name in ("tests", "given", "entry_point")},
+            **{name: check.settings[name] for name in ("memory", "in_process", "timeout")},
+            "reply": reply,
+            "nonce": nonce,
+        }
+        async with self._runner.started(folder, program) as running:
+            said = await _conversation(running, asked)
+            if said is None:
+                ending = await running.ended()
+                last = printed.last_lines(folder.program, ending)
+                raise GradingError(f"its tester could not start: {_ended(ending)}: {last}")
+            if not said:
+                return _of_ending(await running.ended(), seconds, check)
+        return _told(said, nonce)
+
+    async def _by_program(self, check: Check, reply: str, folder: TrialFolder) -> Grade:
+        nonce = secrets.token_hex(16)
+        try:
+            made: CodeProgram = code_program(check.settings, reply, nonce)
+        except NoCodeInTextError as error:
+            return Grade.of(False, str(error))
+        file = folder.workspace / made.file
+        await self._runner.off_loop(file.write_text, made.text, "utf-8", "surrogateescape")
+        seconds = _seconds(check)
+        program = GradingProgram(
+            command=made.command(file), limits=_limits(check, seconds), sandbox=_sandbox(check, ())
+        )
+        async with self._runner.started(folder, program) as running:
+            ending = await running.ended()
+        if ending.cause is EndCause.EXITED and ending.exit_code == 0:
+            out = await self._runner.off_loop(printed.text, folder.program / OUT, ending.out)
+            if nonce in out.splitlines():
+                return Grade.of(True, "passes the tests")
+            return Grade.of(False, "it ended before the tests did")
+        last = await self._runner.off_loop(printed.text, folder.program / ERR, ending.err)
+        found = _of_ending(ending, seconds, check)
+        lines = [line for line in last.replace(str(file), made.file).splitlines() if line.strip()]
+        told = visible_line(_telling(lines), _MOST_REASON)
+        return Grade.of(False, f"{found.reason}: {told}" if told else found.reason)
+
+    def _python(self, check: Check) -> str:
+        named = check.settings["python"]
+        if named is None:
+            return sys.executable
+        found = find_interpreter(text(named), self._means.folder)
+        if found is None:
+            raise GradingError(f"there is no interpreter {named}")
+        return found
+
+
+async def _conversation(running: RunningProgram, asked: JsonObject) -> bytes | None:
+    """Tell the tester, once it is ready, and return the line it says then; empty: it said none.
+
+    None: it never was ready.
+    """
+    assert running.talk is not None, "it was started with a socket"
+    reader, writer = running.talk
+    try:
+        ready = await reader.readline()
+        if ready != tester.READY:
+            return None
+        writer.write(json.dumps(asked).encode("ascii") + b"\n")
+        await writer.drain()
+        said = bytearray()
+        while not said.endswith(b"\n") and len(said) <= _MOST_SAID:
+            piece = await reader.read(_MOST_SAID)
+            if not piece:
+                return b""
+            said += piece
+    except (OSError, ValueError):
+        return b""
+    return bytes(said)
+
+
+def _told(said: bytes, nonce: str) -> Grade:
+    """Return the grade that a tester told."""
+    try:
+        told: Json = json.loads(said)
+        assert isinstance(told, dict)
+        verdict, reason = Verdict(text(told["verdict"])), text(told["reason"])
+    except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+        raise GradingError("its tester said what none of ours says") from None
+    reason = visible_line(reason, _MOST_REASON)
+    if verdict is Verdict.UNGRADED:
+        return Grade.ungraded(reason)
+    if verdict is Verdict.PASS and not secrets.compare_digest(str(told.get("nonce")), nonce):
+        return Grade.of(False, "the tests did not come to their end")
+    return Grade.of(verdict is Verdict.PASS, reason)
+
+
+def _of_ending(ending: ProgramEnding, seconds: float, check: Check) -> Grade:
+    """Return the fail that an early end is.
+
+    Raises:
+        GradingError: something else than what ran brought it about.
+    """
+    if ending.cause is EndCause.LIMIT:
+        if ending.limit == "wall":
+            return Grade.of(False, f"took longer than {seconds:g} s")
+        if ending.limit == "memory":
+            return Grade.of(False, f"needed more than the {check.settings['memory']:,} bytes")
+        return Grade.of(False, f"reached the limit of `{ending.limit}`")
+    if ending.cause is not EndCause.EXITED or ending.oom:
+        why = "the machine ran out of memory" if ending.oom else "it was ended from outside"
+        raise GradingError(f"the tests did not come to their end: {why}")
+    return Grade.of(False, f"the tests did not come to their end: {_ended(ending)}")
+
+
+def _ended(ending: ProgramEnding) -> str:
+    if ending.signal is not None:
+        name = signal.strsignal(ending.signal) or "unknown"
+        return f"ended by signal {ending.signal} ({name})"
+    return f"ended with exit code {ending.exit_code}"
+
+
+def _telling(lines: list[str]) -> str:
+    """Return the line of an error's output that says most: the first that names an error."""
+    for line in lines:
+        if "Error" in line or "error" in line:
+            return line.strip()
+    return lines[-1].strip() if lines else ""
+
+
+def _seconds(check: Check) -> float:
+    seconds = check.settings["timeout"]
+    assert isinstance(seconds, float), "as `CodeScorer.settle` has it"
+    return seconds
+
+
+def _limits(check: Check, seconds: float) -> ProgramLimits:
+    memory = check.settings["memory"]
+    assert isinstance(memory, int), "as `CodeScorer` has it"
+    return ProgramLimits(
+        wall=seconds,
+        memory=2 * memory,
+        processes=_PROCESSES,
+        disk=_DISK,
+        output=_PRINTED,
+        grace=0.0,
+    )
+
+
+def _sandbox(check: Check, readable: tuple[Path, ...]) -> Sandbox:
+    level = text(check.settings["isolation"])
+    # nothing takes the network away where there is no isolation, which was asked for
+    return Sandbox(level=level, network="full" if level == "none" else "none", readable=readable)
