@@ -27,6 +27,7 @@ LEAST: dict[str, dict[str, object]] = {
     "tokens": {"max": 10},
     "cost": {"max": 0.01},
     "finish": {},
+    "code": {"tests": "assert f(1) == 2"},
     "command": {"command": ["check"]},
     "judge": {"rubric": "Is it clear?", "scale": [1, 5]},
 }

@@ -44,6 +44,8 @@ _MOST_REASON: Final = 1_000
 _PROCESSES: Final = 64
 _DISK: Final = 200_000_000
 _PRINTED: Final = 200_000
+_BY_SIGNAL: Final = 128
+"""What is added to a signal's number in the exit code of what started the program that it ended."""
 _ENV: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """As many gradings run at once as there are processors; each is one thread's work."""
 
@@ -198,9 +200,11 @@ def _of_ending(ending: ProgramEnding, seconds: float, check: Check) -> Grade:
 
 
 def _ended(ending: ProgramEnding) -> str:
-    if ending.signal is not None:
-        name = signal.strsignal(ending.signal) or "unknown"
-        return f"ended by signal {ending.signal} ({name})"
+    number = ending.signal
+    if number is None and (ending.exit_code or 0) > _BY_SIGNAL:
+        number = (ending.exit_code or 0) - _BY_SIGNAL
+    if number is not None:
+        return f"ended by signal {number} ({signal.strsignal(number) or 'unknown'})"
     return f"ended with exit code {ending.exit_code}"
 
 
