@@ -7,6 +7,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.resources import styles_dir
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.context import AppContext
@@ -85,7 +86,6 @@ class WorkspaceScreen(BaseScreen):
 
     @work
     async def _read(self) -> None:
-        from tui_eval.processes.workspace.bounds import WorkspaceError
         from tui_eval.reports.left_files import changes_of, counted, left_files
         from tui_eval.store.files import FileStore
 
@@ -123,7 +123,6 @@ class WorkspaceScreen(BaseScreen):
     @work(exclusive=True, group="diff")
     async def action_diff(self) -> None:
         """Show what differs in the file under the cursor from what the trial found."""
-        from tui_eval.processes.workspace.bounds import WorkspaceError
         from tui_eval.reports.file_texts import file_texts
         from tui_eval.store.files import FileStore
 
