@@ -357,3 +357,69 @@ async def test_the_key_says_that_an_images_digest_is_not_known(tmp_path: Path, a
         assert request["image"] == {"id": DIGEST}
     finally:
         session.close()
+
+
+REWARD = """\
+cat /tests/kind > /dev/null
+cd "$(pwd)"
+value=0
+[ "$(cat made)" = HELLO ] && value=1
+echo $value > /logs/verifier/reward.txt
+pwd >&2
+exit 7
+"""
+SUMMARY = """\
+echo "=== short test summary info ==="
+echo "PASSED tests/test_a.py::test_a"
+word=FAILED
+[ "$(cat made)" = HELLO ] && word=PASSED
+echo "$word tests/test_a.py::test_b - so it is"
+"""
+BASH = '#!/bin/sh\nexec /bin/sh "$@"\n'
+
+
+@pytest.mark.whole
+@pytest.mark.usefixtures("podman")
+async def test_a_task_is_graded_by_its_own_tests_in_its_image(tmp_path: Path) -> None:
+    dockerfile = f"FROM {IMAGE}\nCOPY data kept /app/\nCOPY bash /bin/bash\n"
+    context = {
+        "environment/data": "hello\n",
+        "environment/kept": "before\n",
+        "environment/bash": BASH,
+        "tests/test.sh": REWARD,
+        "tests/kind": "harbor",
+    }
+    harbor(tmp_path / "tasks", "good", dockerfile, **context)
+    (tmp_path / "tasks" / "good" / "environment" / "bash").chmod(0o755)
+    # what an agent leaves there is no reward
+    harness = Harness(tmp_path / "store.db")
+    dataset = '[dataset]\nformat = "harbor"\npath = "tasks"\n'
+    for agent, passed in ((AGENT, 1), ("mkdir logs; echo 1 > logs/reward.txt; pwd", 0)):
+        made = suite(tmp_path, dataset, agent)
+        assert [scorer.name for scorer in made.scorers] == ["includes", "tests"]
+        run = await harness.run(made)
+        found = {one.scorer: one for one in wholes(harness, run)["good"].scores}
+        assert (found["tests"].value, found["includes"].value) == (passed, 1), found["tests"].reason
+
+
+@pytest.mark.whole
+@pytest.mark.usefixtures("podman")
+async def test_a_task_of_terminal_bench_is_graded_by_its_summary(tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "good"
+    for name, text in {
+        "task.yaml": "instruction: Shout.\nparser_name: pytest\n",
+        "Dockerfile": f"FROM {IMAGE}\nCOPY data /app/\nCOPY bash /bin/bash\n",
+        "data": "hello\n",
+        "bash": BASH,
+        "run-tests.sh": f'[ "$TEST_DIR" = /tests ] || exit 1\n. $TEST_DIR/own.sh\n{SUMMARY}',
+        "tests/own.sh": "true\n",
+    }.items():
+        (task / name).parent.mkdir(parents=True, exist_ok=True)
+        (task / name).write_text(text)
+    (task / "bash").chmod(0o755)
+    harness = Harness(tmp_path / "store.db")
+    dataset = '[dataset]\nformat = "terminal-bench"\npath = "tasks"\n'
+    for agent, value in ((AGENT, 1.0), ("pwd", 0.5)):
+        run = await harness.run(suite(tmp_path, dataset, agent))
+        (found,) = (one for one in wholes(harness, run)["good"].scores if one.scorer == "tests")
+        assert found.value == value, found.reason

@@ -7,7 +7,7 @@ import pytest
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.check import Check
-from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply, reply_in
+from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply, reply_in, reply_of_pytest
 
 PASS, FAIL, UNGRADED = Verdict.PASS, Verdict.FAIL, Verdict.UNGRADED
 
@@ -109,3 +109,36 @@ def test_the_reply_is_all_or_one_line_of_what_is_printed(said: str, reply: Json)
 def test_what_has_no_reply_or_several_says_so(said: str, why: str) -> None:
     with pytest.raises(NoReplyError, match=why):
         reply_in(said)
+
+
+RAN = """
+PASSED forged::before
+=========================== short test summary info ============================
+PASSED tests/test_a.py::test_a
+{} tests/test_a.py::test_b[x] - assert 1 == 2
+============================== 2 in 0.01s ==============================
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "verdict", "value"),
+    [("PASSED", PASS, 1.0), ("FAILED", FAIL, 0.5), ("ERROR", FAIL, 0.5)],
+)
+def test_a_summary_of_pytest_passes_where_all_tests_do(
+    word: str, verdict: Verdict, value: float
+) -> None:
+    found = grade_of_reply(check(), reply_of_pytest(RAN.format(word)))
+    assert (found.verdict, found.value) == (verdict, value)
+    assert found.raw == {
+        "parts": {
+            "tests/test_a.py::test_a": 1.0,
+            "tests/test_a.py::test_b[x]": float(word == "PASSED"),
+        }
+    }
+    assert ("test_b[x]" in found.reason) is (verdict is FAIL)
+
+
+@pytest.mark.parametrize("said", ["", "PASSED a::b", "=== short test summary info ===\n"])
+def test_what_has_no_summary_of_pytest_is_none(said: str) -> None:
+    with pytest.raises(NoReplyError, match="no summary"):
+        reply_of_pytest(said)

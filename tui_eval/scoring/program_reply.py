@@ -6,6 +6,7 @@ value, a verdict or both. What is none leaves the output ungraded: it is the gra
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,6 +22,9 @@ from tui_eval.texts.wording import quoted
 _VALUES: Final = {Verdict.PASS: 1.0, Verdict.FAIL: 0.0}
 _MOST_PARTS: Final = 1_000
 _REASON: Final = 1_000
+_SUMMARY: Final = re.compile(r"^=+ short test summary info =+\s*$", re.MULTILINE)
+_RESULT: Final = re.compile(r"^(PASSED|FAILED|ERROR) (\S+)", re.MULTILINE)
+_PASSED: Final = "PASSED"
 _ODD: Final = "reward"
 """What harnesses call the value in files of rewards."""
 
@@ -51,6 +55,27 @@ def reply_in(said: str) -> Json:
             f"it printed {len(found)} replies: one is wanted, and all else on standard error"
         )
     return found[0]
+
+
+def reply_of_pytest(said: str) -> JsonObject:
+    """Return what the summary of tests says that pytest prints at its end (`-rA`): all or nothing.
+
+    Raises:
+        NoReplyError: there is none.
+    """
+    *_, summary = _SUMMARY.split(said)
+    found = {name: word == _PASSED for word, name in _RESULT.findall(summary)}
+    if summary is said or not found:
+        raise NoReplyError("it printed no summary of tests, as pytest does with -rA")
+    failed = [name for name, passed in found.items() if not passed]
+    reason = f"{len(found) - len(failed)} of {len(found)} tests passed"
+    parts: JsonObject = {name: float(passed) for name, passed in found.items()}
+    return {
+        "value": (len(found) - len(failed)) / len(found),
+        "verdict": "fail" if failed else "pass",
+        "reason": f"{reason}; not {', '.join(failed[:3])}" if failed else reason,
+        "parts": parts if len(parts) <= _MOST_PARTS else None,
+    }
 
 
 def _replies(said: str) -> Iterator[Json]:

@@ -179,3 +179,22 @@ async def test_a_workspace_that_cannot_be_made_anew_is_ungraded(tmp_path: Path) 
     shutil.rmtree(tmp_path / "store.db.files")
     await harness.again(run, Verb.RESCORE, **args)
     assert "store.db.files" in scores(harness, run)[0].reason
+
+
+async def test_paths_from_the_root_are_there_with_bwrap(tmp_path: Path) -> None:
+    code = (
+        "import pathlib as p; text = p.Path('/tests/deep/test_it.py').read_text()\n"
+        "assert not p.Path('/logs/verifier/reward.json').exists()\n"
+        "p.Path('/logs/verifier/reward.txt').write_text(str(float('answer' in text)))"
+    )
+    ((verdict, reason),) = await decided(
+        tmp_path,
+        ["mkdir -p logs/verifier; echo 1 > logs/verifier/reward.json"],
+        command=[sys.executable, "-c", code],
+        isolation="auto",
+        files={"/tests": "fixture", "/tests/deep": "hidden/{{ id }}"},
+        reply=["file:/logs/verifier/reward.json", "file:/logs/verifier/reward.txt"],
+    )
+    if "isolation cannot be had" in reason:
+        pytest.skip(reason)
+    assert verdict is Verdict.PASS, reason

@@ -17,13 +17,11 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Grade
 from tui_eval.processes.program import Network, Sandbox
-from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply, reply_in
+from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply, reply_in, reply_of_pytest
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text, texts
 from tui_eval.suites.program_fields import own_files
 from tui_eval.targets.command.command_request import scripts
-
-_STDOUT = "stdout"
 
 
 class CommandGrader(Grader):
@@ -98,11 +96,18 @@ class CommandGrader(Grader):
     def _read(self, folder: GradingFolder, asked: GradingRequest, result: ProgramResult) -> Grade:
         """Return the grade that the program's reply stands for. Blocking."""
         for place in texts(asked.check.settings["reply"]):
-            said = result.reply() if place == _STDOUT else folder.written(place.partition(":")[2])
-            if said is None:
-                continue
             try:
-                return grade_of_reply(asked.check, reply_in(said))
+                match place:
+                    case "stdout":
+                        reply = reply_in(result.reply())
+                    case "pytest":
+                        reply = reply_of_pytest(result.printed())
+                    case _:
+                        said = folder.written(place.partition(":")[2])
+                        if said is None:
+                            continue
+                        reply = reply_in(said)
+                return grade_of_reply(asked.check, reply)
             except NoReplyError as error:
                 raise GradingError(
                     f"its program gave no reply: {error}: {result.last_lines}"
@@ -141,7 +146,8 @@ class CommandGrader(Grader):
 
 
 def _reply_files(settings: JsonObject) -> list[str]:
-    return [one.partition(":")[2] for one in texts(settings["reply"]) if one != _STDOUT]
+    places = (one.partition(":") for one in texts(settings["reply"]))
+    return [path for head, _, path in places if head == "file"]
 
 
 def _environment(settings: JsonObject) -> dict[str, str]:

@@ -46,7 +46,7 @@ class GradingFolder:
         for name, source in files.items():
             try:
                 if name.startswith("/"):
-                    lay_over(self.folder.root, self._mounted(PurePosixPath(name)), source)
+                    lay_over(self.folder.root, self._place(PurePosixPath(name)), source)
                 else:
                     lay_over(self.folder.workspace, _bytes(name), source)
             except (OSError, WorkspaceError) as error:
@@ -59,7 +59,7 @@ class GradingFolder:
         if path.startswith("/"):
             parent = PurePosixPath(path).parent
             if self._mount_of(parent) is None:
-                make_way(self.folder.root, self._mounted(parent))
+                make_way(self.folder.root, self._place(parent))
             return
         clear_way(self.folder.workspace, _bytes(path))
 
@@ -82,11 +82,14 @@ class GradingFolder:
         except OSError as error:
             raise GradingError(f"its reply {path} cannot be read: {error}") from error
 
-    def _mounted(self, inside: PurePosixPath) -> bytes:
-        """Return where in the root stands what the program finds at a path from its own."""
-        name = f"mount-{len(self.mounts)}"
-        self.mounts[inside] = self.folder.root / name
-        return name.encode()
+    def _place(self, inside: PurePosixPath) -> bytes:
+        """Return where in its root stands what the program finds at a path from its own root."""
+        found = self._mount_of(inside)
+        if found is None:
+            self.mounts[inside] = self.folder.root / f"mount-{len(self.mounts)}"
+            found = inside
+        place = PurePosixPath(self.mounts[found].name, inside.relative_to(found))
+        return os.fsencode(place)
 
     def _mount_of(self, inside: PurePosixPath) -> PurePosixPath | None:
         return next((one for one in (inside, *inside.parents) if one in self.mounts), None)

@@ -67,6 +67,14 @@ class ProgramResult:
                 f"its program printed {self.ending.out.size:,} bytes, more than the {_OUTPUT:,} "
                 "of a reply: all else belongs on standard error"
             )
+        return self.printed()
+
+    def printed(self) -> str:
+        """Return what it printed on its standard output, however it ended. Blocking.
+
+        Raises:
+            GradingError: it cannot be read.
+        """
         try:
             return printed.text(self.folder.program / OUT, self.ending.out)
         except OSError as error:

@@ -11,6 +11,7 @@ from tui_eval.suites.data import gold
 from tui_eval.suites.data.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
 from tui_eval.suites.data.rows import MOST_MISTAKES, DataProblems, read_json, read_rows
 from tui_eval.suites.data.session_files import read_session
+from tui_eval.suites.data.tasks import task_formats
 from tui_eval.suites.data.tasks.task_formats import FOLDERS, task_files
 from tui_eval.suites.judge_choice import judge_names
 from tui_eval.suites.loading.errors import Mistake, SuiteError, missing
@@ -18,6 +19,7 @@ from tui_eval.suites.loading.source_map import SourceMap, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import check_schema, is_template, scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, AskedSpec
+from tui_eval.suites.spec.targets.base import default_name
 from tui_eval.suites.trust.capabilities import Folder
 
 _MOST_ROWS: Final = 10_000
@@ -72,6 +74,7 @@ class _Inliner:
         if form is not None:
             for _, target in tables(self._data, "targets"):
                 TARGETS.of(target).fill_from_tasks(target)
+            self._tests_of_tasks(form)
         at, name = ("dataset", "repos"), dataset.get("repos")
         if not isinstance(name, str) or not name:
             return
@@ -228,6 +231,23 @@ class _Inliner:
                 self._folder.allows(file)
         for found in kind.file_mistakes(table, self._places.root.folder):
             self._wrong((*path, *found.path), found.message, found.hint)
+
+    def _tests_of_tasks(self, form: str) -> None:
+        """Have tasks graded by the tests that they bring, where they run in their images."""
+        scorers = self._data.setdefault("scorers", [])
+        brought = task_formats.SCORERS.get(form)
+        if brought is None or not isinstance(scorers, list):
+            return
+        written = [target for _, target in tables(self._data, "targets")]
+        names = [
+            default_name(one) if one.get("name") is None else one["name"]
+            for one in written
+            if TARGETS.of(one).runs_images(one)
+        ]
+        taken = {one.get("name", one.get("kind")) for one in scorers if _is_table(one)}
+        if names and brought["name"] not in taken:
+            own: list[Json] = [str(name) for name in names]
+            scorers.append({**brought, "targets": own})
 
     def _graders_files(self, path: Path, scorer: JsonObject) -> None:
         """Ask permission for the files that a scorer grades with; see that they are there."""

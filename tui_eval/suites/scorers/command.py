@@ -29,8 +29,8 @@ class CommandScorer(ProgramScorer):
     )
     reply: Annotated[list[StrictStr], Field(min_length=1)] | StrictStr = Field(
         default="stdout",
-        description="Where its reply is: stdout, or file:PATH, a file that it writes; of a list "
-        "the first that is there counts.",
+        description="Where its reply is: stdout; pytest, the summary that pytest prints with -rA; "
+        "or file:PATH, a file that it writes. Of a list the first that is there counts.",
     )
 
     @field_validator("reply")
@@ -38,8 +38,8 @@ class CommandScorer(ProgramScorer):
     def _reply_is_somewhere(cls, reply: list[str] | str) -> list[str] | str:
         for one in [reply] if isinstance(reply, str) else reply:
             head, _, path = one.partition(":")
-            if one != "stdout" and head != "file":
-                raise ValueError(f'must be stdout or file:PATH, not "{one}"')
+            if one not in ("stdout", "pytest") and head != "file":
+                raise ValueError(f'must be stdout, pytest or file:PATH, not "{one}"')
             if head == "file":
                 see_that_it_is_a_place(path)
         return reply

@@ -73,6 +73,13 @@ class ProgramScorer(BoundedScorer):
             yield Permission("let its programs reach the network", "programs: network")
         yield from super().permissions(table, folder)
 
+    def permissions_by_case(self, data: Path | None, tasks: Path | None) -> Iterator[Permission]:
+        """Yield the files that its cases alone name."""
+        for source in self.files.values():
+            if is_template(source) and "/" not in before_marks(source):
+                held = f"grade with the files that its cases name: {source}"
+                yield Permission(held, f"grade with {source}", tasks or data)
+
     @classmethod
     def files_read(
         cls, table: Mapping[str, object], folder: Path

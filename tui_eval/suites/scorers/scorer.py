@@ -199,6 +199,15 @@ class Scorer(BaseModel):
         """
         yield from ()
 
+    def permissions_by_case(self, data: Path | None, tasks: Path | None) -> Iterator[Permission]:
+        """Yield what else it does that its cases decide.
+
+        Args:
+            data: The path or glob of the data; None: the cases stand in the suite.
+            tasks: A glob of all files of the tasks; None: the cases are no folders of tasks.
+        """
+        yield from ()
+
     @classmethod
     def files_read(
         cls, table: Mapping[str, object], folder: Path

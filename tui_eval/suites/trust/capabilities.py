@@ -165,6 +165,7 @@ def suite_permissions(suite: Suite) -> Iterator[Permission]:
         yield from asked.permissions_by_case(data, tasks)
     for scorer in suite.scorers:
         yield from scorer.permissions(scorer.model_dump(mode="json", by_alias=True), folder)
+        yield from scorer.permissions_by_case(data, tasks)
 
 
 def permissions_of(

@@ -15,6 +15,17 @@ from tui_eval.suites.data.tasks.task_file import (
 )
 
 FILE: Final = "task.toml"
+SCORER: Final[JsonObject] = {
+    "kind": "command",
+    "name": "tests",
+    "command": ["bash", "/tests/test.sh"],
+    "workspace": True,
+    "files": {"/tests": "{{ tests }}"},
+    "reply": ["file:/logs/verifier/reward.json", "file:/logs/verifier/reward.txt"],
+    "timeout": "{{ tests_timeout or 600 }}",
+    "when": "{{ tests }}",
+}
+"""What a task is graded by, where it runs in its image."""
 _USUAL: Final = {"environment.allow_internet": True, "environment.gpus": 0}
 _KNOWN: Final = frozenset(
     ("version", "schema_version", "task.", "metadata.", "source", "agent.timeout_sec",

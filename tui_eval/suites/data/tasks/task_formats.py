@@ -18,6 +18,12 @@ FOLDERS: Final[dict[str, tuple[str, Callable[[TaskFile], JsonObject]]]] = {
 }
 """The formats with a folder a task: the file that makes it one, and what reads it."""
 
+SCORERS: Final[dict[str, JsonObject]] = {
+    "harbor": harbor.SCORER,
+    "terminal-bench": terminal_bench.SCORER,
+}
+"""What tasks of a format bring to be graded by, where they run in their images."""
+
 
 def task_files(path: Path, format_name: str | None) -> Path:
     """Return the file or glob of the data that a path stands for.

@@ -14,6 +14,19 @@ from tui_eval.suites.importers.reading import yaml_document
 from tui_eval.suites.loading.errors import SuiteError
 
 FILE: Final = "task.yaml"
+SCORER: Final[JsonObject] = {
+    "kind": "command",
+    "name": "tests",
+    "command": ["bash", "/tests/run-tests.sh"],
+    "env": {"TEST_DIR": "/tests"},
+    "workspace": True,
+    "files": {"/tests": "{{ tests }}", "/tests/run-tests.sh": "{{ run_tests }}"},
+    "reply": "pytest",
+    "timeout": "{{ tests_timeout or 180 }}",
+    "when": "{{ tests and run_tests and parser == 'pytest' }}",
+}
+"""What a task is graded by, where it runs in its image."""
+_PARSER: Final = "pytest"
 _COMPOSE: Final = "docker-compose.yaml"
 _CLIENT: Final = "client"
 """The service in which the agent works."""
@@ -47,6 +60,9 @@ def terminal_bench_row(file: TaskFile) -> JsonObject:
     assert isinstance(more, list)
     instruction, others = _instruction(said)
     more += [f"{FILE}: description {name}" for name in others]
+    parser = said.get("parser_name", _PARSER)
+    if parser != _PARSER:
+        more.append(f"{FILE}: parser_name {parser}")
     dockerfile = file.there("Dockerfile")
     if file.there(_COMPOSE) and (beyond := _beyond(_yaml(_COMPOSE, file.text(_COMPOSE)))):
         raise TaskLeftOutError(f"{_COMPOSE}: {', '.join(beyond)}: compose is not supported")
@@ -59,6 +75,7 @@ def terminal_bench_row(file: TaskFile) -> JsonObject:
         "image": dockerfile,
         "tests": file.there("tests"),
         "run_tests": file.there("run-tests.sh"),
+        "parser": parser,
         "tests_timeout": seconds(said.get("max_test_timeout_sec"), "max_test_timeout_sec"),
         **({"timeout": limit} if limit is not None else {}),
         **({"tags": tags} if tags else {}),

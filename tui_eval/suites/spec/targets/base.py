@@ -49,6 +49,11 @@ class TargetSpec(AskedSpec):
         return False
 
     @classmethod
+    def runs_images(cls, table: Mapping[str, object]) -> bool:
+        """Say whether its cases run in containers of their images, and leave workspaces."""
+        return False
+
+    @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
         """Say whether its outputs may be a whole conversation, with several replies."""
         return False

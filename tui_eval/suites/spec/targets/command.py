@@ -210,6 +210,11 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
             yield Permission("build images from the Dockerfiles that its cases name", built, tasks)
 
     @classmethod
+    def runs_images(cls, table: Mapping[str, object]) -> bool:
+        """Say whether its cases run in containers."""
+        return table.get("isolation") in CONTAINERS
+
+    @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
         """Say whether it tells what it does."""
         return table.get("agent") is not None or table.get("transcript") is not None
