@@ -54,7 +54,9 @@ def _address(image: Json) -> str | None:
 def read_by_people(message: JsonObject) -> JsonObject:
     """Return a message whose content is a text: what it has beside texts is a mark."""
     content = message.get("content")
-    return message if isinstance(content, str) else {**message, "content": text_of(content)}
+    if content is None or isinstance(content, str):
+        return message
+    return {**message, "content": text_of(content)}
 
 
 def last_user_text(messages: Iterable[JsonObject]) -> str | None:

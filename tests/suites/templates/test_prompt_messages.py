@@ -53,11 +53,16 @@ def test_a_column_may_hold_the_turns(tmp_path: Path) -> None:
         {"id": "a", "asks": ["One?", "Two?"]},
         {"id": "b", "asks": '["Only?"]'},
         {"id": "c", "asks": []},
+        {"id": "d", "asks": [*said(("user", "One?"), ("user", "Two?"))]},
+        {"id": "e", "asks": [*said(("user", "One?"), ("assistant", "Two."))]},
     ]
     prompt = '[dataset]\npath = "rows.jsonl"\n[prompt]\nturns = "{{ asks }}"\n'
     suite = loaded(tmp_path, prompt + TARGET, rows_jsonl=rows)
     renderer, column = Renderer(suite), columns(suite)[0]
-    first, second, third = cases(suite)
+    first, second, third, fourth, fifth = cases(suite)
+    assert renderer.turns(column, fourth) == renderer.turns(column, first)
+    with pytest.raises(TemplateError, match="turn 2: content must be a text"):
+        renderer.messages(column, fifth)
     assert renderer.messages(column, first) == said(("user", "One?"))
     assert renderer.turns(column, first) == ("Two?",)
     assert renderer.messages(column, second) == said(("user", "Only?"))

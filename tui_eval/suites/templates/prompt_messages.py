@@ -175,8 +175,15 @@ def _read_turns(template: Template, names: Names) -> list[Json]:
     if not 0 < len(given) <= _MOST_TURNS:
         what = "an empty list: nothing is asked" if not given else f"more than {_MOST_TURNS} turns"
         raise TemplateError(template.field, f"gives {what}")
-    for number, turn in enumerate(given, 1):
+    turns = [_content(turn) for turn in given]
+    for number, turn in enumerate(turns, 1):
         trouble = content_trouble(turn)
         if trouble is not None:
             raise TemplateError(template.field, f"turn {number}: {trouble}")
-    return given
+    return turns
+
+
+def _content(turn: Json) -> Json:
+    """Return what a turn says: it may be a message of the user."""
+    said = isinstance(turn, dict) and turn.get("role") == "user"
+    return turn.get("content") if said and isinstance(turn, dict) else turn

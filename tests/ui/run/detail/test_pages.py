@@ -153,6 +153,21 @@ def test_tool_calls_and_long_messages_are_folded_with_their_length(store: Path) 
     assert everything.count("row") == 500
 
 
+def test_a_talk_of_many_turns_is_read_as_it_went_and_only_work_is_folded(store: Path) -> None:
+    talk: list[JsonObject] = []
+    for n in range(8):
+        talk.append({"role": "user", "content": [{"type": "image", "path": f"img/{n}\x1b.png"}]})
+        talk.append({"role": "assistant", "content": f"reply {n}"})
+    made = by_hand(store, [Case(0, "c", {})], answers=[output("bye")])
+    read = list(messages_page(whole(store, made, 0), talk, Folds(), 80, UNICODE))
+    assert "[image img/7\x1b.png]" in para_words(read)
+    assert not [para.action for para in read if para.action]
+    work: tuple[JsonObject, ...] = ({"role": "assistant", "content": "step"},) * 4
+    worked = by_hand(store, [Case(0, "d", {})], answers=[output("bye", messages=work)])
+    folded = messages_page(whole(store, worked, 0), talk, Folds(), 80, UNICODE)
+    assert [para.action for para in folded if para.action]
+
+
 def bars(found: trial_queries.WholeTrial, now: float = 0.0) -> list[str]:
     made = lay_out(attempts_page(found, 46, ASCII, now), 60)
     return [

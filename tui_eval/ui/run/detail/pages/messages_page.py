@@ -19,7 +19,7 @@ from tui_eval.ui.text.prose import Para
 from tui_eval.ui.theme.glyphs import Glyphs
 
 _MANY = 3
-"""Replies from which on they are steps: an agent's work, not a conversation."""
+"""Replies in a row from which on they are steps: an agent's work, not a conversation."""
 
 
 def messages_page(
@@ -53,7 +53,7 @@ def messages_page(
     if counted:
         yield Para(f"{counted}; {key('run.unfold', 'x')} unfolds all, or folds", "dim")
         yield Para("")
-    if sum(message.get("role") == "assistant" for message in messages) > _MANY:
+    if _longest_work(messages) > _MANY:
         began = next((one.record.turns for one in _records(found)), ())
         yield from step_paras(messages, folds, width, glyphs, began=began)
         return
@@ -61,6 +61,16 @@ def messages_page(
     for message in messages:
         yield from message_paras(message, folds, number, max(width - BESIDE, LEAST), glyphs)
         number += 1 + len(calls_in(message))
+
+
+def _longest_work(messages: Sequence[JsonObject]) -> int:
+    """Return the most replies that come without a word of the user between."""
+    longest = replies = 0
+    for message in messages:
+        role = message.get("role")
+        replies = 0 if role == "user" else replies + (role == "assistant")
+        longest = max(longest, replies)
+    return longest
 
 
 def _records(found: WholeTrial) -> Iterator[StoredRecord]:
