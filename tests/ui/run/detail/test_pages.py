@@ -162,8 +162,8 @@ def test_a_talk_of_many_turns_is_read_as_it_went_and_only_work_is_folded(store: 
     read = list(messages_page(whole(store, made, 0), talk, Folds(), 80, UNICODE))
     assert "[image img/7\x1b.png]" in para_words(read)
     assert not [para.action for para in read if para.action]
-    work: tuple[JsonObject, ...] = ({"role": "assistant", "content": "step"},) * 4
-    worked = by_hand(store, [Case(0, "d", {})], answers=[output("bye", messages=work)])
+    step: JsonObject = {"role": "assistant", "content": "step"}
+    worked = by_hand(store, [Case(0, "d", {})], answers=[output("bye", messages=(step,) * 4)])
     folded = messages_page(whole(store, worked, 0), talk, Folds(), 80, UNICODE)
     assert [para.action for para in folded if para.action]
 
