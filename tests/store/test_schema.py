@@ -41,6 +41,7 @@ _SCHEMAS = [
     "f08895c37c50",
     "7cfef69bef9c",
     "b7e5da879b20",
+    "0dc101d05200",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

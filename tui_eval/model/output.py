@@ -95,6 +95,8 @@ class Output:
     """What its endpoint has nothing left of just now; None: nothing that it says. Never kept."""
     estimate: Estimate | None = None
     """What the endpoint did not say of what it took; None: it did. Kept with the attempt."""
+    counted: bool = False
+    """Whether what it took was counted already, call by call. Never kept."""
 
     @property
     def price(self) -> "Price":

@@ -780,6 +780,35 @@ def scores_by_key(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX scores_key ON scores (score_key) WHERE score_key IS NOT NULL")
 
 
+_CONVERSATIONS = """
+CREATE TABLE conversation_calls (       -- replies of conversations whose output is still to come
+    trial INTEGER NOT NULL,
+    number INTEGER NOT NULL,            -- in the conversation, from 0
+    party TEXT NOT NULL,                -- who was asked: target, user
+    asked BLOB NOT NULL,                -- digest of all that was asked
+    said TEXT NOT NULL,                 -- JSON: messages since the reply before
+    reply TEXT NOT NULL,                -- JSON, see model.stored_reply
+    PRIMARY KEY (trial, number)
+) WITHOUT ROWID;
+CREATE TABLE attempt_calls (            -- of attempts that make several, those that were answered
+    attempt INTEGER PRIMARY KEY,
+    trial INTEGER NOT NULL,
+    calls INTEGER NOT NULL DEFAULT 0,   -- what they took is in attempts
+    user_calls INTEGER NOT NULL DEFAULT 0,
+    user_input_tokens INTEGER NOT NULL DEFAULT 0,
+    user_output_tokens INTEGER NOT NULL DEFAULT 0,
+    user_usd REAL DEFAULT 0,            -- NULL: some of it is unknown
+    user_about_usd REAL                 -- that, and estimates; NULL: nothing is estimated
+);
+CREATE INDEX attempt_calls_trial ON attempt_calls (trial);
+"""
+
+
+def conversations(db: sqlite3.Connection) -> None:
+    """Keep each reply within a conversation until its output is there, and what calls took."""
+    _run_script(db, _CONVERSATIONS)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first_schema,
     notes_on_trials,
@@ -811,6 +840,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     columns_version,
     outputs_self_reported,
     scores_by_key,
+    conversations,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -2,6 +2,10 @@
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
+
+USER: Final = "[user]"
+"""The simulated user, among those who make calls."""
 
 
 def timed_out(of: str) -> str:
@@ -94,7 +98,7 @@ def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, U
 def spending(db: sqlite3.Connection, run: int) -> dict[int | str, CallSpending]:
     """Return what calls were like, by the column's index or the judge's name.
 
-    Reads all attempts and judge calls of the run.
+    The simulated user's are under `USER`. Reads all attempts and judge calls of the run.
     """
     columns = db.execute(
         "SELECT t.col, max(ifnull(a.cost_usd, a.about_usd)), "
@@ -116,8 +120,16 @@ def spending(db: sqlite3.Connection, run: int) -> dict[int | str, CallSpending]:
         "FROM judge_calls WHERE run = ? GROUP BY judge",
         (run,),
     )
+    users = db.execute(
+        "SELECT ?2, max(ifnull(c.user_usd, c.user_about_usd) / c.user_calls), "
+        "max((c.user_input_tokens + c.user_output_tokens) / c.user_calls), 0, "
+        "ifnull(sum(iif(c.user_usd IS NULL, ifnull(c.user_about_usd, 0.0), 0.0)), 0.0), 0, "
+        "sum(c.user_calls) FROM trials t JOIN attempt_calls c ON c.trial = t.id "
+        "WHERE t.run = ?1 AND c.user_calls > 0 HAVING count(*) > 0",
+        (run, USER),
+    )
     # 0 tokens are those of calls that came to nothing
     return {
         who: CallSpending(usd, tokens or None, *rest)
-        for who, usd, tokens, *rest in (*columns, *judges)
+        for who, usd, tokens, *rest in (*columns, *judges, *users)
     }

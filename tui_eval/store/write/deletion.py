@@ -180,6 +180,8 @@ def _delete_trials(tx: Tx, run_id: int) -> _Portion:
     for table in (
         "trial_progress",
         "attempt_records",
+        "attempt_calls",
+        "conversation_calls",
         "attempts",
         "scores",
         "findings",

@@ -9,22 +9,25 @@ cancelled and opened anew since.
 from collections.abc import Collection, Iterable, Sequence
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output, Price, Usage
+from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
 from tui_eval.store.read import bulk
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import attempt_writes, output_writes, request_moves
+from tui_eval.store.write import (
+    attempt_writes,
+    conversation_writes,
+    output_writes,
+    request_moves,
+    spending_writes,
+)
+from tui_eval.store.write.spending_writes import SPENT
 
 _RUNNING = (TrialState.RUNNING,)
 _SCORING = (TrialState.SCORING,)
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
 _SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
-_SPENT = (  # of all attempts; unknown money stays unknown
-    "input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?, "
-    "about_usd = ifnull(about_usd, cost_usd) + ?"
-)
 
 
 def stands(tx: Tx, trial: int, opening: int) -> bool:
@@ -78,7 +81,6 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
 
     What it took all the same, as an answer that was broken off does, is counted.
     """
-    usage, price = failure.usage, failure.price
     tx.db.execute(
         "UPDATE attempts SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
         "status = ?, retry_after_s = ?, partial = ?, unsent = ? WHERE id = ?",
@@ -96,18 +98,8 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
     attempt_writes.end_progress(tx, attempt)
     attempt_writes.add_record(tx, attempt, failure.record, failure.workspace)
     output_writes.add_conversation(tx, attempt, failure.messages)
-    if not failure.was_paid:
-        return
-    tx.db.execute(
-        "UPDATE attempts SET input_tokens = ?, output_tokens = ?, cost_usd = ?, about_usd = ? "
-        "WHERE id = ?",
-        (usage.input, usage.output, price.known_usd, price.about_usd, attempt),
-    )
-    tx.db.execute(
-        f"UPDATE trials SET {_SPENT}, change = ? "
-        "WHERE id = (SELECT trial FROM attempts WHERE id = ?)",
-        (*_spent(usage, price), tx.change, attempt),
-    )
+    if failure.was_paid:
+        spending_writes.add(tx, attempt, failure.usage, failure.price, None)
 
 
 def drop_attempt(
@@ -177,43 +169,28 @@ def answer(
     Returns:
         Whether the trial took it.
     """
-    usage, estimate, price = output.usage, output.estimate, output.price
-    spent = _spent(usage, price)
     output_id = output_writes.add_output(tx, key, output)
     tx.db.execute(
-        "UPDATE attempts SET state = 'answered', call_s = ?, output = ?, input_tokens = ?, "
-        "output_tokens = ?, cost_usd = ?, about_tokens = ?, about_usd = ? WHERE id = ?",
-        (
-            call_s,
-            output_id,
-            usage.input,
-            usage.output,
-            price.known_usd,
-            None if estimate is None else estimate.tokens,
-            price.about_usd,
-            attempt,
-        ),
+        "UPDATE attempts SET state = 'answered', call_s = ?, output = ? WHERE id = ?",
+        (call_s, output_id, attempt),
     )
+    if output.counted:
+        conversation_writes.forget_replies(tx, trial)
+    spent = spending_writes.of_output(tx, attempt, output)
     attempt_writes.end_progress(tx, attempt)
     attempt_writes.add_record(tx, attempt, output.record, output.workspace)
     taken = not stale and tx.move(
         trial,
         TrialState.SCORING,
         _RUNNING,
-        f"output = ?, cached = 0, latency_s = ?, {_SPENT}",
+        f"output = ?, cached = 0, latency_s = ?, {SPENT}",
         (output_id, output.latency_s, *spent),
     )
     if not taken:
         tx.db.execute(
-            f"UPDATE trials SET {_SPENT}, change = ? WHERE id = ?", (*spent, tx.change, trial)
+            f"UPDATE trials SET {SPENT}, change = ? WHERE id = ?", (*spent, tx.change, trial)
         )
     return taken
-
-
-def _spent(usage: Usage, price: Price) -> tuple[object, ...]:
-    """Return the values of `_SPENT` for one attempt; the last is its cost, known or not."""
-    usd = price.known_usd
-    return usage.input or 0, usage.output or 0, usd, price.about_usd if usd is None else usd
 
 
 def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> None:
@@ -339,13 +316,14 @@ def cancel(tx: Tx, trial: int, request: int | None = None) -> bool:
     return tx.move(trial, TrialState.CANCELLED, _OPEN, "verdict = NULL, score = NULL")
 
 
-def retry(tx: Tx, trial: int, request: int | None = None) -> bool:
+def retry(tx: Tx, trial: int, request: int | None = None, *, afresh: bool = True) -> bool:
     """Take a settled trial back to the queue; its output and scores satisfy no key any more.
 
     Args:
         tx: The transaction.
         trial: The trial.
         request: The request that asks for it.
+        afresh: Whether a conversation begins anew; else it goes on after its last reply.
 
     Returns:
         False where it is not settled; nothing changed then.
@@ -372,6 +350,8 @@ def retry(tx: Tx, trial: int, request: int | None = None) -> bool:
     _supersede_findings(tx, trial, request)
     tx.db.execute("UPDATE findings SET spent = 1 WHERE trial = ? AND spent = 0", (trial,))
     tx.db.execute("UPDATE trials SET output = NULL, latency_s = NULL WHERE id = ?", (trial,))
+    if afresh:
+        conversation_writes.forget_replies(tx, trial)
     return True
 
 
