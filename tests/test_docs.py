@@ -51,6 +51,7 @@ from tui_eval.suites.spec import (
     SuiteFile,
     Thresholds,
     TokenPrices,
+    UserSpec,
 )
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.spec.targets import TargetSpec
@@ -251,6 +252,7 @@ MODELS: list[tuple[str, tuple[type[BaseModel], ...], tuple[type[BaseModel], ...]
     ("Programs", (CommandTargetSpec, Limits, Transcript), (TargetSpec,)),
     ("Replays", (ReplayTargetSpec,), (TargetSpec,)),
     ("Simulated targets", (SimulatedTargetSpec,), (TargetSpec,)),
+    ("A simulated user", (UserSpec,), ()),
     ("Judges", (ModelJudgeSpec, SimulatedJudgeSpec), ()),
     ("Run settings", (RunSettings,), ()),
     ("Gate", (Gate, Thresholds, ScorerThresholds), ()),

@@ -11,6 +11,7 @@ class Alone:
     pools_idle = True
     ungraded = 0
     judges_rest = False
+    dispatching = True
 
     def __init__(self, on_room: Callable[[], None] = lambda: None) -> None:
         self.departures: list[Departure] = []

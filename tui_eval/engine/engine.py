@@ -33,6 +33,7 @@ from tui_eval.store.connection import Connection, explain, put_away, readable, w
 from tui_eval.store.errors import StoreFullError, StoreMovedError
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.call_spending import spending
+from tui_eval.store.read.conversation_queries import conversation_figures
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.read.open_trials import open_count
 from tui_eval.store.read.program_figures import resources_by_column
@@ -317,13 +318,14 @@ class Engine:
             if await writer.write(partial(self._finish, owes=workers.judging.owes)):
                 return
             judge_tokens, judge_usd = await reading.call(judge_queries.spent, self._run)
+            talked = await reading.call(conversation_figures, self._run)
             capped = session.caps().of_calls
             before = await reading.call(spending, self._run) if capped else {}
             workers.spend_caps.open(
                 session.caps(),
                 (await reading.call(board, self._run))[0],
-                await reading.call(spent, self._run) + judge_usd,
-                judge_tokens,
+                await reading.call(spent, self._run) + judge_usd + talked.known_usd,
+                judge_tokens + talked.user_input_tokens + talked.user_output_tokens,
                 before,
             )
             await writer.write(partial(self._start, limits=workers.limits(), paused=handler.paused))

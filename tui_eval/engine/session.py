@@ -20,6 +20,7 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
+from tui_eval.store.read.call_spending import USER
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.judge_choice import asked_judges, judges_of
@@ -118,7 +119,9 @@ class Session:
     def target_problems(self) -> list[str]:
         """Say what must be put right before targets can be asked."""
         asked = {column.target: self.targets[column.target] for column in self.columns}
-        specs = [spec for spec in self.suite.targets if spec.name in asked]
+        specs: list[AskedSpec] = [spec for spec in self.suite.targets if spec.name in asked]
+        if self.suite.user is not None and any(target.has_user for target in asked.values()):
+            specs.append(self.suite.user)
         return [*problems(asked), *self._uncountable(specs)]
 
     def judge_problems(self, brought: Collection[str] = ()) -> list[str]:
@@ -157,7 +160,13 @@ class Session:
         """Return what a call of each column and judge takes at most, as far as the suite says."""
         targets = {target.name: bound_of(target) for target in self.suite.targets}
         found: dict[Payer, CallBound] = {c.index: targets[c.target] for c in self.columns}
+        if self.suite.user is not None:
+            found[USER] = bound_of(self.suite.user)
         return found | {judge.name: bound_of(judge) for judge in self.suite.judges}
+
+    def with_user(self) -> dict[Payer, tuple[Payer, ...]]:
+        """Return the columns in whose trials the simulated user makes calls too."""
+        return {c.index: (USER,) for c in self.columns if self.targets[c.target].has_user}
 
     def column_rows(self) -> list[ColumnRow]:
         """Return the columns as the store keeps them."""

@@ -11,6 +11,7 @@ from tui_eval.reports.programs import program_document
 from tui_eval.reports.rates.run_rates import Rates, ReducedRates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import ColumnResults, Results, results
+from tui_eval.store.read.conversation_queries import ConversationFigures
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts
 
@@ -49,7 +50,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "requests": _requests(of),
         "judges": judge_report.judges(of.judges),
         "cost_usd": {
-            **_cost(of.counts, judge_report.totals(of.judges)),
+            **_cost(of.counts, judge_report.totals(of.judges), of.conversations),
             "target_expected": dollars(of.spending.expected_usd),
         },
         "caps": {
@@ -98,12 +99,13 @@ def _counts(counts: Counts) -> JsonObject:
 def _requests(of: Results) -> JsonObject:
     counts = of.counts
     return {
-        "target": counts.attempts,
+        "target": counts.attempts + of.conversations.further_calls,
         "target_retries": counts.retries,
         "target_lost": counts.lost,
         "judge": sum(one.asked.calls for one in of.judges),
         "judge_lost": sum(one.asked.lost for one in of.judges),
         "judge_items": sum(one.asked.items for one in of.judges),
+        "user": of.conversations.user_calls,
         "cached_outputs": counts.cached,
         "cached_scores": of.cached_scores,
     }
@@ -115,17 +117,20 @@ def _error(error: ErrorRow, columns: Sequence[ColumnResults]) -> JsonObject:
     return {"kind": error.kind, "message": error.message, "n": error.n, "targets": there}
 
 
-def _cost(target: Spent, judge: Spent) -> JsonObject:
-    """Return the money of targets and judges apart; a total only where both are known."""
-    known = target.cost_usd is not None and judge.cost_usd is not None
-    total = (target.cost_usd or 0.0) + (judge.cost_usd or 0.0) if known else None
+def _cost(target: Spent, judge: Spent, user: ConversationFigures) -> JsonObject:
+    """Return the money of targets, judges and the user apart; a total only where all is known."""
+    parts = [target.cost_usd, judge.cost_usd, *([user.cost_usd] if user.user_calls else [])]
+    known = [usd for usd in parts if usd is not None]
+    total = sum(known) if len(known) == len(parts) else None
     return {
         "target": dollars(target.cost_usd),
         "judge": dollars(judge.cost_usd),
+        "user": dollars(user.cost_usd) if user.user_calls else None,
         "total": dollars(total),
         "target_known": dollars(target.known_usd),
         "target_about": dollars(target.about_usd),
         "judge_about": dollars(judge.about_usd),
+        "user_about": dollars(user.about_usd),
     }
 
 

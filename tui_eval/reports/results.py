@@ -20,6 +20,7 @@ from tui_eval.reports.spending import Spending, spending
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.statistics.estimates import percentile
 from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.read.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.report_queries import ErrorRow, UngradedRow
@@ -69,6 +70,8 @@ class Results:
     cached_scores: int
     programs: ProgramFigures | None
     """What programs took and changed; None: it ran none."""
+    conversations: ConversationFigures
+    """What calls there were beside one an attempt, and what the simulated user took."""
     missed: Sequence[MissedThreshold] | None
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
 
@@ -171,6 +174,7 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
             rests_on_judges=rests_on_judges(db, run_id),
             cached_scores=report_queries.copied_scores(db, run_id),
             programs=program_figures(db, run_id),
+            conversations=conversation_figures(db, run_id),
             missed=missed,
         )
 

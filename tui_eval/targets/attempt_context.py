@@ -12,6 +12,7 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.targets.attempt_history import AttemptHistory
+from tui_eval.targets.conversation.call_log import CallLog, UnrecordedCalls
 from tui_eval.targets.disk_room import DiskRoom
 
 PROGRAM: Final = "program"
@@ -46,6 +47,8 @@ class AttemptContext:
     limits: Mapping[str, int] = field(default_factory=dict)
     """What it may take, as its case says; see `Case.limits`."""
     on_progress: Callable[[AttemptProgress], None] = _nobody
+    calls: CallLog = field(default_factory=UnrecordedCalls)
+    """Where it makes the calls of a conversation."""
     partial: str | None = None
     """What has been produced so far, kept where the attempt is cancelled."""
     messages: tuple[JsonObject, ...] = ()

@@ -113,6 +113,8 @@ class Target(Asked):
 
     limits_here: Limits | None = None
     """What each of its trials may take of this machine; None: they take nothing worth counting."""
+    has_user = False
+    """Whether its conversations are gone on with by the simulated user."""
     by_epoch = False
     """Whether its requests differ from epoch to epoch."""
 

@@ -12,6 +12,7 @@ from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import ModelEndpointSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets.command.trial_image import ImageStock
+from tui_eval.targets.conversation.simulated_user import SimulatedUser
 from tui_eval.targets.endpoint_connection import EndpointConnection
 
 Connections: TypeAlias = dict[str, EndpointConnection]
@@ -52,6 +53,21 @@ class BuildContext:
     def renderer(self) -> Renderer:
         """The suite's prompts."""
         return Renderer(self.suite)
+
+    @cached_property
+    def user(self) -> SimulatedUser | None:
+        """The simulated user; None: the suite has none.
+
+        Raises:
+            ValueError: its provider or base URL makes no sense.
+            TemplateError: its instructions are no template.
+        """
+        spec = self.suite.user
+        if spec is None:
+            return None
+        connection = self.connection(spec)
+        connection.used_by_user(spec.name, ceiling(spec.concurrency, connection))
+        return SimulatedUser(spec, connection)
 
     def connection(self, spec: ModelEndpointSpec) -> EndpointConnection:
         """Return the connection to where a target or judge asks; a new one is added.

@@ -46,6 +46,8 @@ class EndpointConnection:
         """The calls in flight that the targets make here, by name."""
         self._judges: dict[str, int] = {}
         """Those of the judges, which have a limiter of their own."""
+        self._user: dict[str, int] = {}
+        """Those of the simulated user, likewise."""
         self._model = model
         self._folder = folder
         self._files = files
@@ -73,7 +75,11 @@ class EndpointConnection:
     @property
     def concurrency(self) -> int:
         """The most calls in flight that all of its users may make together."""
-        return sum(max(users.values(), default=0) for users in (self._targets, self._judges))
+        return sum(max(users.values(), default=0) for users in self._users_by_kind.values())
+
+    @property
+    def _users_by_kind(self) -> dict[str, dict[str, int]]:
+        return {"target": self._targets, "judge": self._judges, "user": self._user}
 
     def used_by_target(self, name: str, concurrency: int | None) -> None:
         """Note that a target asks here, with so many calls in flight; None: not known yet."""
@@ -82,6 +88,10 @@ class EndpointConnection:
     def used_by_judge(self, name: str, concurrency: int | None) -> None:
         """Note that a judge asks here, with so many calls in flight; None: not known yet."""
         self._judges[name] = concurrency or 1
+
+    def used_by_user(self, name: str, concurrency: int | None) -> None:
+        """Note that the simulated user asks here, with so many calls in flight."""
+        self._user[name] = concurrency or 1
 
     def problem(self) -> str | None:
         """Say what keeps it from being opened, as far as that can be known beforehand."""
@@ -182,7 +192,7 @@ class EndpointConnection:
         return LocalServer(self._model, slots=slots, folder=self._folder)
 
     def _needed_by(self) -> str:
-        users = (("target", self._targets), ("judge", self._judges))
+        users = self._users_by_kind.items()
         named = [f"{what} {', '.join(map(repr, names))}" for what, names in users if names]
         return f"{' and '.join(named)} ({self.address.host})"
 

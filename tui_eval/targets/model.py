@@ -1,17 +1,24 @@
 """A model behind an OpenAI-compatible endpoint, or embedded beside the engine."""
 
 import shlex
-from typing import Final
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Final, Self
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.data.attachments import AttachmentError
 from tui_eval.suites.spec import ModelTargetSpec
+from tui_eval.suites.spec.tool_answers import sent_tool
+from tui_eval.suites.templates.renderer import OpeningMessages
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, ceiling
+from tui_eval.targets.conversation.call_log import Send
+from tui_eval.targets.conversation.model_conversations import CONVERSATION, ModelConversations
 from tui_eval.targets.model_caller import ModelCaller
 from tui_eval.targets.request_files import with_body
 
@@ -35,11 +42,34 @@ class ModelTarget(ModelCaller, Target):
         self._spec: ModelTargetSpec = spec
         self._tools = _tools(spec)
         self._files = context.attachments
+        user = context.user
+        self.has_user = user is not None
+        self._conversations = ModelConversations(
+            spec, context.renderer, context.folder, user, context.processes
+        )
+        self._opened = AsyncExitStack()
+
+    def problem(self) -> str | None:
+        """Say which key or model is missing, of the simulated user's too."""
+        return super().problem() or self._conversations.problem()
+
+    def identity(self) -> JsonObject:
+        """Return endpoint, model and API, and what decides about its conversations.
+
+        Raises:
+            UnavailableError: where the file of an embedded model cannot be read.
+        """
+        return {**super().identity(), **self._conversations.identity()}
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return the body as it goes out: model, messages, parameters, tools."""
         try:
-            messages = self._files.named(self._renderer.messages(column, case))
+            opening = self._renderer.opening(column, case)
+            messages = self._files.named(opening.messages)
+            turns = self._files.named(_as_messages(self._renderer.turns(column, case)))
+            conversation = self._conversations.asked(
+                column, case, OpeningMessages(messages, opening.begins), turns
+            )
         except TemplateError as error:
             return Failure("template", str(error))
         except AttachmentError as error:
@@ -47,7 +77,7 @@ class ModelTarget(ModelCaller, Target):
         body = self._messages(messages)
         if self._tools:
             body["tools"] = self._tools
-        return body
+        return body if conversation is None else {**body, CONVERSATION: conversation}
 
     def as_command(self, column: Column, case: Case) -> str:
         """Return a call of curl; an embedded model has no address while no run goes on.
@@ -63,6 +93,7 @@ class ModelTarget(ModelCaller, Target):
         request = self.request(column, case)
         if isinstance(request, Failure):
             raise NothingToSendError(request.message)
+        request.pop(CONVERSATION, None)  # its first call
         url = f"{where.base_url}/{'responses' if self._spec.api == 'responses' else _CHAT}"
         words = ["curl", shlex.quote(url), "-H 'Content-Type: application/json'"]
         if where.api_key_env is not None:
@@ -70,19 +101,52 @@ class ModelTarget(ModelCaller, Target):
         return with_body(words, request, self._spec.api)
 
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
-        """Make one call; what it cost is in the output."""
-        return await self._connection.call(self._spec, request, attempt.timeout_s)
+        """Make one call, or hold a conversation; what it cost is in the output."""
+        asked = request.get(CONVERSATION)
+        if not isinstance(asked, dict):
+            return await self._call(request, attempt)
+        first = {name: value for name, value in request.items() if name != CONVERSATION}
+
+        def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send]:
+            body = {**first, **self._messages([*said])}
+            return body, lambda: self._call(body, attempt)
+
+        return await self._conversations.outcome(asked, call, attempt)
+
+    async def _call(self, body: JsonObject, attempt: AttemptContext) -> Output | Failure:
+        return await self._connection.call(self._spec, body, attempt.timeout_s)
+
+    async def __aenter__(self) -> Self:
+        """Open the connection, and what its conversations need.
+
+        Raises:
+            UnavailableError: where that is not possible, saying what to do.
+        """
+        async with AsyncExitStack() as stack:
+            await self._connection.open()
+            stack.push_async_callback(self._connection.close)
+            await self._conversations.open(stack)
+            self._opened = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the connection."""
+        await self._opened.aclose()
+
+
+def _as_messages(turns: Sequence[Json]) -> list[JsonObject]:
+    return [{"role": "user", "content": content} for content in turns]
 
 
 def _tools(spec: ModelTargetSpec) -> list[Json]:
     """Return the tools in the form the API takes; suites write that of the chat API."""
-    if spec.tools is None:
-        return []
-    if isinstance(spec.tools, str):
-        raise TypeError("the suite's tools are still a path: they were not read")
-    if spec.api == "chat":
-        return [dict(tool) for tool in spec.tools]
-    return [_flat(tool) for tool in spec.tools]
+    sent = [sent_tool(tool) for tool in spec.listed_tools]
+    return [*sent] if spec.api == "chat" else [_flat(tool) for tool in sent]
 
 
 def _flat(tool: JsonObject) -> JsonObject:

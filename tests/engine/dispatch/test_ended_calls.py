@@ -82,7 +82,7 @@ async def called(target: Silent | None = None) -> tuple[TrialInFlight, "asyncio.
         OffLoop(IsolatedCalls()),
         SpendCaps(Alone()),
         Alone(),
-        lambda trial, attempt, timeout_s: AttemptContext(timeout_s, attempt),
+        lambda flight, attempt, timeout_s, permit: AttemptContext(timeout_s, attempt),
     )
     flight = TrialInFlight(OpenTrial(1, 0, 0, 0, b"key", 0.0, Case(0, "c", {}), None, 0, None))
     limiter = Limiter("m", 1, lambda _: None)

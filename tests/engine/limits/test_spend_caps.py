@@ -171,6 +171,7 @@ async def test_calls_that_a_killed_engine_had_in_flight_count_as_if_they_were_pa
     cost = {"target": None, "judge": None, "total": None, "target_known": 4.0}
     assert told["cost_usd"] == {
         **cost, "target_about": None, "judge_about": None, "target_expected": None,
+        "user": None, "user_about": None,
     }  # fmt: skip
     assert "3 requests may have been sent as an engine ended" in text
     assert "at least $4.00" in text
@@ -444,7 +445,7 @@ def test_one_call_more_begins_than_were_answered_and_ended_before_it() -> None:
     calls = PayerCalls()
 
     def may_begin() -> bool:
-        return calls.few
+        return calls.few()
 
     assert may_begin()
     with calls.one():

@@ -112,7 +112,7 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             (
                 "line 1: colour: unknown key; there are cases, dataset, description, gate, "
                 "include, judge, judges, name, prompt, prompts, run, scorers, tags, "
-                "target_defaults, targets"
+                "target_defaults, targets, user"
             ),
         ),
         ("nam = 'x'", 'line 1: nam: unknown key; did you mean "name"?'),

@@ -130,6 +130,8 @@ async def test_estimates_are_told_alike_in_document_summary_progress_and_head(
         "target_known": 0.0,
         "target_about": pytest.approx(about),
         "judge_about": pytest.approx(by_judge),
+        "user": None,
+        "user_about": None,
         "target_expected": pytest.approx(about),
     }
     head, judge = f"about {money(about)}", f"about {money(by_judge)}"

@@ -320,7 +320,7 @@ def reopen(tx: Tx, run: int, request: int, *, errored: bool = True) -> int:
     # what failed after its output was there needs no new one
     moved = sum(
         trial_writes.rescore(tx, trial, keep_findings=True, request=request)
-        or trial_writes.retry(tx, trial, request)
+        or trial_writes.retry(tx, trial, request, afresh=False)
         for trial in broken
         if errored and trial not in begun
     )

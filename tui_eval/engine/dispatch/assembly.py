@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tui_eval.engine.dispatch.attempt_contexts import AttemptContexts
+from tui_eval.engine.dispatch.conversation_calls import ConversationSurroundings
 from tui_eval.engine.dispatch.coordination import Coordination
 from tui_eval.engine.dispatch.journey import (
     AttemptLimits,
@@ -19,6 +20,7 @@ from tui_eval.engine.dispatch.progress_writer import ProgressWriter
 from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
 from tui_eval.engine.dispatch.trial_pool import TrialPool
 from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
+from tui_eval.engine.dispatch.user_limit import UserLimit
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.grading.grader import GradingMeans
 from tui_eval.engine.grading.program_scoring import ProgramScoring
@@ -42,6 +44,7 @@ from tui_eval.model.output import Failure
 from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
 from tui_eval.store.location import attempt_folders, kept_files
+from tui_eval.store.read.call_spending import USER
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
@@ -76,9 +79,19 @@ class Assembly:
         self.use_judges(judging)
         return judging
 
-    def pools(self, judging: Judging) -> dict[str, TrialPool]:
+    def user_limit(self) -> UserLimit | None:
+        """Return the limit of the simulated user; None: the suite has none."""
+        spec = self.session.suite.user
+        if spec is None or not self.session.with_user():
+            return None
+        rates = spec.call_rates()
+        name, ceiling = spec.name, fixed(spec.concurrency)
+        limiter = Limiter(f"user {name}", ceiling, self._write_down, rpm=rates.rpm, tpm=rates.tpm)
+        return UserLimit(USER, limiter)
+
+    def pools(self, judging: Judging, user: UserLimit | None) -> dict[str, TrialPool]:
         """Return the pool of each endpoint."""
-        journey = self._journey()
+        journey = self._journey(user)
         folder = Path.cwd() if self.store.path is None else attempt_folders(self.store.path)
         machine = MachineShares(Machine(folder))
         return {
@@ -109,6 +122,7 @@ class Assembly:
         session = self.session
         judges = session.judges
         self.spend_caps.bound(session.bounds())
+        self.spend_caps.with_others = session.with_user()
         asked = asked_judges(session.suite)
         specs = [spec for spec in session.suite.judges if spec.name in judges]
         self.spend_caps.grading.by({one.name: one.batch_size for one in specs if one.name in asked})
@@ -163,12 +177,15 @@ class Assembly:
             judging,
         )
 
-    def _journey(self) -> Journey:
+    def _journey(self, user: UserLimit | None) -> Journey:
         opened = LazyOpen(self.session.targets)
         self.opened.push_async_callback(opened.close)
         progress = ProgressWriter(self.store.writer)
         self.opened.callback(progress.close)
         run = self.session.suite.run
+        shared = ConversationSurroundings(
+            self.store, self.spend_caps, lambda: self.coordination.dispatching, user
+        )
         return Journey(
             JourneyColumns(self.session.columns, self.session.targets, opened),
             OutputScoring(self.session, self._programs()),
@@ -176,7 +193,7 @@ class Assembly:
             self.session.off_loop,
             self.spend_caps,
             self.coordination,
-            AttemptContexts(self.store, progress),
+            AttemptContexts(shared, progress),
         )
 
     def _programs(self) -> ProgramScoring | None:

@@ -33,6 +33,10 @@ class Coordination(Protocol):
         """Caps hold targets' calls back: no output comes until others have ended."""
 
     @property
+    def dispatching(self) -> bool:
+        """Whether calls may begin: the run neither pauses nor ends."""
+
+    @property
     def pools_idle(self) -> bool:
         """Whether no pool of an endpoint has anything left to do."""
 

@@ -36,10 +36,12 @@ from tui_eval.store.write import trial_writes
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
 from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.conversation.call_log import HeldError
 
 T = TypeVar("T")
-ContextMaker: TypeAlias = Callable[[int, int, float], AttemptContext]
-"""Gives a trial's attempt, both by their ids, and the seconds it has what its target is told."""
+ContextMaker: TypeAlias = Callable[[TrialInFlight, int, float, CallPermit], AttemptContext]
+"""Gives a trial's attempt, by its id, what its target is told: with the seconds it has, and the
+permit of its call."""
 
 log = logging.getLogger(__name__)
 
@@ -205,10 +207,17 @@ class Journey:
         """Make one attempt and say what came of it, as far as that can be said at once."""
         reply = await self._reply(flight, attempt, permit)
         call_s = 0.0 if flight.sent_at is None else time.monotonic() - flight.sent_at
+        calls = None if flight.context is None else flight.context.calls
         if reply is None:
+            if calls is not None and calls.held is not None:
+                return self._held(flight, attempt, calls.held)
             if flight.sent_at is not None:
                 self._spend_caps.unanswered(flight.work.col)
             return self._given_up(flight, attempt, call_s)
+        if calls is not None and calls.counted and isinstance(reply, Output):
+            self._spend_caps.has_output()
+            counted = replace(reply, counted=True)
+            return self._scored_at_once(flight, counted, _Arrival(attempt, calls.call_s))
         self._spend_caps.paid(flight.work.col, reply)
         everybodys = permit.heard(
             reply, flight.tries, self._limits.patience_s, None if flight.sent_at is None else call_s
@@ -300,10 +309,19 @@ class Journey:
             return problem  # an answer could not be scored: nobody is asked for it
         timeout_s = self._limits.timeout_s if work.case.timeout is None else work.case.timeout
         flight.sent_at = time.monotonic()
-        flight.context = self._contexts(work.trial, attempt, timeout_s)
+        flight.context = self._contexts(flight, attempt, timeout_s, permit)
         flight.context.tell(permit.seen)
         flight.context.limits = work.case.limits
         return flight.context.recorded(await target.generate(request, flight.context))
+
+    def _held(self, flight: TrialInFlight, attempt: int, why: str) -> Step:
+        """Leave a conversation between two calls; it goes on after the last as soon as it may."""
+
+        def write(tx: Tx) -> bool:
+            trial_writes.drop_attempt(tx, attempt, "cancelled", None)
+            return flight.stands(tx) and trial_writes.wait(tx, flight.work.trial, why, None)
+
+        return Step(write, again_in=0.0)
 
     def _given_up(self, flight: TrialInFlight, attempt: int, call_s: float) -> Step:
         context = flight.context
@@ -388,7 +406,7 @@ async def _until_ended(flight: TrialInFlight, work: Coroutine[Any, Any, T]) -> T
         if task.cancelling() > flight.ended:
             raise  # the task itself is being ended
         return None
-    except AbandonedError:
+    except (AbandonedError, HeldError):
         return None
     except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
         return bug()

@@ -8,7 +8,7 @@ from typing import Protocol
 from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
 from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
-from tui_eval.engine.dispatch.worker_pool import WorkerPool
+from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.machine_limiter import LOOK_S
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
@@ -28,6 +28,15 @@ class Host(Protocol):
 
     def wake(self) -> None:
         """Look whether anything is left to do."""
+
+
+class Worked(Protocol):
+    """Who has a limit of calls at once."""
+
+    limiter: Limiter
+
+    def staff(self) -> None:
+        """Have as many calls leave as the limit allows."""
 
 
 class Workers:
@@ -64,12 +73,18 @@ class Workers:
             session, store, opened, self._flights, self.spend_caps, self, took
         )
         self.judging = self._assembly.judging()
-        self.pools = self._assembly.pools(self.judging)
+        self._user = self._assembly.user_limit()
+        self.pools = self._assembly.pools(self.judging, self._user)
 
     @property
     def idle(self) -> bool:
         """Whether nothing is left to do, as far as the store was read."""
         return self.pools_idle and self.judging.idle
+
+    @property
+    def dispatching(self) -> bool:
+        """Whether calls may begin: the run neither pauses nor ends."""
+        return self._dispatching
 
     @property
     def pools_idle(self) -> bool:
@@ -228,9 +243,11 @@ class Workers:
         self.judging.end()
         self._ended.set()
 
-    def _worked(self) -> dict[str, WorkerPool]:
+    def _worked(self) -> dict[str, Worked]:
+        user = self._user
         judge_pools = {
             judge_pool.limiter.endpoint: judge_pool
             for judge_pool in self.judging.judge_pools.values()
         }
-        return {**self.pools, **judge_pools}
+        users = {} if user is None else {user.limiter.endpoint: user}
+        return {**self.pools, **judge_pools, **users}

@@ -39,7 +39,7 @@ class CallHistory:
 
 
 class CallPermit:
-    """The right to make one call, see `call_permit`."""
+    """The right to make one call, and in its slot one after the other; see `call_permit`."""
 
     def __init__(
         self,
@@ -48,13 +48,27 @@ class CallPermit:
         begun: StartedCall | None = None,
     ) -> None:
         self._limiter = limiter
-        self._begun = begun
+        self.begun = begun
         self._nothing_untried = nothing_untried
 
     def seen(self, progress: AttemptProgress) -> None:
         """Tell the limiter how far the call is."""
-        if self._begun is not None:
-            self._limiter.seen(self._begun, progress, time.monotonic())
+        if self.begun is not None:
+            self._limiter.seen(self.begun, progress, time.monotonic())
+
+    @property
+    def further_wait_s(self) -> float:
+        """Seconds until a further call may leave in the same slot; 0: now."""
+        return self._limiter.further_wait_s(time.monotonic())
+
+    def begin_further(self) -> None:
+        """Count a further call in the same slot: the one before was answered, and told."""
+        if self.begun is not None:
+            self.begun = self._limiter.begin_further(self.begun, time.monotonic())
+
+    def answered(self, reply: Output | Failure, tries: CallHistory) -> None:
+        """Tell the limiter what came of a call that others of the same slot follow."""
+        self.heard(reply, tries, 0.0, reply.latency_s if isinstance(reply, Output) else None)
 
     def heard(
         self,
@@ -86,7 +100,7 @@ class CallPermit:
         own = self._is_own_trouble(reply, tries, patience_s)
         if isinstance(reply, Output) and call_s is not None and reply.latency_s is not None:
             call_s = min(call_s, reply.latency_s)  # without what it waited for a connection
-        limiter.heard(reply, now, begun=self._begun, call_s=call_s, own=own)
+        limiter.heard(reply, now, begun=self.begun, call_s=call_s, own=own)
         if isinstance(reply, Output):
             if tries.refused_since is not None:
                 limiter.recovered += 1
@@ -164,7 +178,8 @@ def call_permit(
         nothing_untried: Tells whether all that is left to ask was asked before.
     """
     begun = limiter.begin(time.monotonic())
+    permit = CallPermit(limiter, nothing_untried, begun)
     try:
-        yield CallPermit(limiter, nothing_untried, begun)
+        yield permit
     finally:
-        limiter.end(begun)
+        limiter.end(permit.begun or begun)

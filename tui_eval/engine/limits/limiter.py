@@ -193,6 +193,20 @@ class Limiter:
             self._probe_at = now + PROBE_S
         return StartedCall(self._streak, self._gradient.begin(now) if self.auto else None)
 
+    def further_wait_s(self, now: float) -> float:
+        """Return the seconds until whoever holds a slot may make a further call in it; 0: now.
+
+        While the endpoint is left alone such calls are its probes too: one at a time, with the
+        pauses that all have.
+        """
+        pause = self._probe_at - now if self.paused_since is not None else 0.0
+        return max(0.0, pause, self._budget_wait(now))
+
+    def begin_further(self, begun: StartedCall, now: float) -> StartedCall:
+        """Count a further call in the slot of one that is over; return its handle."""
+        self.end(begun)
+        return self.begin(now)
+
     def seen(self, begun: StartedCall, progress: AttemptProgress, now: float) -> None:
         """Learn how far a call in flight is."""
 

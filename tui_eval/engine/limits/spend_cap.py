@@ -9,8 +9,8 @@ from typing import TypeAlias
 from tui_eval.engine.dispatch.coordination import Coordination
 
 Payer: TypeAlias = int | str
-"""Who makes calls: a column by its index, a judge by its name. Each has prices and sizes of its
-own."""
+"""Who makes calls: a column by its index, a judge by its name, or the simulated user
+(`call_spending.USER`). Each has prices and sizes of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,17 @@ class PayerCalls:
     _since: deque[list[bool]] = field(default_factory=deque)
     """Whether those that began since have ended."""
 
-    @property
-    def few(self) -> bool:
+    def few(self, mine: int = 0) -> bool:
         """Return whether one more may begin that is reckoned at what others took.
 
         Those that began after k others had all ended are k + 1 at most. One of them, on average, is
         larger than all of the k, however much calls differ and whichever of them are slow: by one
         call on average a cap is exceeded.
+
+        Args:
+            mine: How many of those in flight are over once it begins.
         """
-        return len(self._since) <= min(self.answered, self._ended)
+        return len(self._since) - mine <= min(self.answered, self._ended)
 
     def before(self, answered: int) -> None:
         """Learn how many were answered before any of these began."""
@@ -166,44 +168,53 @@ class SpendCap:
         """Return whether nothing is left."""
         return self.cap is not None and self.total >= self.cap
 
-    def fits(self, payer: Payer) -> bool:
-        """Return whether a payer's next call may begin now."""
+    def fits(self, payer: Payer, mine: int = 0) -> bool:
+        """Return whether a payer's next call may begin now.
+
+        Args:
+            payer: Who makes it.
+            mine: How many of the payer's calls in flight are over once it begins.
+        """
         if self.cap is None or self.bounds.get(payer) == 0:
             return True
         if isinstance(payer, str):
-            return self._fits(payer, self.cap, 0.0)
+            return self._fits(payer, self.cap, 0.0, mine)
         ungraded = self.grading.ungraded
         grades = self.grades(ungraded + 1)
         if grades is not None:
-            return self._fits(payer, self.cap, grades)
+            return self._fits(payer, self.cap, grades, mine)
         if not ungraded or self.grading.rests:
-            return self._fits(payer, self.cap, 0.0)
-        return self.grading.few(ungraded) and self._fits(payer, self.cap / 2, 0.0)
+            return self._fits(payer, self.cap, 0.0, mine)
+        return self.grading.few(ungraded) and self._fits(payer, self.cap / 2, 0.0, mine)
 
-    def _fits(self, payer: Payer, cap: float, grades: float) -> bool:
-        most, held = self.most(payer), self._held(self.most, grades)
+    def _fits(self, payer: Payer, cap: float, grades: float, mine: int) -> bool:
+        over = {payer: mine}
+        most, held = self.most(payer), self._held(self.most, grades, over)
         if most is not None and held is not None and self.total + held + most <= cap:
             return True
-        next_, held = self.next(payer), self._held(self.next, grades)
+        next_, held = self.next(payer), self._held(self.next, grades, over)
         if held is None:
             return False
         if next_ is None:
             return self.total + held < cap
-        return self.calls[payer].few and self.total + held + next_ <= cap
+        return self.calls[payer].few(mine) and self.total + held + next_ <= cap
 
-    def _held(self, size: Callable[[Payer], float | None], grades: float) -> float | None:
+    def _held(
+        self, size: Callable[[Payer], float | None], grades: float, over: Mapping[Payer, int]
+    ) -> float | None:
         """Return what calls in flight and grades may take; None: one is of unknown size."""
         targets = judges = 0.0
         for payer, calls in self.calls.items():
-            if not calls.in_flight or self.bounds.get(payer) == 0:
+            in_flight = calls.in_flight - over.get(payer, 0)
+            if not in_flight or self.bounds.get(payer) == 0:
                 continue
             one = size(payer)
             if one is None:
                 return None
-            if isinstance(payer, str):
-                judges += one * calls.in_flight
+            if payer in self.grading.batches:
+                judges += one * in_flight
             else:
-                targets += one * calls.in_flight
+                targets += one * in_flight
         return targets + max(judges, grades)  # what is being graded is ungraded yet
 
     def took(

@@ -51,6 +51,8 @@ class SpendCaps:
         self._money = SpendCap(self._calls, self.grading)
         self._tokens = SpendCap(self._calls, self.grading)
         self._caps = Caps()
+        self.with_others: Mapping[Payer, tuple[Payer, ...]] = {}
+        """Who else makes calls in a call of a payer's: the simulated user, of a column."""
         self._errors = 0
         self._trials = 0
         self._in_flight = 0
@@ -110,7 +112,20 @@ class SpendCaps:
 
     def fits(self, payer: Payer) -> bool:
         """Return whether a payer's next call could begin now without exceeding a cap."""
-        return self._money.fits(payer) and self._tokens.fits(payer)
+        return all(
+            self._money.fits(one) and self._tokens.fits(one) for one in self._together(payer)
+        )
+
+    def _together(self, payer: Payer) -> tuple[Payer, ...]:
+        return (payer, *self.with_others.get(payer, ()))
+
+    def further_fits(self, payer: Payer) -> bool:
+        """Return whether a further call could begin of a conversation that is under way.
+
+        The room for a target's is held already, since it began.
+        """
+        mine = int(isinstance(payer, int))
+        return self._money.fits(payer, mine) and self._tokens.fits(payer, mine)
 
     def may_begin(self, payer: Payer) -> bool:
         """Return whether a payer's next call, which is ready, may begin now.
@@ -142,7 +157,13 @@ class SpendCaps:
             self._in_flight -= 1
             self.look_again()
 
-    def paid(self, payer: Payer, got: Output | Failure, questions: int = 1) -> None:
+    def has_output(self) -> None:
+        """Learn that a target gave an output whose calls were paid one by one."""
+        self.grading.bought += 1
+
+    def paid(
+        self, payer: Payer, got: Output | Failure, questions: int = 1, *, of_several: bool = False
+    ) -> None:
         """Add what a call took; of an answer whose endpoint does not say, about what it took.
 
         A failure has taken something only where the endpoint says so; a call that timed out may
@@ -152,6 +173,7 @@ class SpendCaps:
             payer: Who made it.
             got: What came back.
             questions: How many it put to a judge.
+            of_several: Whether it is one of those that an output takes; see `has_output`.
         """
         usage = got.usage
         if isinstance(got, Failure) and not got.was_paid:
@@ -159,7 +181,7 @@ class SpendCaps:
                 self.unanswered(payer)
             return
         self._calls[payer].answered += 1
-        self.grading.bought += isinstance(payer, int)
+        self.grading.bought += isinstance(payer, int) and not of_several
         about = got.estimate if isinstance(got, Output) else None
         self._money.took(payer, got.price.known_usd, got.price.about_usd, questions)
         told = (usage.input or 0) + (usage.output or 0)
@@ -205,12 +227,14 @@ class SpendCaps:
 
     def _too_large(self, payer: Payer) -> Failure:
         """Say which cap has no room for a payer's next call."""
-        if not self._money.fits(payer):
-            next_ = self._money.next(payer) or 0.0
-            return self._at_cost(
-                f"{_dollars(self._money)} spent, the next call may cost {money(next_)}"
-                + self._and_grades(payer, self._money, money)
-            )
+        for one in self._together(payer):
+            if not self._money.fits(one):
+                next_ = self._money.next(one) or 0.0
+                return self._at_cost(
+                    f"{_dollars(self._money)} spent, the next call may cost {money(next_)}"
+                    + self._and_grades(one, self._money, money)
+                )
+        payer = next((one for one in self._together(payer) if not self._tokens.fits(one)), payer)
         next_ = self._tokens.next(payer) or 0.0
         return self._at_tokens(
             f"{_count(self._tokens)} tokens are used, the next call may take {next_:.0f}"

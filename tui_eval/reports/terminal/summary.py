@@ -70,6 +70,8 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
             *_left_out(column, len(of.columns) > 1),
         ):
             lines += folded(said, width)
+    if (talked := _talked(of)) is not None:
+        lines += folded(talked, width)
     if (programs := program_line(of.programs)) is not None:
         lines += folded(programs, width)
     for said in _unjudged(of):
@@ -106,6 +108,17 @@ def _head(of: Results, width: int, ink: AnsiStyle) -> str:
     head = head.replace(name, ink.bold(name), 1)
     reason = _stopped_by(of)
     return head if reason is None else "\n".join([head, *folded(visible_line(reason, 400), width)])
+
+
+def _talked(of: Results) -> str | None:
+    """Return what the simulated user did, and what it cost; None: there is none."""
+    talked = of.conversations
+    if not talked.user_calls:
+        return None
+    user = of.suite.user
+    named = "" if user is None else f" ({visible_line(user.model, 60)})"
+    tokens = talked.user_input_tokens + talked.user_output_tokens
+    return f"user{named}: {many(talked.user_calls, 'call')}, {tokens:,} tokens, {cost(talked)}"
 
 
 def _stopped_by(of: Results) -> str | None:

@@ -18,7 +18,7 @@ from tui_eval.suites.loading.errors import Mistake, SuiteError, missing
 from tui_eval.suites.loading.source_map import SourceMap, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import check_schema, is_template, scorer_of
-from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, AskedSpec
+from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, AskedSpec, UserSpec
 from tui_eval.suites.spec.targets.base import default_name
 from tui_eval.suites.trust.capabilities import Folder
 
@@ -59,6 +59,8 @@ class _Inliner:
         for path, judge in tables(self._data, "judge", "judges"):
             self._asked(JUDGES.of(judge), path, judge)
             self._gold(path, judge)
+        for path, user in tables(self._data, "user"):
+            self._asked(UserSpec, path, user)
         for path, scorer in tables(self._data, "scorers"):
             self._schema(path, scorer)
             self._graders_files(path, scorer)

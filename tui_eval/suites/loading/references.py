@@ -13,7 +13,7 @@ from tui_eval.suites.loading.errors import Mistake, did_you_mean
 from tui_eval.suites.loading.source_map import SourceMap, shown, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import scorer_of
-from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec
+from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec, UserSpec
 from tui_eval.suites.spec.prompts import has_turns
 from tui_eval.suites.spec.run import reducers
 from tui_eval.suites.spec.targets import parts_given
@@ -41,6 +41,7 @@ class _Checker:
             self._targets,
             self._columns,
             self._judges,
+            self._user,
             self._scorers,
             self._epochs,
             self._gate,
@@ -82,10 +83,10 @@ class _Checker:
     def _one_question(self, path: Path, prompt: JsonObject) -> None:
         asked = _given(prompt, "user", "user_file", "turns", "messages", "messages_file")
         told = _given(prompt, "system", "system_file")
-        if not asked:
+        if not asked and self._data.get("user") is None:
             hint = "give one of user, user_file, turns, messages, messages_file"
             self._wrong(path, "asks nothing", hint)
-        elif len(asked) > 1:
+        if len(asked) > 1:
             self._wrong((*path, asked[1]), f"stands beside {asked[0]}", "give one of the two")
         if len(told) > 1:
             self._wrong((*path, told[1]), f"stands beside {told[0]}", "give one of the two")
@@ -211,6 +212,10 @@ class _Checker:
         for path, judge in tables(self._data, "judge", "judges"):
             self._asked(JUDGES.of(judge), path, judge)
 
+    def _user(self) -> None:
+        for path, user in tables(self._data, "user"):
+            self._asked(UserSpec, path, user)
+
     def _scorers(self) -> None:
         names = {OF_OUTPUT}
         judges = judge_names(self._data)
@@ -313,21 +318,25 @@ class _Checker:
             for inner, examples in tables(prompt, "examples"):
                 self._readable((*path, *inner), examples, ("where", "user", "assistant"))
         for path, target in tables(self._data, "targets"):
-            self._readable(path, target, TARGETS.of(target).TEMPLATED)
+            for at, written in TARGETS.of(target).written_templates(target):
+                self._reads((*path, *at), written)
         for path, judge in tables(self._data, "judge", "judges"):
             self._readable(path, judge, JUDGES.of(judge).TEMPLATED)
+        for path, user in tables(self._data, "user"):
+            self._readable(path, user, UserSpec.TEMPLATED)
         for path, scorer in tables(self._data, "scorers"):
             self._readable(path, scorer, ("when", *scorer_of(scorer).TEMPLATED))
 
     def _readable(self, path: Path, table: JsonObject, fields: Iterable[str]) -> None:
         for field in fields:
-            value = table.get(field)
-            if not is_template(value):
-                continue
+            self._reads((*path, field), table.get(field))
+
+    def _reads(self, path: Path, written: Json) -> None:
+        if is_template(written):
             try:
-                NestedTemplate(value, shown((*path, field)))
+                NestedTemplate(written, shown(path))
             except TemplateError as error:
-                self._wrong((*path, field), error.message, error.hint)
+                self._wrong(path, error.message, error.hint)
 
 
 def _given(table: JsonObject, *fields: str) -> list[str]:

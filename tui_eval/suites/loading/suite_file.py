@@ -21,7 +21,7 @@ from tui_eval.suites.loading.source_map import SourceLocation, SourceMap, tables
 from tui_eval.suites.loading.validation import validated
 from tui_eval.suites.program_fields import digest_of
 from tui_eval.suites.scorers import scorer_of
-from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, Suite, SuiteFile
+from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, Suite, SuiteFile, UserSpec
 from tui_eval.suites.trust.capabilities import Folder, permissions_of, suite_permissions
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 from tui_eval.suites.trust.permissions import Permission, PermissionRequest, PermissionState
@@ -163,6 +163,8 @@ def _written_permissions(data: JsonObject, folder: FilePath) -> Iterator[Permiss
         yield from permissions_of(JUDGES.of(judge), judge, folder)
     for _, scorer in tables(data, "scorers"):
         yield from scorer_of(scorer).permissions(scorer, folder)
+    for _, user in tables(data, "user"):
+        yield from permissions_of(UserSpec, user, folder)
 
 
 def _with_defaults(data: JsonObject, places: SourceMap) -> list[Mistake]:

@@ -208,6 +208,9 @@ def _tried(suite: Suite) -> list[_Tried]:
             path = f"targets[{index}].{field}"
             late = target.late_names(field)
             found.append(_Tried(path, NestedTemplate(value, path), late=late))
+    if suite.user is not None:
+        for field, value in suite.user.templates().items():
+            found.append(_Tried(f"user.{field}", NestedTemplate(value, f"user.{field}")))
     for index, scorer in enumerate(suite.scorers):
         found += _of_scorer(scorer, f"scorers[{index}]", suite.names_of_output)
     return found

@@ -13,7 +13,7 @@ from tui_eval.suites.loading.errors import did_you_mean
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import AS_WRITTEN, SCORERS, ScorerSpec
 from tui_eval.suites.scorers.setting_error import SettingError
-from tui_eval.suites.spec import JUDGES, TARGETS, SuiteFile
+from tui_eval.suites.spec import JUDGES, TARGETS, SuiteFile, UserSpec
 from tui_eval.suites.spec.asked import MODEL_PARAMS
 
 _UNIONS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
@@ -161,6 +161,8 @@ def _where_it_belongs(detail: ErrorDetails, path: Path) -> str | None:
             name in MODEL_PARAMS
         ):
             hint = JUDGES.of({"kind": kind}).hint_for_param(name)
+        case ("user", str(name)) if name in MODEL_PARAMS:
+            hint = UserSpec.hint_for_param(name)
     return hint or did_you_mean(str(path[-1]), _keys(detail, path))
 
 

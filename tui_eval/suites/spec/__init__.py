@@ -21,6 +21,7 @@ from tui_eval.suites.spec.targets import (
     TargetSpec,
 )
 from tui_eval.suites.spec.targets.simulated import FAULT_KINDS
+from tui_eval.suites.spec.user import UserSpec
 
 __all__ = [
     "FAULT_KINDS",
@@ -53,6 +54,7 @@ __all__ = [
     "TargetSpec",
     "Thresholds",
     "TokenPrices",
+    "UserSpec",
     "parse_reduce",
     "reducers",
 ]

@@ -10,7 +10,7 @@ of any type. The others look at a spec that was read.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.json import Json
@@ -82,6 +82,13 @@ class AskedSpec(Spec):
     def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
         """Yield what is wrong between its fields, as far as no single field shows it."""
         yield from ()
+
+    @classmethod
+    def written_templates(cls, table: Mapping[str, object]) -> Iterator[tuple[FieldPath, Json]]:
+        """Yield what may be a template in its fields as they were written, with where it stands."""
+        for field in cls.TEMPLATED:
+            value: Any = table.get(field)
+            yield (field,), value
 
     @classmethod
     def hint_for_param(cls, name: str) -> str | None:

@@ -15,6 +15,7 @@ from tui_eval.suites.spec.prompts import Prompt, has_turns
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.run import RunSettings
 from tui_eval.suites.spec.targets import AnyTarget, parts_given
+from tui_eval.suites.spec.user import UserSpec
 
 
 def _with_kind(given: object) -> object:
@@ -42,6 +43,8 @@ class _Common(Spec):
     """The checks every output goes through."""
     judges: Annotated[tuple[AnyJudge, ...], BeforeValidator(_with_kind)] = ()
     """Who grades the outputs of scorers of kind judge, each with a name that scorers call it by."""
+    user: UserSpec | None = None
+    """Who goes on with the conversations of targets that are models, after the prompt's turns."""
     run: RunSettings = RunSettings()
     """How the trials are run."""
     gate: Gate | None = None
@@ -85,8 +88,8 @@ class Suite(_Common):
 
     @property
     def asked(self) -> tuple[AskedSpec, ...]:
-        """Its targets and judges."""
-        return (*self.targets, *self.judges)
+        """Its targets and judges, and the simulated user."""
+        return (*self.targets, *self.judges, *filter(None, (self.user,)))
 
     @property
     def gives_fields(self) -> bool:
