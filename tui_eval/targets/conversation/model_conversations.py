@@ -99,6 +99,8 @@ class ModelConversations:
         Raises:
             TemplateError: some of it cannot be rendered for the case.
         """
+        if not (turns or self._user or self._answers or self._command):
+            return None
         names = self._renderer.target_names(column, case)
         asked: JsonObject = {}
         if turns:
@@ -111,8 +113,6 @@ class ModelConversations:
             asked["answers"] = {"tools": rules, "names": used}
         if self._command:
             asked["tools_by"] = [_without_nul(one, one.text(names)) for one in self._command]
-        if not asked:
-            return None
         if self._answers or self._command:
             asked["max_turns"] = self._spec.max_turns
         messages: list[Json] = [*opening.messages]
