@@ -3,8 +3,10 @@
 import asyncio
 import re
 import time
+from collections.abc import Sequence
 
 from tui_eval.model.case import Case, Column
+from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import SimulatedTargetSpec
@@ -13,6 +15,8 @@ from tui_eval.targets import seeded_draws
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import BuildContext, fixed
+from tui_eval.targets.conversation.call_log import Send
+from tui_eval.targets.conversation.dialogue import Dialogue, DialogueParts
 
 SIMULATED = "simulated"
 """What stands where a model's name would."""
@@ -54,6 +58,9 @@ class SimulatedTarget(Target):
         try:
             messages: Json = list(self._renderer.messages(column, case))
             names = self._renderer.target_names(column, case)
+            turns = self._turns(column, case)
+            if turns:
+                names["turn"] = 1
             answers: Json = [answer.text(names) for answer in self._answers]
         except TemplateError as error:
             return Failure("template", str(error))
@@ -62,10 +69,52 @@ class SimulatedTarget(Target):
             asked["prompt"] = column.prompt
         if epoch:
             asked["epoch"] = epoch
-        return asked
+        return {**asked, "turns": turns} if turns else asked
+
+    def _turns(self, column: Column, case: Case) -> list[Json]:
+        """Return what the user says after replies, each with what could be answered to it."""
+        said = self._renderer.turns(column, case)
+        names = self._renderer.target_names(column, case) if said else {}
+        return [
+            {
+                "says": turn,
+                "answers": [
+                    answer.text({**names, "prompt": text_of(turn), "turn": number})
+                    for answer in self._answers
+                ],
+            }
+            for number, turn in enumerate(said, 2)
+        ]
 
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
-        """Wait as long as a call would take and give an answer, or the fault that is due."""
+        """Wait as long as a call would take and give an answer, or the fault that is due.
+
+        To each further turn of the user another one.
+        """
+        turns, opening = request.get("turns"), request["messages"]
+        if not isinstance(turns, list) or not isinstance(opening, list):
+            return await self._answered(request, attempt)
+        first = {name: value for name, value in request.items() if name != "turns"}
+        further = [turn for turn in turns if isinstance(turn, dict)]
+
+        def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send]:
+            number = (len(said) - len(opening)) // 2
+            messages: list[Json] = [*said]
+            asked: JsonObject = {**first, "messages": messages}
+            if number:
+                asked |= {"answers": further[number - 1]["answers"], "turn": number + 1}
+            return asked, lambda: self._answered(asked, attempt)
+
+        parts = DialogueParts(
+            opening=tuple(one for one in opening if isinstance(one, dict)),
+            begins=0,
+            turns=tuple(turn["says"] for turn in further),
+            target=call,
+            max_replies=1,
+        )
+        return await Dialogue(parts, attempt).outcome()
+
+    async def _answered(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         started = time.monotonic()
         number = self._attempt(request)
         pause = self._latency(request, number)
@@ -117,7 +166,7 @@ class SimulatedTarget(Target):
 
     def _draw(self, request: JsonObject, what: str, attempt: int = 1) -> float:
         """Draw a number in 0..1 that is the same for the same request in every run."""
-        varied = [request[name] for name in ("prompt", "epoch") if name in request]
+        varied = [request[name] for name in ("prompt", "epoch", "turn") if name in request]
         return seeded_draws.draw(self._spec.seed, request["case"], what, attempt, *varied)
 
 

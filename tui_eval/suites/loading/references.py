@@ -215,6 +215,9 @@ class _Checker:
     def _user(self) -> None:
         for path, user in tables(self._data, "user"):
             self._asked(UserSpec, path, user)
+            kinds = [TARGETS.of(target) for _, target in tables(self._data, "targets")]
+            if kinds and not any(kind.TALKS_WITH_USER for kind in kinds):
+                self._wrong(path, "speaks with no target", "only models talk with it")
 
     def _scorers(self) -> None:
         names = {OF_OUTPUT}
@@ -240,6 +243,7 @@ class _Checker:
                 hint = did_you_mean(name, names)
                 self._wrong((*path, "targets", at), f'no target is called "{name}"', hint)
         turns = any(has_turns(one.get("turns")) for _, one in self._all_prompts())
+        turns = turns or self._data.get("user") is not None
         given = parts_given([one for _, one in tables(self._data, "targets")], turns=turns)
         of = scorer.get("of", "text")
         missing = scorer_of(scorer).missing_part(of, given) if isinstance(of, str) else None

@@ -99,7 +99,7 @@ class Suite(_Common):
     @property
     def parts_given(self) -> PartsGiven:
         """What its outputs may have beside a text."""
-        turns = any(has_turns(one.turns) for one in self.prompts)
+        turns = self.user is not None or any(has_turns(one.turns) for one in self.prompts)
         return parts_given([one.as_written() for one in self.targets], turns=turns)
 
     @property

@@ -22,6 +22,8 @@ class TargetSpec(AskedSpec):
     WHAT: ClassVar[str] = "target"
     NEEDS_PROMPT: ClassVar[bool] = False
     """Whether it cannot be asked without a prompt."""
+    TALKS_WITH_USER: ClassVar[bool] = False
+    """Whether the simulated user goes on with its conversations."""
 
     name: Annotated[Text, Field(json_schema_extra=_without_default)] = ""
     """How results name it. Default: the model's name, or the kind."""

@@ -36,6 +36,7 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
     TEMPLATED: ClassVar[tuple[str, ...]] = ("tools_by",)
     LIST_FILES: ClassVar[Mapping[str, str]] = {"tools": "tools"}
     NEEDS_PROMPT: ClassVar[bool] = True
+    TALKS_WITH_USER: ClassVar[bool] = True
 
     kind: Literal["model"] = "model"
     """What it is; may be left out."""

@@ -39,6 +39,10 @@ class SimulatedTargetSpec(TargetSpec):
     concurrency: Concurrency | None = None
     """Calls in flight, in place of [run] concurrency."""
 
+    def late_names(self, field: str) -> frozenset[str]:
+        """Return `turn`, which its answers know where the prompt has several."""
+        return frozenset(("turn",))
+
     @classmethod
     def takes_turns(cls, table: Mapping[str, object]) -> bool:
         """Say that it answers each turn."""
