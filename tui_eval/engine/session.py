@@ -87,7 +87,12 @@ class Session:
         Args:
             brought: Judges that scorers of cases name, as far as they are known.
         """
-        found = (*self.target_problems(), *self.judge_problems(brought), *self._unreducible())
+        found = (
+            *self.target_problems(),
+            *self.judge_problems(brought),
+            *self.scorer_problems(),
+            *self._unreducible(),
+        )
         return list(dict.fromkeys(found))  # a target and a judge may miss the same key
 
     async def prepare(self) -> None:
@@ -123,6 +128,11 @@ class Session:
         if self.suite.user is not None and any(target.has_user for target in asked.values()):
             specs.append(self.suite.user)
         return [*problems(asked), *self._uncountable(specs)]
+
+    def scorer_problems(self) -> list[str]:
+        """Say which programs of scorers are not there."""
+        found = [(one.name, one.missing_program(self.folder)) for one in self.suite.scorers]
+        return [f"scorer {name!r}: {why}" for name, why in found if why is not None]
 
     def judge_problems(self, brought: Collection[str] = ()) -> list[str]:
         """Say what must be put right before judges can be asked; those nobody names are not.

@@ -159,14 +159,21 @@ def _is_number(value: Json) -> bool:
 
 
 def _value(value: Json, what: str) -> float:
+    found = _figure(value, what)
+    if not 0 <= found <= 1:
+        raise NoReplyError(f"{what} is {visible_line(str(value), 40)}: it must be from 0 to 1")
+    return found
+
+
+def _figure(value: Json, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoReplyError(f"{what} is no number, but {_shown(value)}")
     try:
         found = float(value)
     except OverflowError:
         found = math.inf
-    if not 0 <= found <= 1:  # also what is not a number
-        raise NoReplyError(f"{what} is {visible_line(str(value), 40)}: it must be from 0 to 1")
+    if not math.isfinite(found):
+        raise NoReplyError(f"{what} is {visible_line(str(value), 40)}, which is no figure")
     return found
 
 
@@ -185,7 +192,7 @@ def _parts(parts: Json) -> JsonObject:
         return {}
     if not isinstance(parts, dict) or len(parts) > _MOST_PARTS:
         raise NoReplyError("its parts are no table of values by name")
-    return {name: _value(value, f"part {visible_line(name, 60)}") for name, value in parts.items()}
+    return {name: _figure(value, f"part {visible_line(name, 60)}") for name, value in parts.items()}
 
 
 def _shown(value: Json) -> str:

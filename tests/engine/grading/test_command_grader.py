@@ -1,5 +1,6 @@
 """Programs that decide, through a real engine: what becomes of each way in which one can end."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ import pytest
 from tests.engine.harness import Harness
 from tests.support import reading
 from tests.waiting import until
+from tui_eval.engine.control.changed_scorers import edited, edits
+from tui_eval.engine.control.tryout import TryoutProgress, tryout
+from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import TrialState, Verdict
@@ -110,6 +114,10 @@ async def test_a_program_that_is_not_there_leaves_ungraded(tmp_path: Path) -> No
         made = suite(
             tmp_path, "", [{"q": "q", "a": "a"}], isolation=isolation, command=["no-such-program"]
         )
+        (problem,) = Session(made, Settings()).problems()
+        assert problem == (
+            "scorer 'command': the program no-such-program is not there on PATH: install it"
+        )
         run = await harness.run(made)
         (found,) = scores(harness, run)
         assert found.verdict is Verdict.UNGRADED
@@ -137,6 +145,23 @@ async def test_what_was_decided_is_not_run_again_until_something_of_it_changes(
     assert ran.read_text() == "xxxxxxx"
 
 
+async def test_what_an_edited_program_would_say_is_unknown_and_nothing_is_run(
+    tmp_path: Path,
+) -> None:
+    harness = Harness(tmp_path / "store.db")
+    ran = tmp_path / "ran"
+    code = COUNTED.format(ran=str(ran)) + "print(1)"
+    made = suite(tmp_path, code, [{"q": "q", "a": "a"}, {"q": "q", "a": "b"}])
+    run = await harness.run(made)
+    for changed, unknown in ((made, 0), (suite(tmp_path, code, [], args=["more"]), 2)):
+        with reading(harness.path) as db:
+            now = edited(made, {"scorer_specs": changed.model_dump(mode="json")["scorers"]})
+            *_, last = tryout(db, run, now, edits(made, now))
+        assert isinstance(last, TryoutProgress)
+        assert (last.outputs, last.judged) == (2, unknown)
+    assert ran.read_text() == "xx"
+
+
 async def test_what_broke_is_run_again(tmp_path: Path) -> None:
     harness = Harness(tmp_path / "store.db")
     allowed = tmp_path / "allowed"
@@ -162,6 +187,7 @@ async def test_a_trial_that_is_decided_can_be_cancelled_and_decided_later(tmp_pa
         (trial,) = harness.trials(run)
         assert trial.state is TrialState.SCORING  # its output is in the store
         assert trial.output is not None
+        assert trial.waiting == "waits for the program that decides"
         done = await harness.asked(run, Verb.CANCEL, trials=[trial.id])
         assert done.outcome == Outcome.ACCEPTED
     (trial,) = harness.trials(run)
@@ -171,6 +197,34 @@ async def test_a_trial_that_is_decided_can_be_cancelled_and_decided_later(tmp_pa
     await harness.again(run, Verb.UNCANCEL, request=done.id)
     assert harness.counts(run).passed == 1
     assert harness.trials(run)[0].output == trial.output  # nobody was asked anew
+
+
+async def test_an_engine_that_is_killed_leaves_nothing_and_the_next_one_decides(
+    tmp_path: Path,
+) -> None:
+    harness = Harness(tmp_path / "store.db")
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    code = (
+        "import os, time\n"
+        f"open({str(begun)!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
+        f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
+        "print(1)"
+    )
+    run = harness.create(suite(tmp_path, code, [{"q": "q", "a": "a"}]))
+    worker = (sys.executable, "-m", "tests.engine.worker", str(harness.path), str(run))
+    engine = await asyncio.create_subprocess_exec(*worker)
+    await until(lambda: begun.exists() and begun.read_text().endswith("\n"))
+    engine.kill()
+    await engine.wait()
+    (program,) = map(int, begun.read_text().split())
+    await until(lambda: not Path(f"/proc/{program}").exists())  # its warden has ended it
+    assert any(attempt_folders(harness.path).iterdir())
+    outputs = harness.sql("SELECT id FROM outputs")
+    go.touch()
+    await harness.again(run, Verb.RESUME)
+    assert harness.counts(run).passed == 1
+    assert not any(attempt_folders(harness.path).iterdir())
+    assert harness.sql("SELECT id FROM outputs") == outputs  # nobody was asked anew
 
 
 @pytest.mark.parametrize("isolation", ["landlock", "bwrap", "auto"])

@@ -10,6 +10,7 @@ import pytest
 from tests.engine.harness import RUBRIC, Harness, judged
 from tests.servers.fake_judge import Item, answers
 from tests.servers.fake_model import FakeModel
+from tui_eval.model.json import JsonObject
 from tui_eval.reports.document import document
 from tui_eval.reports.exports.trial_export import table
 from tui_eval.reports.exports.trial_line import TrialLines
@@ -95,11 +96,21 @@ def test_a_jury_is_told_member_by_member_and_foreign_raw_not_at_all() -> None:
     part = {"number": 1, "text": "Kind?", "value": 3, "reason": "so so"}
     member = {"judge": "a", "verdict": "fail", "value": 0.25, "reason": "r", "parts": [part]}
     raw: Any = {"jury": [{**member, "form": "criteria"}, {"judge": "b", "verdict": "ungraded"}]}
-    assert [(line.depth, line.text) for line in opinions(raw)] == [
+    assert [(line.depth, line.text) for line in opinions("judge", raw)] == [
         (0, "a: fail 0.25  r"),
         (1, "1 3: Kind? – so so"),
         (0, "b: ungraded  "),
     ]
-    assert list(opinions("42")) == []
-    assert list(opinions({"parts": 3, "repeats": None})) == []
+    assert list(opinions("judge", "42")) == []
+    assert list(opinions("judge", {"parts": 3, "repeats": None})) == []
+    assert list(opinions("code", "42")) == []
+
+
+def test_the_parts_of_a_program_are_told_as_requirements_are() -> None:
+    raw: JsonObject = {"parts": {"kind": 1.0, "short": 0.0, "speed": 12.5}}
+    assert [(line.text, line.met) for line in opinions("code", raw)] == [
+        ("met: kind", True),
+        ("not met: short", False),
+        ("12.50: speed", None),
+    ]
     assert spread({"sd": "x"}) is None

@@ -29,7 +29,8 @@ class TryoutProgress:
     outputs: int = 0
     """Tried so far."""
     judged: int = 0
-    """Of them, those whose verdict hangs on what judges are still to be asked."""
+    """Of them, those whose verdict hangs on what judges are still to be asked, or programs to be
+    run for."""
     judge_calls: int = 0
     """The requests that this takes, see `CallCount`."""
     broken: int = 0
@@ -41,7 +42,7 @@ class TryoutProgress:
 def tryout(
     db: sqlite3.Connection, run: int, changed: Suite, edits: ScorerEdits
 ) -> Iterator[VerdictChange | TryoutProgress]:
-    """Score a run's outputs with edited scorers, as far as that asks nobody.
+    """Score a run's outputs with edited scorers, as far as that asks nobody and runs nothing.
 
     What judges have said that the store knows is taken, as a rescore takes it.
 
@@ -100,7 +101,10 @@ class _Trying:
         self.count = CallCount(session)
 
     def score(self, trial: TrialRow) -> tuple[Tally, list[Score]] | Failure | None:
-        """Return what a trial's scores would come to, and the new ones; None: judges are asked."""
+        """Return what a trial's scores would come to, and the new ones.
+
+        None: judges are asked, or programs run.
+        """
         assert trial.output is not None, "only what has an output is tried"
         case = run_queries.case(self._db, self._run, trial.seq)
         output = run_queries.output(self._db, trial.output)
@@ -112,6 +116,8 @@ class _Trying:
         outcome = self._session.outcome(self._columns[trial.col], case, output, kept)
         if isinstance(outcome, Failure):
             return outcome
+        if outcome.programs:
+            return None  # nothing is run here
         about = QuestionContext(trial.id, trial.seq)
         asked = [(ask.check, self._stored.questions(ask, output, about)) for ask in outcome.asks]
         self.count.add(question for _, questions in asked for question in questions)

@@ -43,6 +43,7 @@ ContextMaker: TypeAlias = Callable[[TrialInFlight, int, float, CallPermit], Atte
 """Gives a trial's attempt, by its id, what its target is told: with the seconds it has, and the
 permit of its call."""
 
+_PROGRAMS: Final = "waits for the program that decides"
 log = logging.getLogger(__name__)
 
 
@@ -264,7 +265,7 @@ class Journey:
             outcome = bug()
         if isinstance(outcome, ScoringOutcome) and outcome.programs:
             # what programs see of it is in the store first
-            return Step(partial(_arrived, flight, output, arrival), unscored=output)
+            return Step(partial(_awaits_programs, flight, output, arrival), unscored=output)
         return _scored(flight, output, outcome, arrival)
 
     def _outcome(self, flight: TrialInFlight, output: Output) -> ScoringOutcome | Failure:
@@ -430,6 +431,14 @@ def _arrived(flight: TrialInFlight, output: Output, arrival: _Arrival | None, tx
     return trial_writes.answer(
         tx, arrival.attempt, trial, key, output, arrival.call_s, stale=not stands
     )
+
+
+def _awaits_programs(
+    flight: TrialInFlight, output: Output, arrival: _Arrival | None, tx: Tx
+) -> bool:
+    """Write down an output that programs decide about, and that its trial waits for them."""
+    arrived = _arrived(flight, output, arrival, tx)
+    return arrived and trial_writes.await_judge(tx, flight.work.trial, _PROGRAMS)
 
 
 def _scored(

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import itertools
 import json
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -34,12 +35,16 @@ from tui_eval.targets.command.trial_folder import TrialFolder
 P = ParamSpec("P")
 T = TypeVar("T")
 
-GRADING: Final = "grading"
-"""What names of folders begin with in which programs decide."""
+_PREFIX: Final = "grading"
 _OUTPUT: Final = 1_000_000
 """Bytes that are kept of what a program prints: a reply has no more."""
 _GRACE_S: Final = 0.5
 _numbers = itertools.count()
+
+
+def grading_prefix(run: int) -> str:
+    """Return what the names of folders begin with in which programs decide about a run."""
+    return f"{_PREFIX}-{run}-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,8 @@ class ProgramRunner:
         Raises:
             GradingError: it cannot be made.
         """
-        folder = TrialFolder(self._means.attempts / f"{GRADING}-{self._means.run}-{next(_numbers)}")
+        name = f"{grading_prefix(self._means.run)}{os.getpid()}-{next(_numbers)}"
+        folder = TrialFolder(self._means.attempts / name)
         try:
             await self._means.room.patiently(partial(self.off_loop, _make, folder))
             yield folder

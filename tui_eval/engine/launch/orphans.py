@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tui_eval.engine.grading.program_run import grading_prefix
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.states import TrialState
 from tui_eval.processes.program import OUT
@@ -56,6 +57,7 @@ async def take_up(store: RunStore, processes: Processes | None, *, finish: bool)
     """
     if store.path is None or processes is None:
         return {}
+    await _end_gradings(attempt_folders(store.path), store.run, processes)
     names = await asyncio.to_thread(_named, attempt_folders(store.path))
     if not names:
         return {}
@@ -74,6 +76,12 @@ async def take_up(store: RunStore, processes: Processes | None, *, finish: bool)
     if left:
         log.info("%d attempts were left behind, %d are taken over", len(left), len(orphans))
     return orphans
+
+
+async def _end_gradings(folder: Path, run: int, processes: Processes) -> None:
+    """End what still decides about outputs of a run, and take its folders away."""
+    left = await asyncio.to_thread(lambda: [*folder.glob(f"{grading_prefix(run)}*")])
+    await asyncio.gather(*(_end(one, processes) for one in left))
 
 
 def _named(folder: Path) -> dict[int, Path]:

@@ -45,7 +45,8 @@ def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list
         verbs: What is asked of it.
 
     Returns:
-        Keys that are not set and models that are not there; empty: nothing, or nobody needs any.
+        Keys that are not set, models and programs that are not there; empty: nothing, or nobody
+        needs any.
     """
     targets, judges = asks_targets(db, run_id, verbs), _asks_judges(db, run_id, verbs)
     if not targets and not judges:
@@ -55,6 +56,7 @@ def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list
     return [
         *(session.target_problems() if targets else []),
         *(session.judge_problems(judges_of_cases(db, run_id, suite)) if judges else []),
+        *session.scorer_problems(),
     ]
 
 

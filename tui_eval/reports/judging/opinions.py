@@ -1,4 +1,4 @@
-"""What judges said of one output, line by line, from what a score keeps of it (`raw`)."""
+"""What judges and programs said of one output, line by line, from what a score keeps (`raw`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,13 +23,18 @@ def spread(raw: Json) -> float | None:
     return float(found) if isinstance(found, int | float) else None
 
 
-def opinions(raw: Json) -> Iterator[OpinionLine]:
-    """Return what judges said: each of a jury, each repeat, each requirement and criterion.
+def opinions(source: str, raw: Json) -> Iterator[OpinionLine]:
+    """Return what was said: each of a jury, each repeat, requirement, criterion, a program's parts.
 
     Args:
-        raw: A score's, as `scoring.judge.verdict` makes it; of anything else nothing is given.
+        source: Who gave the score.
+        raw: The score's, as `scoring.judge.verdict` or `scoring.program_reply` makes it; of
+            anything else nothing is given.
     """
     said = _object(raw)
+    if source != "judge":
+        yield from _of_program(said)
+        return
     jury = said.get("jury")
     if isinstance(jury, list):
         for member in map(_object, jury):
@@ -40,6 +45,13 @@ def opinions(raw: Json) -> Iterator[OpinionLine]:
             yield from _of_judge(member, 1)
     else:
         yield from _of_judge(said, 0)
+
+
+def _of_program(said: JsonObject) -> Iterator[OpinionLine]:
+    for name, value in _object(said.get("parts")).items():
+        met = {0.0: False, 1.0: True}.get(value) if isinstance(value, float | int) else None
+        grade = decimal(float(str(value))) if met is None else "met" if met else "not met"
+        yield OpinionLine(f"{grade}: {name}", met=met)
 
 
 def _of_judge(said: JsonObject, depth: int) -> Iterator[OpinionLine]:

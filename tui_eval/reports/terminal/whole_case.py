@@ -95,7 +95,7 @@ class _Trial:
         current = [score for score in found.scores if score.current and not score.superseded]
         for score in current:
             yield f"  {_score(score, ink)}"
-            for line in opinions(score.raw) if score.source == "judge" else ():
+            for line in opinions(score.source, score.raw):
                 told = visible_line(line.text)
                 yield f"{_INDENT}{'  ' * line.depth}{ink.bad(told) if line.met is False else told}"
         for attempt in found.attempts:

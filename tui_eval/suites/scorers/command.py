@@ -1,6 +1,7 @@
 """The scorer that runs a program: `command`."""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -11,6 +12,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.program_fields import EnvName, own_files, shown_command
 from tui_eval.suites.scorers.program import ProgramScorer, see_that_it_is_a_place, texts_of
 from tui_eval.suites.scorers.setting_error import SettingError, named
+from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.trust.permissions import Permission
 
 
@@ -84,6 +86,20 @@ class CommandScorer(ProgramScorer):
             exactly = f"environment {sorted((str(n), str(v)) for n, v in env.items())!r}"
             yield Permission(f"give the programs it runs the environment {words}", exactly)
         yield from super().permissions(table, folder)
+
+    def missing_program(self, folder: Path) -> str | None:
+        """Say that its program is not there; one in a workspace or an image is not looked for."""
+        program = self.command[0]
+        if is_template(program) or self.workspace:
+            return None
+        if "/" in program:
+            program = str(folder / program)
+        if shutil.which(program, path=self.env.get("PATH", os.environ.get("PATH"))) is not None:
+            return None
+        if "/" in program and Path(program).is_file():
+            return f"the program {program} is not executable: chmod +x it"
+        where = "" if "/" in program else " on PATH"
+        return f"the program {program} is not there{where}: install it"
 
     @classmethod
     def code(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Path]:

@@ -208,6 +208,14 @@ class Scorer(BaseModel):
         """
         yield from ()
 
+    def missing_program(self, folder: Path) -> str | None:
+        """Say which program it needs that is not there; None: none that is known beforehand.
+
+        Args:
+            folder: The suite's own.
+        """
+        return None
+
     @classmethod
     def files_read(
         cls, table: Mapping[str, object], folder: Path

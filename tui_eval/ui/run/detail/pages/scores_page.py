@@ -82,11 +82,11 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
         indent=1,
         label=glyphs.cancelled if withdrawn else glyphs.verdict(entry.verdict),
     )
-    said = list(opinions(entry.raw)) if entry.source == "judge" else []
+    said = list(opinions(entry.source, entry.raw))
     for line in said:
         of: Tone = "fail" if line.met is False and counts else "plain" if counts else "dim"
         yield Para(line.text, of, indent=3 + 2 * line.depth)
-    if entry.raw is not None and entry.source != "judge":
+    if entry.raw is not None and entry.source != "judge" and not said:
         saw = entry.raw if isinstance(entry.raw, str) else json.dumps(entry.raw, ensure_ascii=False)
         yield Para(saw, "plain" if counts else "dim", indent=3, label="saw")
     facts = [_WHO.get(entry.source, f"by {entry.source}"), moment(entry.at)]
