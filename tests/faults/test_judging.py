@@ -78,7 +78,8 @@ async def test_kills_while_judges_work_ask_only_for_what_was_in_flight(
                 now = asked_items(judge)
                 assert not {item for item in kept if now[item] > before[item]}, "asked twice"
             await Engine(harness.path, run).run()
-            assert target.requests == N
+            lost = harness.sql("SELECT trial FROM attempts WHERE state = 'lost'")
+            assert N <= target.requests <= N + len(lost), "only what was in flight is asked again"
             assert sum(asked_items(judge).values()) <= 2 * N + 2 * KILLS * AT_ONCE * BATCH
             for trial in harness.trials(run):
                 assert trial.score == int(trial.case_id[-1]) / 9
