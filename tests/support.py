@@ -44,6 +44,16 @@ ODD_TEXTS = [
 """Texts that some layer or other is known to choke on."""
 
 
+@contextmanager
+def about(what: object) -> Iterator[None]:
+    """Have what fails here say what it was about: one of many that a test goes through."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"about {what}")
+        raise
+
+
 def joined(text: str) -> str:
     """Give a text as JSON gives it back: two surrogates that are a pair are one character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
