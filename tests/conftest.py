@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import gc
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -58,6 +59,22 @@ def podman(_own_podman: Podman, monkeypatch: pytest.MonkeyPatch) -> Podman:
     for name, value in _own_podman.environment.items():
         monkeypatch.setenv(name, value)
     return _own_podman
+
+
+@pytest.fixture
+def one_processor() -> Iterator[None]:
+    """Let this thread, and what it starts, use one processor.
+
+    The embedded model computes with a thread for each it may use. They wait for one another by
+    going round: where others work too, that is most of what it takes.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    yield
+    os.sched_setaffinity(0, before)
 
 
 @pytest.fixture(autouse=True)

