@@ -111,6 +111,7 @@ def test_resume(measured: Measured) -> None:
     assert all(row["first_request_s"] > 0 for row in found["resume"])
 
 
+@pytest.mark.whole
 def test_start(measured: Measured) -> None:
     (rows,) = measured(start.main, "--trials", "300", "--rounds", "1").values()
     assert rows[0]["start"] == "python -c pass"
@@ -139,6 +140,7 @@ def test_what_a_case_adds_to_the_memory() -> None:
     assert memory.growth(least, most) == {"engine_kb": 1.0, "app_kb": 0.5, "both_kb": 1.5}
 
 
+@pytest.mark.whole
 def test_screen(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "_STEADY", (10, 0.1))
     tiny = ("--in-flight", "4", "--seconds", "0.5", "--cases", "20", "--rounds", "1")

@@ -15,6 +15,7 @@ from tests.servers.fake_model import Reply
 Measured = Callable[..., dict[str, list[dict[str, Any]]]]
 
 
+@pytest.mark.whole
 def test_tui_eval_beside_the_floor(measured: Measured, tmp_path: Path) -> None:
     found = measured(comparison.main, str(tmp_path), "--tools", "none", "--cases", "40")
     assert [row["tool"] for row in found["tools"]] == ["floor", "tui-eval"]
