@@ -4,7 +4,7 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import hostile as hostile_texts
@@ -55,6 +55,7 @@ def test_a_recorded_transcript_says_what_its_program_did(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
+@settings(max_examples=30)  # for each of many files
 @given(st.data())
 def test_any_cut_reads_the_same(file: str, data: st.DataObject) -> None:
     raw = (RECORDED / file).read_bytes()
@@ -174,6 +175,7 @@ def _spoil(value: object, data: st.DataObject) -> object:
 
 
 @pytest.mark.parametrize("file", EVENTS + DOCUMENTS)
+@settings(max_examples=30)
 @given(st.data())
 def test_any_field_of_any_type_raises_nothing_and_gives_json(
     file: str, data: st.DataObject
