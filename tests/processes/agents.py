@@ -100,6 +100,21 @@ def endless_storm(most: str) -> None:
     live()
 
 
+def rolling_storm(width: str) -> None:
+    """Fork and exit for ever, in so many chains, each process in a session of its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ends = time.monotonic() + LIFE_S
+    for _ in range(int(width)):
+        if os.fork() == 0:
+            break
+    else:
+        live()
+    while time.monotonic() < ends:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+
+
 def prints(count: str, *streams: str) -> None:
     """Print so many bytes to each of the streams, then say so in the ledger."""
     rest = int(count)

@@ -183,6 +183,17 @@ async def test_a_chain_that_runs_away_is_caught(lab: Lab, processes: Processes) 
     assert not lab.alive()
 
 
+async def test_chains_that_roll_on_for_ever_are_caught(lab: Lab, processes: Processes) -> None:
+    running = await started(processes, lab.agent("rolling_storm", "5"))
+    async for sample in running.samples():
+        if (sample.processes or 0) > 2:
+            break
+    running.cancel(0.0)
+    ending = await running.ended()
+    assert (ending.cause, ending.survivors) == (EndCause.CANCELLED, ())
+    assert not lab.alive()
+
+
 async def test_endless_output_is_ended_and_bounded(lab: Lab, processes: Processes) -> None:
     program = lab.agent("prints_without_end", output=100_000)
     running = await started(processes, program)

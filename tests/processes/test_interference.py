@@ -160,6 +160,8 @@ async def test_a_warden_that_fails_ends_its_tree_and_says_how(
 
 BLUNT = """
 class Blunt(process_tree.DescendantTree):
+    def chase(self, reap):
+        pass
     def kill(self):
         return ()
 warden.tree_of = lambda program: Blunt(os.getpid())

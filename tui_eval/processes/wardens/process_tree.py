@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,11 @@ _CHILDREN_TOLD: Final = os.path.exists("/proc/thread-self/children")
 """Whether the kernel tells which children a process has."""
 _ROUNDS: Final = 20
 """How often more are looked for before those that are known are killed."""
+_CHASE_S: Final = 1.0
+_CHASE_PAUSE_S: Final = 0.001
+_ALIKE: Final = 50
+"""Looks that find the same ones, after which a chase is over: nothing runs away."""
+_DEATHS: Final = frozenset({signal.SIGCHLD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,13 @@ class Tree(Protocol):
 
     def signal_all(self, number: signal.Signals, spared: int = 0) -> None:
         """Send a signal to all that is alive, but not to the first generations."""
+
+    def chase(self, reap: Callable[[], object]) -> None:
+        """Kill what runs away from whoever looks at all, for a moment.
+
+        Args:
+            reap: Takes note of children that have ended: the dead are in the way of a look.
+        """
 
     def kill(self) -> tuple[int, ...]:
         """Stop and kill all, once; return those that may not be killed."""
@@ -113,6 +126,28 @@ class DescendantTree:
             found = {pid: one for pid, one in found.items() if pid not in generation}
         _send(number, found, os.kill)
 
+    def chase(self, reap: Callable[[], object]) -> None:
+        """Kill children of the subreaper as fast as they can be read.
+
+        Whatever outlives its parent is one, and to read them takes microseconds: what forks and
+        exits is caught, where a look at all processes would come too late, and the dead be many.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, _DEATHS)  # each would cost more than a look
+        try:
+            ends, before, alike = time.monotonic() + _CHASE_S, [0], 0
+            while before and alike < _ALIKE and time.monotonic() < ends:
+                reap()
+                children = [pid for pid in _children_of(self._root) if pid not in self._spared]
+                if children == before:
+                    alike += 1
+                    time.sleep(_CHASE_PAUSE_S)  # they are about to end, or cannot
+                else:
+                    alike = 0
+                before = children
+                _send(signal.SIGKILL, children, os.kill)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEATHS)
+
     def kill(self) -> tuple[int, ...]:
         """Stop all, so that none starts another, then kill all.
 
@@ -154,6 +189,9 @@ class GroupTree:
     def signal_all(self, number: signal.Signals, spared: int = 0) -> None:
         """Send a signal to the group."""
         _send(number, [self._group], os.killpg)
+
+    def chase(self, reap: Callable[[], object]) -> None:
+        """Do nothing: nobody knows what has left the group."""
 
     def kill(self) -> tuple[int, ...]:
         """Kill the group."""

@@ -39,6 +39,8 @@ TRACEBACK: Final = "warden.txt"
 
 _KILL_AGAIN_S: Final = 0.01
 """Between two rounds of killing, where no child's end comes first."""
+_REAPS_S: Final = 0.1
+"""In a storm of forks there may always be one more that has ended."""
 _GIVE_UP_S: Final = 10.0
 """Seconds after which what cannot be killed is named instead."""
 _TELL_S: Final = 1.0
@@ -213,6 +215,7 @@ class Warden:
         if self._phase is _Phase.TERMINATING and now >= self._kill_at:
             self._phase, self._give_up_at = _Phase.KILLING, now + _GIVE_UP_S
         if self._phase is _Phase.KILLING and now >= self._kill_at:
+            self._tree.chase(self._reap)
             self._survivors = self._tree.kill()
             self._kill_at = time.monotonic() + _KILL_AGAIN_S
 
@@ -237,8 +240,9 @@ class Warden:
         return False
 
     def _reap(self) -> bool:
-        """Take note of what has ended; return whether there are children left."""
-        while True:
+        """Take note of what has ended, but not for ever; return whether there are children left."""
+        ends = time.monotonic() + _REAPS_S
+        while time.monotonic() < ends:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
@@ -249,6 +253,7 @@ class Warden:
                 self._status = status
             if self._phase is not _Phase.KILLING and os.WIFSIGNALED(status):
                 self._killed |= os.WTERMSIG(status) == signal.SIGKILL
+        return True
 
     def _look(self) -> None:
         sample = self._sampler.look(self._launched.printed)

@@ -166,6 +166,7 @@ class Zygote:
     def _sweep(self) -> None:
         """End what wardens have left."""
         with suppress(OSError):  # no descriptor, no memory: there will be, and nobody else does it
+            self._strays.chase(self._reap)
             self._left = bool(self._strays.find())
             if self._left:
                 self._strays.kill()
