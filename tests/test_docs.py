@@ -36,6 +36,7 @@ from tui_eval.suites.spec import (
     TARGETS,
     CommandTargetSpec,
     Dataset,
+    EmbeddingSpec,
     Examples,
     Gate,
     Message,
@@ -53,6 +54,7 @@ from tui_eval.suites.spec import (
     TokenPrices,
     UserSpec,
 )
+from tui_eval.suites.spec.judges.embedding import EmbeddingPrices
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.spec.targets import TargetSpec
 from tui_eval.suites.spec.targets.command import Transcript
@@ -254,6 +256,7 @@ MODELS: list[tuple[str, tuple[type[BaseModel], ...], tuple[type[BaseModel], ...]
     ("Simulated targets", (SimulatedTargetSpec,), (TargetSpec,)),
     ("A simulated user", (UserSpec,), ()),
     ("Judges", (ModelJudgeSpec, SimulatedJudgeSpec), ()),
+    ("Embedding", (EmbeddingSpec, EmbeddingPrices), ()),
     ("Run settings", (RunSettings,), ()),
     ("Gate", (Gate, Thresholds, ScorerThresholds), ()),
 ]
@@ -358,7 +361,7 @@ def test_every_kind_that_reads_text_shows_what_it_passes_and_fails() -> None:
     for example in examples():
         (settings,) = tomllib.loads(example.block.text)["scorers"]
         shown.setdefault(settings["kind"], set()).add(example.verdict)
-    others = {"recorded", "latency", "tokens", "cost", "finish", "judge"}
+    others = {"likelihood", "recorded", "latency", "tokens", "cost", "finish", "judge"}
     others |= {kind for kind, model in SCORERS.items() if model.RUNS_PROGRAM}
     assert {kind: {"pass", "fail"} for kind in SCORERS if kind not in others} == shown
 

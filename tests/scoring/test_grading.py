@@ -19,8 +19,10 @@ ASKED: dict[str, JsonObject] = {
     "numeric": {"expected": 42},
     "math": {"expected": "42"},
     "choice": {"expected": "B", "choices": ["Lyon", "Paris", "Nice"]},
+    "likelihood": {"expected": "B", "choices": ["Lyon", "Paris", "Nice"]},
     "fuzzy": {"expected": "Paris"},
     "f1": {"expected": "Paris"},
+    "similarity": {"metric": "chrf", "expected": "Paris"},
     "json": {"extract": True, "expected": {"city": "Paris"}},
     "json_schema": {"extract": True, "schema": {"type": "object"}},
     "tool_calls": {"expected": ["search"]},
@@ -33,7 +35,7 @@ ASKED: dict[str, JsonObject] = {
 }
 CHECKS = {kind: check({"kind": kind, **settings}) for kind, settings in ASKED.items()}
 RULES = tuple(
-    kind for kind, model in SCORERS.items() if not model.ASKS_JUDGE and not model.RUNS_PROGRAM
+    kind for kind, model in SCORERS.items() if not model.asks({}) and not model.RUNS_PROGRAM
 )
 """The kinds that a rule grades; what others say is no function of the output alone."""
 LONGEST_REASON = 400

@@ -333,6 +333,8 @@ def _prompt(body: dict[str, Any]) -> str:
     given = body.get("messages", body.get("input", ""))
     if isinstance(given, str):
         return given
+    if given and isinstance(given[0], str):  # texts to embed
+        return "\n".join(given)
     for message in reversed(given):
         if message.get("role") == "user":
             content = message.get("content")

@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tui_eval.model.finish import Ending, canonical, ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
+from tui_eval.providers.logprobs import first_logprobs
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _SPACE = re.compile(r"\s*")
@@ -20,7 +22,7 @@ def chat_output(answer: Json) -> Output | Failure:
     if not isinstance(answer, dict):
         return _bad("the answer is no JSON object")
     if answer.get("error"):
-        return _error_inside(answer["error"])
+        return error_inside(answer["error"])
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
         return _bad("the answer has no choices")
@@ -29,7 +31,7 @@ def chat_output(answer: Json) -> Output | Failure:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         return _bad("the answer's choice has no message")
     if choice.get("error"):
-        return _error_inside(choice["error"])
+        return error_inside(choice["error"])
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
         return _bad("the answer's content is no text")
@@ -40,14 +42,26 @@ def chat_output(answer: Json) -> Output | Failure:
     calls = _list(message.get("tool_calls"))
     if not calls and isinstance(message.get("function_call"), dict):
         calls = [{"type": "function", "function": message["function_call"]}]
-    return finished_output(
-        text,
-        reasoning,
-        calls,
-        _finish(choice.get("finish_reason")),
-        _str(answer.get("model")),
-        _chat_usage(answer.get("usage")),
+    given = choice.get("logprobs")
+    return with_logprobs(
+        finished_output(
+            text,
+            reasoning,
+            calls,
+            _finish(choice.get("finish_reason")),
+            _str(answer.get("model")),
+            _chat_usage(answer.get("usage")),
+        ),
+        given.get("content") if isinstance(given, dict) else None,
     )
+
+
+def with_logprobs(got: Output | Failure, tokens: Json) -> Output | Failure:
+    """Return an output with the log-probabilities of its first tokens among its fields."""
+    found = first_logprobs(tokens)
+    if isinstance(got, Failure) or not found:
+        return got
+    return replace(got, fields={**got.fields, "logprobs": found})
 
 
 def responses_output(answer: Json) -> Output | Failure:
@@ -55,7 +69,7 @@ def responses_output(answer: Json) -> Output | Failure:
     if not isinstance(answer, dict):
         return _bad("the answer is no JSON object")
     if answer.get("error"):
-        return _error_inside(answer["error"])
+        return error_inside(answer["error"])
     status = _finish(answer.get("status"))
     if ending(status) is Ending.BROKEN_OFF:
         return _bad(f"the answer's status is {visible_line(str(status), 60)!r}")
@@ -65,10 +79,12 @@ def responses_output(answer: Json) -> Output | Failure:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[Json] = []
+    tokens: Json = None
     for item in items:
         if not isinstance(item, dict):
             continue
         if item.get("type") == "message":
+            tokens = tokens or _logprobs_of_part(item.get("content"))
             texts.extend(_texts(item.get("content"), ("text", "refusal")))
         elif item.get("type") == "reasoning":
             thoughts.extend(_texts(item.get("content"), ("text",)))
@@ -79,14 +95,23 @@ def responses_output(answer: Json) -> Output | Failure:
     incomplete = answer.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, dict) else None
     finish = _finish(reason) or (status if ending(status) is Ending.UNKNOWN else None)
-    return finished_output(
-        "".join(texts) if texts else None,
-        "\n".join(thoughts) or None,
-        calls,
-        finish or ("tool_calls" if calls else "stop"),
-        _str(answer.get("model")),
-        _responses_usage(answer.get("usage")),
+    return with_logprobs(
+        finished_output(
+            "".join(texts) if texts else None,
+            "\n".join(thoughts) or None,
+            calls,
+            finish or ("tool_calls" if calls else "stop"),
+            _str(answer.get("model")),
+            _responses_usage(answer.get("usage")),
+        ),
+        tokens,
     )
+
+
+def _logprobs_of_part(content: Json) -> Json:
+    """Return the log-probabilities that come with the first part of a message."""
+    first = next(iter(_list(content)), None)
+    return first.get("logprobs") if isinstance(first, dict) else None
 
 
 def finished_output(
@@ -201,12 +226,15 @@ def _finish(reason: Json) -> str | None:
 def _chat_usage(usage: Json) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
-    given, produced = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    reasoning = _count(_inside(usage, "completion_tokens_details", "reasoning_tokens"))
-    cached = _count(_inside(usage, "prompt_tokens_details", "cached_tokens"))
+    given, produced = (
+        tokens_counted(usage.get("prompt_tokens")),
+        tokens_counted(usage.get("completion_tokens")),
+    )
+    reasoning = tokens_counted(_inside(usage, "completion_tokens_details", "reasoning_tokens"))
+    cached = tokens_counted(_inside(usage, "prompt_tokens_details", "cached_tokens"))
     if cached is None:
-        cached = _count(usage.get("prompt_cache_hit_tokens"))
-    total = _count(usage.get("total_tokens"))
+        cached = tokens_counted(usage.get("prompt_cache_hit_tokens"))
+    total = tokens_counted(usage.get("total_tokens"))
     known = given is not None and produced is not None and total is not None and reasoning
     # some endpoints count reasoning beside the completion; their total gives it away
     if known and total == (given or 0) + (produced or 0) + (reasoning or 0):
@@ -218,10 +246,10 @@ def _responses_usage(usage: Json) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
     return Usage(
-        input=_count(usage.get("input_tokens")),
-        output=_count(usage.get("output_tokens")),
-        reasoning=_count(_inside(usage, "output_tokens_details", "reasoning_tokens")),
-        cached=_count(_inside(usage, "input_tokens_details", "cached_tokens")),
+        input=tokens_counted(usage.get("input_tokens")),
+        output=tokens_counted(usage.get("output_tokens")),
+        reasoning=tokens_counted(_inside(usage, "output_tokens_details", "reasoning_tokens")),
+        cached=tokens_counted(_inside(usage, "input_tokens_details", "cached_tokens")),
     )
 
 
@@ -230,7 +258,7 @@ def _inside(row: JsonObject, outer: str, inner: str) -> Json:
     return value.get(inner) if isinstance(value, dict) else None
 
 
-def _count(value: Json) -> int | None:
+def tokens_counted(value: Json) -> int | None:
     """Return a number of tokens; what is none, or absurd, is unknown."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
         return None
@@ -249,7 +277,8 @@ def _bad(what: str) -> Failure:
     return Failure("bad_answer", what, retryable=True)
 
 
-def _error_inside(error: Json) -> Failure:
+def error_inside(error: Json) -> Failure:
+    """Return what an error means that stands where an answer was to be."""
     message = error.get("message") if isinstance(error, dict) else error
     shown = visible_line(message if isinstance(message, str) else str(error), 300)
     return _bad(f"an error instead of an answer: {shown}")

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -13,6 +14,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.providers import patience
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader
 from tui_eval.providers.answers import chat_output, responses_output
+from tui_eval.providers.embeddings import Pairs, cosines_output
 from tui_eval.providers.errors import NEVER_LEFT, WireError
 from tui_eval.providers.http.placed_call import placed_call
 from tui_eval.providers.keys import NO_KEY, redact_json
@@ -89,6 +91,21 @@ class Endpoint:
     async def responses(self, body: JsonObject, timeout_s: float) -> Output | Failure:
         """Make one request to `/responses` (see `chat`)."""
         return await self._attempt("/responses", body, timeout_s, responses_output)
+
+    async def cosines(self, body: JsonObject, pairs: Pairs, timeout_s: float) -> Output | Failure:
+        """Make one request to `/embeddings`, for how alike some of its texts are (see `chat`).
+
+        The output's `fields` hold `cosines`, one for each pair of texts; vectors are not kept.
+
+        Args:
+            body: The request as it goes out.
+            pairs: Which of its texts are compared, by their places.
+            timeout_s: Seconds from now until the whole answer must be here.
+        """
+        texts = body["input"]
+        assert isinstance(texts, list)
+        read = partial(cosines_output, texts=len(texts), pairs=pairs)
+        return await self._attempt("/embeddings", body, timeout_s, read)
 
     async def _attempt(
         self,

@@ -103,9 +103,27 @@ def is_free(provider: str | None, base_url: str | None) -> bool:
     return (preset is not None and preset.local) or is_loopback(host_of(base_url or ""))
 
 
+def input_prices_of(
+    provider: str | None, base_url: str | None, model: str, own: Prices | None = None
+) -> Prices | None:
+    """Return what the tokens of a model cost that produces none, as `prices_of` does."""
+    if own is None and is_free(provider, base_url):
+        return FREE
+    return own or known_prices(provider, base_url, model, reads_only=True)
+
+
 @lru_cache(maxsize=256)
-def known_prices(provider: str | None, base_url: str | None, model: str) -> Prices | None:
-    """Look a model up in the library, for today; None: it does not know it."""
+def known_prices(
+    provider: str | None, base_url: str | None, model: str, *, reads_only: bool = False
+) -> Prices | None:
+    """Look a model up in the library, for today; None: it does not know it.
+
+    Args:
+        provider: The preset's name, if one was named.
+        base_url: Where calls go.
+        model: The model as it is asked for.
+        reads_only: Whether it produces no tokens, so that it needs no price for them.
+    """
     # 0.1 s and some megabytes of figures: only where something is priced
     from genai_prices import Usage as LibraryUsage
     from genai_prices import calc_price
@@ -121,7 +139,8 @@ def known_prices(provider: str | None, base_url: str | None, model: str) -> Pric
             return None
     except LookupError:
         return None
-    given, produced = _rate(found.input_mtok), _rate(found.output_mtok)
+    given = _rate(found.input_mtok)
+    produced = Rate(0.0) if reads_only else _rate(found.output_mtok)
     if given is None or produced is None:
         return None
     return Prices(given, produced, _rate(found.cache_read_mtok))

@@ -14,8 +14,6 @@ from tui_eval.suites.scorers import SCORERS
 GRADING: Final = 1
 """Raised when any kind of scorer comes to judge differently, so that no old score is reused."""
 
-_JUDGE: Final = "judge"
-"""The kind that a judge grades, and no rule."""
 _PROGRAMS: Final = frozenset(kind for kind, model in SCORERS.items() if model.RUNS_PROGRAM)
 """The kinds that a program decides."""
 
@@ -88,8 +86,8 @@ class Check:
 
     @property
     def asks_judge(self) -> bool:
-        """Whether a judge grades, and no rule."""
-        return self.kind == _JUDGE
+        """Whether a judge grades, or the suite's embedding, and no rule."""
+        return "judges" in self.settings
 
     @property
     def runs_program(self) -> bool:

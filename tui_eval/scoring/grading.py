@@ -12,8 +12,10 @@ from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.rules import call_figures, choice, numeric, similarity, structure, text
 from tui_eval.scoring.rules.instructions import instructions
+from tui_eval.scoring.rules.likelihood import likelihood
 from tui_eval.scoring.rules.mathematics import equal_mathematics
 from tui_eval.scoring.rules.recorded_verdict import recorded
+from tui_eval.scoring.rules.text_metrics import similar
 from tui_eval.scoring.rules.tool_calls import tool_calls
 from tui_eval.suites import at_once
 
@@ -44,8 +46,10 @@ RULES: Final[Mapping[str, TextRule | OutputRule]] = {
     "numeric": TextRule(numeric.numeric, 5_000),
     "math": TextRule(equal_mathematics, 0),
     "choice": TextRule(choice.choice, 5_000),
+    "likelihood": OutputRule(likelihood),
     "fuzzy": TextRule(similarity.fuzzy, 100_000),
     "f1": TextRule(similarity.f1, 5_000),
+    "similarity": TextRule(similar, 0),
     "json": TextRule(structure.json_value, 100_000),
     "json_schema": TextRule(structure.json_schema, 20_000),
     "tool_calls": OutputRule(tool_calls),

@@ -142,7 +142,7 @@ class _Scorer:
             templates.append(self._when)
         named = frozenset[str]().union(*(template.names for template in templates))
         self.runs_program = spec.RUNS_PROGRAM
-        decided_elsewhere = spec.ASKS_JUDGE or spec.RUNS_PROGRAM
+        decided_elsewhere = spec.asks_judge or spec.RUNS_PROGRAM
         self.looks_at_asked = decided_elsewhere or not named.isdisjoint(_ASKED)
 
     def applies(self, names: Names, target: str | None) -> bool:

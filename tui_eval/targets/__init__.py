@@ -26,6 +26,7 @@ from tui_eval.targets.app.http_target import HttpTarget
 from tui_eval.targets.base import Judge, NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, Concurrency, Connections, fixed
 from tui_eval.targets.command.program_target import CommandTarget
+from tui_eval.targets.embedding_judge import EmbeddingJudge
 from tui_eval.targets.model import ModelTarget
 from tui_eval.targets.model_judge import ModelJudge
 from tui_eval.targets.python_function.python_target import PythonTarget
@@ -59,6 +60,7 @@ TARGETS: Final[dict[str, Callable[[Any, BuildContext], Target]]] = {
 JUDGES: Final[dict[str, Callable[[Any, BuildContext], Judge]]] = {
     "model": ModelJudge,
     "simulated": SimulatedJudge,
+    "embedding": EmbeddingJudge,
 }
 """What makes a judge of a spec, by its kind."""
 

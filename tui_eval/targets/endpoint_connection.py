@@ -9,6 +9,7 @@ from pathlib import Path
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.providers import keys
+from tui_eval.providers.embeddings import Pairs
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.local_model.server import LocalServer
@@ -143,6 +144,18 @@ class EndpointConnection:
         send = self.endpoint.responses if spec.api == "responses" else self.endpoint.chat
         filled = await with_files(body, self._files, spec.api)
         got = filled if isinstance(filled, Failure) else await send(filled, timeout_s)
+        return self._priced(spec, body, got)
+
+    async def cosines(
+        self, spec: ModelEndpointSpec, body: JsonObject, pairs: Pairs, timeout_s: float
+    ) -> Output | Failure:
+        """Make one call for vectors while it is open; see `Endpoint.cosines`."""
+        got = await self.endpoint.cosines(body, pairs, timeout_s)
+        return self._priced(spec, body, got)
+
+    def _priced(
+        self, spec: ModelEndpointSpec, body: JsonObject, got: Output | Failure
+    ) -> Output | Failure:
         if isinstance(got, Failure) and got.kind == "connection":
             ended = self.complaint()
             return got if ended is None else Failure("local_server", ended, fatal=True)

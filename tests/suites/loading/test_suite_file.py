@@ -110,8 +110,8 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
         (
             "colour = 1",
             (
-                "line 1: colour: unknown key; there are cases, dataset, description, gate, "
-                "include, judge, judges, name, prompt, prompts, run, scorers, tags, "
+                "line 1: colour: unknown key; there are cases, dataset, description, embedding, "
+                "gate, include, judge, judges, name, prompt, prompts, run, scorers, tags, "
                 "target_defaults, targets, user"
             ),
         ),

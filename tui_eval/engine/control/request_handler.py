@@ -226,7 +226,7 @@ class RequestHandler:
         if not self._session.settings.no_judge:
             return False
         named = args.get("scorers")
-        asking = {scorer.name for scorer in self._session.suite.scorers if scorer.ASKS_JUDGE}
+        asking = {scorer.name for scorer in self._session.suite.scorers if scorer.asks_judge}
         return (
             not isinstance(named, list) or not named or bool(asking.intersection(map(str, named)))
         )

@@ -303,7 +303,7 @@ class _Forecaster:
         tally.count.add([question])
         tally.items += 1
         tally.item_tokens += question.item.tokens
-        tally.lines += len(question.item.form.numbers)
+        tally.lines += question.item.form.written
         tally.overhead = tally.overhead or self._overhead(question.judge, question.item)
 
     def _tally(self, question: Question) -> _Tally:

@@ -11,9 +11,10 @@ from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.shown_messages import bounded, of_output
 from tui_eval.suites import at_once
+from tui_eval.suites.scorers.judge_settings import SIMILARITY
 from tui_eval.suites.scorers.setting_error import SettingError
 
-Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria"]
+Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria", "similarity"]
 
 WHOLE: Final = (0,)
 """The numbers of what is graded as a whole: a rubric."""
@@ -36,6 +37,11 @@ class ReplyForm:
     """The highest score; 1 for pass-fail and requirements."""
     numbers: tuple[int, ...]
     """What is asked: the requirements or criteria by number, from 1; `WHOLE` for a rubric."""
+
+    @property
+    def written(self) -> int:
+        """How many grades a model writes in the reply."""
+        return 0 if self.kind == SIMILARITY else len(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,8 @@ def item(check: Check, output: Output) -> Item | Grade:
     Raises:
         NotAtOnceError: where it is to be done at once and could take longer.
     """
-    done = of_output(check.of, output)
+    by_rubric = check.settings["form"] != SIMILARITY  # else the two texts alone are compared
+    done = of_output(check.of, output) if by_rubric else ()
     try:
         silent = done and check.of == "text" and output.text is None
         part = "" if silent else parts.part(check.of, output)
@@ -91,7 +98,7 @@ def item(check: Check, output: Output) -> Item | Grade:
     at_once.allow(len(part), _AT_ONCE)
     settings = check.settings
     body: JsonObject = {
-        "input": _asked(check.input),
+        "input": _asked(check.input) if by_rubric else None,
         "reference": settings["reference"],
         "context": settings["show"],
         "rubric": settings["rubric"],
@@ -132,6 +139,8 @@ def _form(settings: JsonObject) -> ReplyForm:
     if kind == "pass-fail":
         return ReplyForm("pass-fail", 0, 1, WHOLE)
     low, high = bounds(settings)
+    if kind == SIMILARITY:
+        return ReplyForm("similarity", low, high, WHOLE)
     if kind == "criteria":
         return ReplyForm("criteria", low, high, _counted(settings["criteria"]))
     return ReplyForm("scale", low, high, WHOLE)

@@ -58,6 +58,9 @@ def request(items: Sequence[Item], instructions: str | None, rng: random.Random)
         "nonce": nonce,
         "items": [{"id": id_, **one.body} for id_, one in zip(ids, items, strict=True)],
     }
+    if form.kind == "similarity":  # no model reads it: the texts alone go to the endpoint
+        bare: JsonObject = {"role": "user", "content": as_text(asked)}
+        return Request(nonce, ids, tuple(items), [bare], {})
     came_about = _CAME_ABOUT if any(MESSAGES in one.body for one in items) else ""
     system = _SYSTEM.format(
         reply=_reply(form),

@@ -12,6 +12,7 @@ from tui_eval.scoring.check import Check
 from tui_eval.scoring.grading import negated
 from tui_eval.scoring.judge.item import bounds
 from tui_eval.scoring.judge.reading import Finding, PartFinding
+from tui_eval.suites.scorers.judge_settings import SIMILARITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +279,8 @@ def _reason(check: Check, finding: Finding, score: float) -> str:
         worst = min(parts, key=lambda number: parts[number].value)
         return f"{score:.3g} of {low:g} to {high:g}; criterion {worst}: {parts[worst].reason}"
     reason = parts[0].reason or finding.reason
+    if form == SIMILARITY:
+        return reason
     if form == "pass-fail":
         return reason or ("met" if score else "not met")
     low, high = bounds(check.settings)

@@ -10,9 +10,9 @@ from tui_eval.texts.wording import plain, quoted
 
 def choice(settings: JsonObject, text: str) -> Grade:
     """Pass where the option that the text chooses is an expected one."""
-    options = _options(settings["choices"])
+    options = offered(settings["choices"])
     expected = texts(settings["expected"])
-    expectation = f"expected {' or '.join(_named(label, options) for label in expected[:3])}"
+    expectation = f"expected {' or '.join(named(label, options) for label in expected[:3])}"
     found = chosen(text, options)
     if not found:
         return Grade.of(False, f"{expectation}, found no choice in {quoted(text)}")
@@ -21,16 +21,17 @@ def choice(settings: JsonObject, text: str) -> Grade:
         reason = f"{expectation}, ambiguous between {several}: {quoted(text)}"
         return Grade.of(False, reason, list(found))
     label = found[0]
-    return Grade.of(label in expected, f"{expectation}, got {_named(label, options)}", label)
+    return Grade.of(label in expected, f"{expectation}, got {named(label, options)}", label)
 
 
-def _options(value: Json) -> Options:
+def offered(value: Json) -> Options:
     """Read the options back from a check's settings: labels and texts side by side."""
     if not isinstance(value, dict):
         raise TypeError("a choice check without its options")
     return Options(tuple(texts(value["labels"])), tuple(texts(value["texts"])))
 
 
-def _named(label: str, options: Options) -> str:
+def named(label: str, options: Options) -> str:
+    """Return an option as reasons name it: its label, and its text where that is known."""
     text = options.text_of(label)
     return f"{plain(label, 20)} ({plain(text, 40)})" if text else plain(label, 20)

@@ -361,14 +361,14 @@ class _Reader:
                 path = f"{field}.{error.field}"
                 raise _BadRowError((path, error.message, error.hint)) from None
             own.append(spec.model_dump(mode="json", by_alias=True))
-            if spec.ASKS_JUDGE:
+            if spec.asks_judge:
                 self._with_judge(own[-1], field)
         return tuple(own)
 
     def _with_judge(self, scorer: JsonObject, field: str) -> None:
         wrong = [
             (".".join(filter(None, (field, shown(at)))), message, hint)
-            for at, message, hint in judge_choice.judge_mistakes(scorer["judge"], self._judges)
+            for at, message, hint in judge_choice.judge_mistakes(scorer, self._judges)
         ]
         if wrong:
             raise _BadRowError(*wrong)

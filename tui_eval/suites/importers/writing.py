@@ -232,7 +232,7 @@ def _head(imported: Imported, source: Path, verdicts: Comparison) -> Iterator[st
 def _in_order(suite: JsonObject) -> JsonObject:
     """Return the tables in the order of a suite written by hand, those without a header first."""
     order = ("name", "description", "tags", "dataset", "prompt", "prompts", "targets", "scorers",
-             "judge", "judges", "run", "gate")  # fmt: skip
+             "judge", "judges", "embedding", "run", "gate")  # fmt: skip
     assert suite.keys() <= set(order), suite.keys()
     return {name: suite[name] for name in order if name in suite}
 

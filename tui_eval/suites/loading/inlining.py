@@ -13,7 +13,7 @@ from tui_eval.suites.data.rows import MOST_MISTAKES, DataProblems, read_json, re
 from tui_eval.suites.data.session_files import read_session
 from tui_eval.suites.data.tasks import task_formats
 from tui_eval.suites.data.tasks.task_formats import FOLDERS, task_files
-from tui_eval.suites.judge_choice import judge_names
+from tui_eval.suites.judge_choice import judge_names, judge_tables
 from tui_eval.suites.loading.errors import Mistake, SuiteError, missing
 from tui_eval.suites.loading.source_map import SourceMap, tables
 from tui_eval.suites.loading.toml_lines import Path
@@ -56,7 +56,7 @@ class _Inliner:
                 self._examples((*path, "examples"), examples)
         for path, target in tables(self._data, "targets"):
             self._asked(TARGETS.of(target), path, target)
-        for path, judge in tables(self._data, "judge", "judges"):
+        for path, judge in judge_tables(self._data):
             self._asked(JUDGES.of(judge), path, judge)
             self._gold(path, judge)
         for path, user in tables(self._data, "user"):

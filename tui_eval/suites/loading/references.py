@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import OF_OUTPUT
-from tui_eval.suites.judge_choice import judge_mistakes, judge_names
+from tui_eval.suites.judge_choice import judge_mistakes, judge_names, judge_tables
 from tui_eval.suites.loading.errors import Mistake, did_you_mean
 from tui_eval.suites.loading.source_map import SourceMap, shown, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import scorer_of
+from tui_eval.suites.scorers.scorer import EMBEDDING
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec, UserSpec
 from tui_eval.suites.spec.prompts import has_turns
 from tui_eval.suites.spec.run import reducers
@@ -202,14 +203,14 @@ class _Checker:
         judges = [*tables(self._data, "judges")]
         if self._data.get("judge") is not None and judges:
             self._wrong(("judges",), "stand beside [judge]", "name all of them in [[judges]]")
-        names: set[str] = set()
+        names: set[str] = {EMBEDDING}
         for path, judge in judges:
             name = judge.get("name")
             if name is None and len(judges) > 1:
                 self._wrong(path, "has no name", 'add name = "…": scorers and results use it')
             elif isinstance(name, str):
                 self._differs((*path, "name"), name, names, "judge")
-        for path, judge in tables(self._data, "judge", "judges"):
+        for path, judge in judge_tables(self._data):
             self._asked(JUDGES.of(judge), path, judge)
 
     def _user(self) -> None:
@@ -227,9 +228,8 @@ class _Checker:
             if isinstance(name, str):
                 self._differs((*path, "name"), name, names, "scorer")
             self._parts(path, scorer)
-            if scorer_of(scorer).ASKS_JUDGE:
-                for field, message, hint in judge_mistakes(scorer.get("judge"), judges):
-                    self._wrong((*path, *field), message, hint)
+            for field, message, hint in judge_mistakes(scorer, judges):
+                self._wrong((*path, *field), message, hint)
 
         for path, case in tables(self._data, "cases"):
             for inner, scorer in tables(case, "scorers"):
@@ -324,7 +324,7 @@ class _Checker:
         for path, target in tables(self._data, "targets"):
             for at, written in TARGETS.of(target).written_templates(target):
                 self._reads((*path, *at), written)
-        for path, judge in tables(self._data, "judge", "judges"):
+        for path, judge in judge_tables(self._data):
             self._readable(path, judge, JUDGES.of(judge).TEMPLATED)
         for path, user in tables(self._data, "user"):
             self._readable(path, user, UserSpec.TEMPLATED)

@@ -21,6 +21,7 @@ from tui_eval.suites.loading.source_map import SourceLocation, SourceMap, tables
 from tui_eval.suites.loading.validation import validated
 from tui_eval.suites.program_fields import digest_of
 from tui_eval.suites.scorers import scorer_of
+from tui_eval.suites.scorers.scorer import EMBEDDING
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, Suite, SuiteFile, UserSpec
 from tui_eval.suites.trust.capabilities import Folder, permissions_of, suite_permissions
 from tui_eval.suites.trust.needs_trust import NeedsTrust
@@ -104,7 +105,7 @@ def look(
     return LoadedSuite(suite, asks)
 
 
-_SCORING: Final = frozenset(("judge", "judges", "scorers"))
+_SCORING: Final = frozenset(("judge", "judges", EMBEDDING, "scorers"))
 """What of a run's suite can be set when its outputs are scored again."""
 
 
@@ -125,15 +126,20 @@ def look_again(frozen: Suite, sets: Sets, *, trusted: bool = False) -> LoadedSui
     path = FilePath(frozen.file or f"{frozen.name}.toml")
     places = SourceMap(SourceLocation(str(path), None, path.parent, ()))
     # the one of its kind as a file has it
-    if [judge.name for judge in frozen.judges] == [UNNAMED]:
-        (data["judge"],) = data.pop("judges")
+    judges = {judge["name"]: judge for judge in data.pop("judges")}
+    if EMBEDDING in judges:
+        data[EMBEDDING] = judges.pop(EMBEDDING)
+    if [*judges] == [UNNAMED]:
+        data["judge"] = judges[UNNAMED]
+    elif judges:
+        data["judges"] = [*judges.values()]
     if [prompt.name for prompt in frozen.prompts] == [None]:
         (data["prompt"],) = data.pop("prompts")
     mistakes = overrides.apply(data, places, sets, only=_SCORING)
     mistakes += _mistakes_in_fields(data, places)
     mistakes += [
         places.mistake((*at, "gold"), "a file cannot be read here", "edit the suite, use --suite")
-        for at, judge in tables(data, "judge", "judges")
+        for at, judge in judge_choice.judge_tables(data)
         if isinstance(judge.get("gold"), str)
     ]
     mistakes += _not_following(references.check(data, places), mistakes)
@@ -159,7 +165,7 @@ def _written_permissions(data: JsonObject, folder: FilePath) -> Iterator[Permiss
     """Yield the permissions that targets, judges and scorers ask for, before they are validated."""
     for _, target in tables(data, "targets"):
         yield from permissions_of(TARGETS.of(target), target, folder)
-    for _, judge in tables(data, "judge", "judges"):
+    for _, judge in judge_choice.judge_tables(data):
         yield from permissions_of(JUDGES.of(judge), judge, folder)
     for _, scorer in tables(data, "scorers"):
         yield from scorer_of(scorer).permissions(scorer, folder)
@@ -243,13 +249,16 @@ def _in_order(mistakes: list[Mistake]) -> list[Mistake]:
 
 
 def _suite(data: JsonObject, path: FilePath, folder: Folder) -> Suite:
-    kept = dict(data)
+    kept: dict[str, Any] = dict(data)
     prompt = kept.pop("prompt", None)
     if prompt is not None:
         kept["prompts"] = [prompt]
     judge = kept.pop("judge", None)
     if judge is not None:
         kept["judges"] = [judge]
+    embedding = kept.pop(EMBEDDING, None)
+    if embedding is not None:
+        kept["judges"] = [*kept.get("judges", []), {"kind": EMBEDDING, **embedding}]
     names = judge_choice.judge_names(kept)
     for _, scorer in tables(kept, "scorers"):
         judge_choice.name_judge(scorer, names)

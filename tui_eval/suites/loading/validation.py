@@ -13,14 +13,14 @@ from tui_eval.suites.loading.errors import did_you_mean
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import AS_WRITTEN, SCORERS, ScorerSpec
 from tui_eval.suites.scorers.setting_error import SettingError
-from tui_eval.suites.spec import JUDGES, TARGETS, SuiteFile, UserSpec
+from tui_eval.suites.spec import JUDGES, RUBRIC_JUDGES, TARGETS, SuiteFile, UserSpec
 from tui_eval.suites.spec.asked import MODEL_PARAMS
 
 _UNIONS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "targets": lambda: TARGETS.names,
     "scorers": lambda: tuple(SCORERS),
-    "judge": lambda: JUDGES.names,
-    "judges": lambda: JUDGES.names,
+    "judge": lambda: RUBRIC_JUDGES.names,
+    "judges": lambda: RUBRIC_JUDGES.names,
 }
 """Tables, and lists of tables, that are of a `kind`; pydantic puts the kind into its paths."""
 _HOW_TO_WRITE: Final[Mapping[Path, str]] = {
@@ -157,6 +157,8 @@ def _where_it_belongs(detail: ErrorDetails, path: Path) -> str | None:
     match detail["loc"]:
         case ("targets", int(), str(kind), str(name)) if name in MODEL_PARAMS:
             hint = TARGETS.of({"kind": kind}).hint_for_param(name)
+        case ("embedding", str(name)) if name in MODEL_PARAMS:
+            hint = JUDGES.of({"kind": "embedding"}).hint_for_param(name)
         case ("judge", str(kind), str(name)) | ("judges", int(), str(kind), str(name)) if (
             name in MODEL_PARAMS
         ):

@@ -17,7 +17,7 @@ from tui_eval.suites.scorers.call_figures import (
     LatencyScorer,
     TokensScorer,
 )
-from tui_eval.suites.scorers.choice import ChoiceScorer
+from tui_eval.suites.scorers.choice import ChoiceScorer, LikelihoodScorer
 from tui_eval.suites.scorers.code import CodeScorer
 from tui_eval.suites.scorers.command import CommandScorer
 from tui_eval.suites.scorers.instructions import InstructionsScorer
@@ -27,7 +27,7 @@ from tui_eval.suites.scorers.mathematics import MathScorer
 from tui_eval.suites.scorers.numeric import NumericScorer
 from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
 from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part
-from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer
+from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer, SimilarityScorer
 from tui_eval.suites.scorers.structure import JsonSchemaScorer, JsonScorer, check_schema
 from tui_eval.suites.scorers.text import (
     ExactScorer,
@@ -78,8 +78,10 @@ ScorerSpec = Annotated[
     | NumericScorer
     | MathScorer
     | ChoiceScorer
+    | LikelihoodScorer
     | FuzzyScorer
     | F1Scorer
+    | SimilarityScorer
     | JsonScorer
     | JsonSchemaScorer
     | ToolCallsScorer

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema, field_validator
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.scorers.expected import (
@@ -12,7 +12,7 @@ from tui_eval.suites.scorers.expected import (
     as_text,
     expected_texts,
 )
-from tui_eval.suites.scorers.scorer import Scorer
+from tui_eval.suites.scorers.scorer import Number, PartsGiven, Scorer
 from tui_eval.suites.scorers.setting_error import SettingError, named
 from tui_eval.suites.templates.marks import is_template
 from tui_eval.texts import options
@@ -84,6 +84,32 @@ class ChoiceScorer(Scorer):
             _offers(settings["choices"], [])
         else:
             super().see_that_it_asks_something()
+
+
+class LikelihoodScorer(ChoiceScorer):
+    """The likeliest option is the expected one, by the first token's log-probabilities."""
+
+    kind: Literal["likelihood"]  # type: ignore[assignment]  # it reads options as `choice` does
+    threshold: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        default=None,
+        description="The least probability of the right option, among the options, that passes; "
+        "giving it makes the value that probability. Default: the likeliest option decides.",
+    )
+
+    @field_validator("of")
+    @classmethod
+    def _has_no_parts(cls, of: str) -> str:
+        if of != "text":
+            raise ValueError("this kind looks at the first token, not at a part: leave it out")
+        return of
+
+    @classmethod
+    def missing_part(cls, of: str, given: PartsGiven) -> tuple[str, str, str] | None:
+        """Say that no target gives log-probabilities, and how to ask for them."""
+        if given.fields:
+            return None
+        hint = "ask for them: params = { logprobs = true, top_logprobs = 20 }"
+        return "kind", "no target gives log-probabilities", hint
 
 
 def _offers(choices: Json, expected: list[str]) -> options.Options:

@@ -1,5 +1,6 @@
 """The scorer that asks a judge: `judge`."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, JsonValue, StrictBool, StrictStr, model_validator
@@ -13,7 +14,7 @@ from tui_eval.suites.scorers.judge_fields import (
     Scale,
 )
 from tui_eval.suites.scorers.judge_settings import judged
-from tui_eval.suites.scorers.scorer import Number, Scorer
+from tui_eval.suites.scorers.scorer import Asks, Number, Scorer
 
 _FORMS: Final = ("rubric", "requirements", "criteria")
 
@@ -21,7 +22,6 @@ _FORMS: Final = ("rubric", "requirements", "criteria")
 class JudgeScorer(Scorer):
     """A model grades the output by a rubric."""
 
-    ASKS_JUDGE: ClassVar[bool] = True
     TEMPLATED: ClassVar[tuple[str, ...]] = (
         "rubric",
         "requirements",
@@ -87,6 +87,11 @@ class JudgeScorer(Scorer):
         default="majority",
         description="What decides in a jury: most verdicts, or the mean of the values.",
     )
+
+    @classmethod
+    def asks(cls, table: Mapping[str, object]) -> Asks | None:
+        """Return that a judge does."""
+        return "judge"
 
     @model_validator(mode="after")
     def _asks_one_thing(self) -> "JudgeScorer":

@@ -4,6 +4,7 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.scorers.judge_fields import MET_OR_NOT, settled_criteria
+from tui_eval.suites.scorers.scorer import EMBEDDING
 from tui_eval.suites.scorers.setting_error import SettingError, named
 
 _HALF: Final = 0.5
@@ -47,6 +48,31 @@ def judged(settings: JsonObject) -> JsonObject:
         "vote": settings["vote"],
         "ungraded_requirements": settings.get("ungraded_requirements") or "ungraded",
         "judges": settings.get("judge") or [],
+    }
+
+
+SIMILARITY: Final = "similarity"
+"""The form of a question for the cosine of two texts; its scale is that of values."""
+
+
+def compared(settings: JsonObject) -> JsonObject:
+    """Bring what a suite says of a similarity by embedding into the form of `judged`.
+
+    Args:
+        settings: The fields of `SimilarityScorer`, rendered, `expected` as texts.
+    """
+    return {
+        "form": SIMILARITY,
+        "scale": [0, 1],
+        "rubric": None,
+        "requirements": None,
+        "criteria": None,
+        "reference": settings["expected"],
+        "show": None,
+        "pass_at": None,
+        "threshold": settings["threshold"],
+        "of": settings["of"],
+        "judges": [EMBEDDING],
     }
 
 

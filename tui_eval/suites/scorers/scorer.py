@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -39,6 +39,11 @@ PARTS: Final = (
 )
 """The forms `of` may have."""
 
+Asks: TypeAlias = Literal["judge", "embedding"]
+"""Who grades where no rule does: a judge by a rubric, or the suite's embedding by a cosine."""
+EMBEDDING: Final = "embedding"
+"""The name of a suite's embedding, which is asked as judges are. No judge can be called so."""
+
 _NO_SETTINGS: Final = {
     *("kind", "name", "weight", "required", "when", "targets", "negate", "schema_file")
 }
@@ -64,8 +69,6 @@ class Scorer(BaseModel):
     TEMPLATED: ClassVar[tuple[str, ...]] = ("expected",)
     """The fields (by Python name) that are rendered for each case, beside `when`."""
 
-    ASKS_JUDGE: ClassVar[bool] = False
-    """Whether a judge grades, and no rule."""
     RUNS_PROGRAM: ClassVar[bool] = False
     """Whether a program decides, and no rule."""
 
@@ -123,6 +126,16 @@ class Scorer(BaseModel):
                 "spaces around it"
             )
         return name
+
+    @classmethod
+    def asks(cls, table: Mapping[str, object]) -> Asks | None:
+        """Return who grades, by its fields as they were written; None: a rule does."""
+        return None
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether somebody is asked for its grades, and no rule decides."""
+        return self.asks(self.__dict__) is not None
 
     def templates(self) -> dict[str, Json]:
         """Return what is rendered for each case, by the name the suite file uses for the field."""

@@ -3,7 +3,14 @@
 from tui_eval.suites.spec.asked import AskedSpec, CallRates
 from tui_eval.suites.spec.dataset import Dataset
 from tui_eval.suites.spec.gate import Gate, ScorerThresholds, Thresholds
-from tui_eval.suites.spec.judges import JUDGES, JudgeSpec, ModelJudgeSpec, SimulatedJudgeSpec
+from tui_eval.suites.spec.judges import (
+    JUDGES,
+    RUBRIC_JUDGES,
+    EmbeddingSpec,
+    JudgeSpec,
+    ModelJudgeSpec,
+    SimulatedJudgeSpec,
+)
 from tui_eval.suites.spec.judges.base import UNNAMED
 from tui_eval.suites.spec.judges.simulated import JUDGE_FAULTS
 from tui_eval.suites.spec.model_endpoint import ModelEndpointSpec, TokenPrices
@@ -27,12 +34,14 @@ __all__ = [
     "FAULT_KINDS",
     "JUDGES",
     "JUDGE_FAULTS",
+    "RUBRIC_JUDGES",
     "TARGETS",
     "UNNAMED",
     "AskedSpec",
     "CallRates",
     "CommandTargetSpec",
     "Dataset",
+    "EmbeddingSpec",
     "Examples",
     "Gate",
     "JudgeSpec",

@@ -9,7 +9,7 @@ from tui_eval.suites.spec.asked import AskedSpec
 from tui_eval.suites.spec.base import Spec, Text, Texts
 from tui_eval.suites.spec.dataset import Dataset
 from tui_eval.suites.spec.gate import Gate
-from tui_eval.suites.spec.judges import AnyJudge
+from tui_eval.suites.spec.judges import AnyJudge, EmbeddingSpec, RubricJudge
 from tui_eval.suites.spec.kinds import DEFAULT_KIND
 from tui_eval.suites.spec.prompts import Prompt, has_turns
 from tui_eval.suites.spec.recording import RecordingColumns
@@ -63,8 +63,12 @@ class SuiteFile(_Common):
     """The one way of asking; or [[prompts]] with names."""
     prompts: tuple[Prompt, ...] = ()
     """Several ways of asking: every target runs every prompt it names."""
-    judge: Annotated[AnyJudge | None, BeforeValidator(_with_kind)] = None
+    judge: Annotated[RubricJudge | None, BeforeValidator(_with_kind)] = None
     """The one judge; or [[judges]] with names."""
+    judges: Annotated[tuple[RubricJudge, ...], BeforeValidator(_with_kind)] = ()
+    """Who grades the outputs of scorers of kind judge, each with a name that scorers call it by."""
+    embedding: EmbeddingSpec | None = None
+    """What gives the vectors of similarity by embedding."""
     target_defaults: dict[str, JsonValue] = Field(default_factory=dict)
     """Fields merged key by key under every target that has such a field."""
 

@@ -7,14 +7,28 @@ listed in `JUDGES`.
 from typing import Annotated, Final
 
 from tui_eval.suites.spec.judges.base import JudgeSpec
+from tui_eval.suites.spec.judges.embedding import EmbeddingSpec
 from tui_eval.suites.spec.judges.model import ModelJudgeSpec
 from tui_eval.suites.spec.judges.simulated import SimulatedJudgeSpec
 from tui_eval.suites.spec.kinds import Kinds
 
-__all__ = ["JUDGES", "AnyJudge", "JudgeSpec", "ModelJudgeSpec", "SimulatedJudgeSpec"]
+__all__ = [
+    "JUDGES",
+    "RUBRIC_JUDGES",
+    "AnyJudge",
+    "EmbeddingSpec",
+    "JudgeSpec",
+    "ModelJudgeSpec",
+    "RubricJudge",
+    "SimulatedJudgeSpec",
+]
 
-JUDGES: Final = Kinds(JudgeSpec, ModelJudgeSpec, SimulatedJudgeSpec)
-"""Every kind there is."""
+RUBRIC_JUDGES: Final = Kinds(JudgeSpec, ModelJudgeSpec, SimulatedJudgeSpec)
+"""The kinds that grade by a rubric, which `[judge]` may be of."""
+JUDGES: Final = Kinds(JudgeSpec, *RUBRIC_JUDGES.models.values(), EmbeddingSpec)
+"""Every kind there is: also what `[embedding]` is, which is asked as judges are."""
 
+RubricJudge = Annotated[JudgeSpec, RUBRIC_JUDGES]
+"""One judge in a suite's file; its `kind` says which model it is."""
 AnyJudge = Annotated[JudgeSpec, JUDGES]
-"""One judge of a suite; its `kind` says which model it is."""
+"""One judge of a suite that was read."""

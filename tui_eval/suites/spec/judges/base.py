@@ -16,6 +16,8 @@ class JudgeSpec(AskedSpec):
     """The fields every judge takes, and what it is asked about itself."""
 
     WHAT: ClassVar[str] = "judge"
+    HAS_TASTE: ClassVar[bool] = True
+    """Whether it may be kinder to a model of its own family than to others."""
 
     name: Text = UNNAMED
     """How scorers and results call it. Several judges need a name each."""

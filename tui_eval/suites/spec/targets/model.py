@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import JsonValue, WithJsonSchema
 
@@ -23,6 +23,9 @@ from tui_eval.suites.spec.tool_answers import (
     written_answers,
 )
 from tui_eval.suites.trust.permissions import Permission
+
+_LOGPROBS: Final = ("logprobs", "top_logprobs")
+"""The parameters that ask for log-probabilities."""
 
 
 class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
@@ -116,8 +119,10 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
 
     @classmethod
     def gives_fields(cls, table: Mapping[str, object]) -> bool:
-        """Say whether a program answers its tools, which may give fields at the end."""
-        return table.get("tools_by") is not None
+        """Say whether a program answers its tools, or log-probabilities are asked for."""
+        params = table.get("params")
+        asked = isinstance(params, Mapping) and any(params.get(name) for name in _LOGPROBS)
+        return asked or table.get("tools_by") is not None
 
     @classmethod
     def gives_tool_calls(cls, table: Mapping[str, object]) -> bool:
