@@ -9,7 +9,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.loading.json_schema import json_schema
 from tui_eval.suites.loading.starter import starter
 from tui_eval.suites.scorers import SCORERS
-from tui_eval.suites.spec import JUDGES, TARGETS
+from tui_eval.suites.spec import RUBRIC_JUDGES, TARGETS
 
 
 def validate(text: str) -> None:
@@ -52,7 +52,7 @@ def test_every_kind_is_in_it() -> None:
     for field, kinds in (
         ("targets", TARGETS.names),
         ("scorers", SCORERS),
-        ("judges", JUDGES.names),
+        ("judges", RUBRIC_JUDGES.names),
     ):
         mapping = properties[field]["items"]["discriminator"]["mapping"]
         assert set(cast("JsonObject", mapping)) == set(kinds)
