@@ -1,7 +1,12 @@
-import pytest
+import json
 
-from tui_eval.model.conversation import last_user_text, read_messages, text_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_eval.model.conversation import ROLES, last_user_text, read_messages, text_of
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.targets.responses_input import responses_input
 
 CALL: JsonObject = {
     "id": "c1",
@@ -104,3 +109,31 @@ def test_the_question_is_the_last_that_the_user_says() -> None:
     assert last_user_text([ASKED, CALLED, RESULT]) == "Is it cold in Oslo?"
     assert last_user_text([ASKED, CALLED, RESULT, later]) == "And now?"
     assert last_user_text([CALLED]) is None
+
+
+SAID = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["role", "content", "type", "text", "path", "id", "function", "name"])
+            | st.sampled_from(["tool_calls", "tool_call_id", "arguments", "messages", "file"]),
+            inner | st.sampled_from([*ROLES, "image", "file", "text"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+@given(SAID)
+def test_whatever_is_given_is_told_or_is_a_conversation(given_: Json) -> None:
+    text_of(given_)
+    try:
+        found = read_messages(given_)
+    except ValueError as error:
+        assert str(error)
+        return
+    assert read_messages([*found]) == found
+    last_user_text(found)
+    json.dumps(responses_input(found))
