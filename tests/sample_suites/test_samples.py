@@ -21,7 +21,7 @@ JUDGED = ["describe", "explain", "messages"]
 NAMES = sorted(RULED + JUDGED)
 RECORDED = [f"{name}.toml" for name in NAMES]
 LOCAL = [f"{name}-local.toml" for name in NAMES]
-RUNS_CODE = ["orders.toml", "repairs-agent.toml", "repairs.toml"]
+RUNS_CODE = ["exercises.toml", "orders.toml", "repairs-agent.toml", "repairs.toml"]
 """Samples that need trust, as what they evaluate is run."""
 APPS = ["capitals-app.toml"]
 
@@ -192,6 +192,23 @@ def test_the_function_needs_trust_and_is_called_for_each_case(tmp_path: Path) ->
     assert told.returncode == 3, told.stderr  # two of its cases are too hard for it
     counts = json.loads(told.stdout)["counts"]
     assert (counts["passed"], counts["failed"], counts["error"]) == (9, 1, 2)
+
+
+def test_the_exercises_run_answers_with_their_tests(tmp_path: Path) -> None:
+    suite, store = samples_dir() / "exercises.toml", tmp_path / "store.db"
+    with pytest.raises(NeedsTrust) as caught:
+        load(suite)
+    assert [*caught.value.permissions] == ["run the code of outputs with tui-eval's Python"]
+    command = [sys.executable, "-m", "tui_eval"]
+    told = subprocess.run(
+        [*command, "run", suite, "--trust", "--json", "--store", store],
+        capture_output=True,
+        timeout=120,
+        text=True,
+    )
+    assert told.returncode == 0, told.stderr
+    counts = json.loads(told.stdout)["counts"]
+    assert (counts["passed"], counts["failed"], counts["ungraded"]) == (4, 5, 0)
 
 
 def run_repairs(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:

@@ -173,7 +173,7 @@ async def scene(folder: Path, store: Path, shown: Scene) -> AsyncIterator[Pilot[
                 pilot, "coder" if shown.agent else "includes 1"
             )  # under a dialog it would not come any more
         else:
-            await until_shown(pilot, "Suites  21", "88 100")  # likewise
+            await until_shown(pilot, "Suites  22", "88 100")  # likewise
         for key in shown.keys:
             await (until_shown(pilot, key) if " " in key else pilot.press(key))
         await until_shown(pilot, *shown.shown)
