@@ -17,6 +17,7 @@ from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.reports.document import document
 from tui_eval.store.connection import open_readable
+from tui_eval.store.read import trial_queries
 from tui_eval.store.requests import Verb
 
 WEATHER = tool(
@@ -243,6 +244,26 @@ async def test_a_reply_that_is_cut_short_ends_the_conversation(harness: Harness)
     assert finish == "length" and len(json.loads(messages)) == 3
 
 
+async def test_a_simulated_target_answers_each_turn(harness: Harness) -> None:
+    described = suite(
+        "",
+        2,
+        prompts=TURNS,
+        targets=[{"kind": "simulated", "name": "s", "answers": ["{{ turn }}: {{ prompt }}"]}],
+        scorers=[{"kind": "exact", "expected": "3: {{ q }} three"}],
+    )
+    run = await harness.run(described)
+    assert harness.counts(run).passed == 2
+    said = json.loads(output_of(harness, run, "c1")[1])
+    assert [one["content"] for one in said] == [
+        "1: q1 one",
+        "q1 two",
+        "2: q1 two",
+        "q1 three",
+        "3: q1 three",
+    ]
+
+
 USER = {"instructions": "You are {{ name }}.", "stop": "DONE", "params": {"max_tokens": 50}}
 
 
@@ -396,6 +417,13 @@ async def test_calls_of_conversations_take_their_starts_of_the_budget(harness: H
     assert len(times) == 6
 
 
+def so_far(harness: Harness, run: int) -> list[int]:
+    """Give how many messages are seen of each conversation that is not over."""
+    with closing(open_readable(harness.path)) as db:
+        found = [trial_queries.whole(db, run, one.id) for one in harness.trials(run)]
+    return [len(one.broken_off) for one in found if one is not None]
+
+
 async def test_a_pause_holds_between_two_calls_and_nothing_is_asked_again(
     harness: Harness,
 ) -> None:
@@ -405,6 +433,7 @@ async def test_a_pause_holds_between_two_calls_and_nothing_is_asked_again(
             await harness.asked(run, Verb.PAUSE)
             await until(lambda: not server.in_flight and not user.in_flight)
             asked = server.requests + user.requests
+            await until(lambda: max(so_far(harness, run)) >= 3)
             await asyncio.sleep(0.15)
             assert server.requests + user.requests <= asked + 1
             await harness.asked(run, Verb.CONTINUE)

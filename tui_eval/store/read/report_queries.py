@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
 from tui_eval.model.case import Case
@@ -17,7 +17,7 @@ from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Usage
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import attempt_queries, run_queries
+from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
 from tui_eval.store.read.call_spending import unanswered_attempt
 from tui_eval.store.text import dump, load, pack, unpack, unpack_text
 
@@ -419,12 +419,19 @@ def _whole(db: sqlite3.Connection, page: Sequence[Sequence[Any]]) -> Iterator[Tr
     broken_off = _broken_off(db, [row[0] for row in page if row[25] is None])
     for row in page:
         output, messages_text = broken_off.get(row[0], (row[25], row[21]))
-        messages = () if output is None else run_queries.messages_of(db, output, messages_text)
+        if output is not None:
+            messages = run_queries.messages_of(db, output, messages_text)
+        else:
+            messages = conversation_queries.messages(db, row[0]) if row[5] in _GOING_ON else ()
         yield replace(
             _line(row, messages, tuple(scored.get(row[0], ()))),
             record=left.get(row[0], attempt_queries.NOTHING).record,
             phase=None if row[0] not in running else running[row[0]].phase,
         )
+
+
+_GOING_ON: Final = ("queued", "running")
+"""The states of trials whose conversations are not over."""
 
 
 def _broken_off(db: sqlite3.Connection, trials: Sequence[int]) -> dict[int, tuple[int, str | None]]:

@@ -11,7 +11,7 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
-from tui_eval.store.read import attempt_queries, run_queries
+from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
 from tui_eval.store.read.attempt_queries import StoredRecord
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
 from tui_eval.store.read.run_counts import board
@@ -152,7 +152,8 @@ class WholeTrial:
     progress: AttemptProgress | None = None
     """How far its running attempt is; None: none runs, or its target does not tell."""
     broken_off: tuple[JsonObject, ...] = ()
-    """The conversation of its last attempt, where that came to no output."""
+    """The conversation of its last attempt, where that came to no output; as far as it is, where
+    it goes on."""
 
 
 def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
@@ -172,8 +173,23 @@ def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
         records=attempt_queries.with_history(db, trial_id),
         workspace=attempt_queries.of_trial(db, trial_id).workspace,
         progress=attempt_queries.progress(db, [trial_id]).get(trial_id),
-        broken_off=() if last is None else run_queries.output(db, last).messages,
+        broken_off=_without_output(db, trial, last),
     )
+
+
+def _without_output(
+    db: sqlite3.Connection, trial: TrialRow, last: int | None
+) -> tuple[JsonObject, ...]:
+    """Return what was said so far in a trial without output.
+
+    Args:
+        db: The connection.
+        trial: The trial.
+        last: What its last attempt kept of its conversation; None: nothing.
+    """
+    if last is not None:
+        return run_queries.output(db, last).messages
+    return () if trial.output is not None else conversation_queries.messages(db, trial.id)
 
 
 @dataclass(frozen=True, slots=True)

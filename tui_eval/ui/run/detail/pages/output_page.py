@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_eval.format import SELF_REPORTED, call_cost, clock, many, number, seconds
+from tui_eval.model.conversation import text_of
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -72,8 +74,10 @@ def output_page(
     partial = next((tried.partial for tried in reversed(found.attempts) if tried.partial), None)
     if output is None and found.broken_off:
         said = many(len(found.broken_off), "message")
-        yield Para(f"It broke off after {said}, which the tab Messages has. Said last:", "dim")
-        yield Para(partial or "nothing")
+        over = trial.state in (TrialState.ERROR, TrialState.CANCELLED)
+        how = f"It broke off after {said}" if over else f"{said} so far"
+        yield Para(f"{how}, which the tab Messages has. Said last:", "dim")
+        yield Para(partial or _last_said(found.broken_off))
     elif output is None and partial:
         yield Para("What had arrived when it broke:", "dim")
         yield Para(partial)
@@ -82,6 +86,12 @@ def output_page(
         about_usd = next((one.about_usd for one in made_by), None)
         facts = _output_facts(output, looks, about_usd, cached=trial.cached)
         yield Para("  ".join(facts), "dim")
+
+
+def _last_said(messages: Sequence[JsonObject]) -> str:
+    return next(
+        (said for one in reversed(messages) if (said := text_of(one.get("content")))), "nothing"
+    )
 
 
 def _no_output(trial: TrialRow, now: float) -> str:
