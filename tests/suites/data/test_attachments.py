@@ -51,10 +51,13 @@ def test_a_part_has_its_digest_in_the_request_and_its_bytes_as_it_leaves(tmp_pat
     assert b64decode(data) == PNG
 
     (tmp_path / "a.png").write_bytes(PNG + b"!")
-    with pytest.raises(AttachmentError, match=r'"a\.png" has changed since the run began'):
+    changed = r'"a\.png" has changed since the run began: run it again'
+    with pytest.raises(AttachmentError, match=changed):
         files.data_url(part)
-    (again,) = files.named(parts("a.png"))
-    assert again != message, "another picture is another request"
+    with pytest.raises(AttachmentError, match=changed):
+        files.named(parts("a.png"))  # its trials' keys have the digest of the first
+    (again,) = suite_with(tmp_path).named(parts("a.png"))
+    assert again != message, "in another run another picture is another request"
 
 
 def test_what_names_no_file_stays_as_it_is(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ _IMAGES: Final = (
 )
 """What images begin with, and where."""
 _BEGINNING: Final = 4_096
+_CHANGED: Final = '"{path}" has changed since the run began: run it again'
 
 
 class AttachmentError(Exception):
@@ -60,6 +61,8 @@ class Attachments:
         self._reach = Folder.of(suite)
         self._known: dict[_Seen, str] = {}
         """The digests of those seen last."""
+        self._begun: dict[str, str] = {}
+        """The digest that each had at first, by its path: the one that its trials' keys have."""
 
     def named(self, messages: Sequence[JsonObject]) -> list[JsonObject]:
         """Return messages whose parts that name files have their digests and media types.
@@ -99,7 +102,7 @@ class Attachments:
         """
         _, raw = self._read(part, MOST)
         if hashlib.sha256(raw).hexdigest() != part["sha256"]:
-            raise AttachmentError(f'"{part["path"]}" has changed since the run began')
+            raise AttachmentError(_CHANGED.format(path=part["path"]))
         return f"data:{part['media_type']};base64,{b64encode(raw).decode()}"
 
     def _digested(self, part: Json) -> Json:
@@ -114,6 +117,8 @@ class Attachments:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[seen] = known
+        if self._begun.setdefault(seen.path, known) != known:
+            raise AttachmentError(_CHANGED.format(path=part["path"]))
         return {**part, "sha256": known, "media_type": media_type}
 
     def _looked_at(self, part: JsonObject) -> tuple[_Seen, str]:
