@@ -30,6 +30,8 @@ class PromptMessages:
             TemplateError: when a template cannot be read.
         """
         self._written: list[dict[str, _Compiled]] = []
+        self._plain: list[tuple[str, Template]] | None = None
+        """Role and text of each message, where they have nothing else: as nearly all do."""
         self._held: Template | None = None
         """Gives the whole conversation of a case; None: it is written here."""
         self._turns: list[_Compiled] = []
@@ -39,6 +41,7 @@ class PromptMessages:
             self._held = Template(prompt.messages, f"{field}.messages")
         else:
             self._written = [*_messages(prompt, field)]
+            self._plain = _plain(self._written)
         if isinstance(prompt.turns, str):
             self._held_turns = Template(prompt.turns, f"{field}.turns")
         else:
@@ -69,9 +72,14 @@ class PromptMessages:
         """
         if self._held is not None:
             return _read(self._held, names)
-        found = [
-            {name: _rendered(value, names) for name, value in one.items()} for one in self._written
-        ]
+        found: list[JsonObject]
+        if self._plain is not None:
+            found = [{"role": role, "content": text.text(names)} for role, text in self._plain]
+        else:
+            found = [
+                {name: _rendered(value, names) for name, value in one.items()}
+                for one in self._written
+            ]
         if self._held_turns is not None:
             found.append(_said(_read_turns(self._held_turns, names)[0]))
         elif self._turns:
@@ -98,6 +106,16 @@ def _messages(prompt: Prompt, field: str) -> Iterator[dict[str, _Compiled]]:
         yield {"role": "system", "content": Template(prompt.system, f"{field}.system")}
     if prompt.user is not None:
         yield {"role": "user", "content": Template(prompt.user, f"{field}.user")}
+
+
+def _plain(written: Sequence[dict[str, _Compiled]]) -> list[tuple[str, Template]] | None:
+    found = []
+    for one in written:
+        role, content = one["role"], one["content"]
+        if len(one) > 2 or not isinstance(role, str) or not isinstance(content, Template):
+            return None
+        found.append((role, content))
+    return found
 
 
 def _message(written: JsonObject, field: str) -> dict[str, _Compiled]:

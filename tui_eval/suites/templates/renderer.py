@@ -190,8 +190,11 @@ class RenderedPrompt:
         """
         shots = self._shots
         own = self._own.opening(names) if shots is None else self._shown_examples(shots, names)
+        before = self._before(names) if session is None else session
+        if shots is None and not before:
+            return OpeningMessages(own, _told(own))
         told, asked = _apart(own)
-        begun, said = _apart(self._before(names) if session is None else session)
+        begun, said = _apart(before)
         told += begun
         if shots is not None and not shots.as_text:
             told += shots.messages(names, last_user_text(asked))
@@ -227,10 +230,16 @@ class RenderedPrompt:
 
 def _apart(messages: Sequence[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
     """Return the instructions that messages begin with, and the others."""
-    at = next(
-        (n for n, one in enumerate(messages) if one["role"] not in INSTRUCTING), len(messages)
-    )
+    at = _told(messages)
     return [*messages[:at]], [*messages[at:]]
+
+
+def _told(messages: Sequence[JsonObject]) -> int:
+    """Return how many instructions messages begin with."""
+    for place, message in enumerate(messages):
+        if message["role"] not in INSTRUCTING:
+            return place
+    return len(messages)
 
 
 def _with_text_before(messages: list[JsonObject], text: str) -> list[JsonObject]:
