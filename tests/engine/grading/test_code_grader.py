@@ -1,5 +1,6 @@
 """Code of outputs that is run with tests, through a real engine."""
 
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.engine.harness import Harness
 from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
+from tui_eval.processes.isolation.landlock import abi
 from tui_eval.suites.spec import Suite
 
 TESTS = "def check(add):\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n"
@@ -81,6 +83,20 @@ async def test_a_tester_that_cannot_start_leaves_it_ungraded(tmp_path: Path) -> 
     assert verdict is Verdict.UNGRADED
     assert reason is not None
     assert reason.startswith("its tester could not start: ended with exit code 1")
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        pytest.param("landlock", marks=pytest.mark.skipif(not abi(), reason="no landlock here")),
+        pytest.param(
+            "bwrap", marks=pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bwrap here")
+        ),
+    ],
+)
+async def test_the_tester_starts_on_each_level(tmp_path: Path, level: str) -> None:
+    made = suite([{"a": "    return a + b"}], isolation=level)
+    assert await found(tmp_path, made) == [(Verdict.PASS, "passes the tests")]
 
 
 REACHES = """

@@ -7,10 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import tui_eval
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.engine.grading.program_run import GradingProgram, ProgramRunner
-from tui_eval.isolated import code_tests
 from tui_eval.isolated.code_tests import tester
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
@@ -31,12 +29,6 @@ from tui_eval.targets.command.trial_folder import TrialFolder
 _TESTER: Final = 1
 """Raised when the tester comes to judge differently, so that no old grade is reused."""
 _SCRIPT: Final = Path(tester.__file__)
-_NEEDED: Final = (
-    Path(code_tests.__file__).parent,
-    *(Path(package).with_name("__init__.py") for package in (tui_eval.__file__,)),
-    Path(code_tests.__file__).parent.with_name("__init__.py"),
-)
-"""What the tester's interpreter reads of this package."""
 _BESIDE_S: Final = 20.0
 """Seconds beside its own time in which a tester starts and says what came of the tests."""
 _MOST_SAID: Final = 1 << 20
@@ -86,7 +78,7 @@ class CodeGrader(Grader):
         program = GradingProgram(
             command=(self._python(check), "-I", "-B", str(_SCRIPT)),
             limits=_limits(check, seconds + _BESIDE_S),
-            sandbox=_sandbox(check, _NEEDED),
+            sandbox=_sandbox(check, (_SCRIPT.parent,)),
             env=_ENV,
             talk=True,
         )
@@ -113,7 +105,7 @@ class CodeGrader(Grader):
         except NoCodeInTextError as error:
             return Grade.of(False, str(error))
         file = folder.workspace / made.file
-        await self._runner.off_loop(file.write_text, made.text, "utf-8", "surrogateescape")
+        await self._runner.off_loop(file.write_text, made.text, "utf-8", "surrogatepass")
         seconds = _seconds(check)
         program = GradingProgram(
             command=made.command(file), limits=_limits(check, seconds), sandbox=_sandbox(check, ())

@@ -11,15 +11,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import types
 
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-)
-sys.path.insert(0, _ROOT)
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+if "tui_eval" not in sys.modules:  # run by its path: nothing above its folder need be readable
+    for _name in ("tui_eval", "tui_eval.isolated", "tui_eval.isolated.code_tests"):
+        _package = sys.modules[_name] = types.ModuleType(_name)
+        _package.__path__ = [_FOLDER]
 
 import fcntl  # noqa: E402
 import linecache  # noqa: E402
-from types import FrameType  # noqa: E402
 from typing import Any, Dict  # noqa: E402
 
 from tui_eval.isolated.code_tests.confinement import bound, forbid_inspection  # noqa: E402
@@ -34,7 +35,6 @@ from tui_eval.isolated.code_tests.tests_run import (  # noqa: E402
     line_of,
 )
 
-sys.path.remove(_ROOT)
 READY = b'{"ready": true}\n'
 """What it says first, once the solution's process is there."""
 _HIGH = 200
@@ -86,7 +86,7 @@ def _result(solution: TestedSolution, asked: Dict[str, Any]) -> TestsResult:
 def _end_after(seconds: float, engine: MessageSocket) -> None:
     """Have this process say where the tests are, and end, when their time is over."""
 
-    def end(_: int, frame: FrameType | None) -> None:
+    def end(_: int, frame: types.FrameType | None) -> None:
         at = ""
         while frame is not None and not at:
             if frame.f_code.co_filename == TESTS:
