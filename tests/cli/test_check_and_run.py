@@ -132,7 +132,7 @@ def agree(tui_eval: Callable[..., Done], place: Place, text: str) -> tuple[set[s
 
 _KNOWN_LATER = ("numeric", "choices", "a case's own number")
 """Places whose value must be a certain one: of an output nobody knows beforehand."""
-_EACH = 6
+_EACH = 8
 COMBINATIONS = [
     (place, expression)
     for p, place in enumerate(PLACES)

@@ -195,13 +195,13 @@ def test_a_reader_that_goes_away_is_no_mistake(place: Place) -> None:
     [("<&-", 0), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 0), (">/dev/full", 3)],
 )
 def test_streams_that_are_closed_or_full_do_not_keep_a_run_from_its_end(
-    place: Place, streams: str, code: int
+    place: Place, tui_eval: Command, streams: str, code: int
 ) -> None:
     place.suite(n=2)
     done = in_shell(place, f"{TUI_EVAL} run s.toml {streams}")
     assert done.code == code
     assert "broke" not in done.err
-    shown = place.program("show", "last", "--json")
+    shown = tui_eval("show", "last", "--json")
     assert json.loads(shown.out)["counts"]["done"] == 2
     assert not list(place.folder.glob("state/**/*.log"))
 

@@ -135,7 +135,7 @@ def drive(server: Server, cases: int, seed: int = 0, concurrency: int | None = N
     return Drive(now, changes, at, of.concurrency)
 
 
-SEEDS = range(5)
+SEEDS = range(3)
 
 
 @pytest.mark.parametrize("takes", [steady(0.02), steady(1.0), mixed], ids=["fast", "slow", "mixed"])

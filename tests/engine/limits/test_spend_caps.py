@@ -426,7 +426,7 @@ def test_calls_that_cost_differently_exceed_a_cap_by_one_call_on_average(
 def test_calls_that_cost_differently_never_exceed_a_cap_where_their_bound_leaves_room(
     prices: str,
 ) -> None:
-    for n in range(50):
+    for n in range(10):
         spend_caps = capped(1e6)
         spend_caps.bound({0: CallBound(cost_usd=2.0)})
         spend(spend_caps, random.Random(n), PRICES[prices], slow=False, most=40)
