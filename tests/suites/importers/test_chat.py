@@ -5,12 +5,14 @@ import tomllib
 from pathlib import Path
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.importers.chat import Conversations, as_messages
 from tui_eval.suites.importers.formats import read
 from tui_eval.suites.importers.shape import ImportNotes
 from tui_eval.suites.importers.writing import write
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.templates.renderer import Renderer, columns
 
 CALL: JsonObject = {
     "id": "c1",
@@ -80,11 +82,34 @@ def test_what_is_no_conversation_is_listed() -> None:
 
 
 def test_conversations_of_any_form_are_sent_by_one_prompt() -> None:
-    seen = Conversations()
+    seen = Conversations(ImportNotes())
     seen.see([{"role": "user", "content": "One?"}])
     assert seen.prompt() == {"user": "{{ chat[0].content }}"}
     seen.see(taken(TALK)[0])
     assert seen.prompt() == {"messages": "{{ chat }}"}
+
+
+def test_questions_in_a_row_are_turns(tmp_path: Path) -> None:
+    rows: list[JsonObject] = [
+        {
+            "messages": [
+                {"role": "system", "content": "Brief."},
+                {"role": "user", "content": "One?"},
+                {"role": "user", "content": "Two?"},
+            ]
+        },
+        {"messages": [{"role": "user", "content": "Only?"}]},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    written = write(read("openai-evals", log, None), tmp_path / "suite.toml", log)
+    assert any("asked turn by turn" in str(one) for one in written.lost)
+    suite = load(written.suite)
+    renderer, column = Renderer(suite), columns(suite)[0]
+    first, second = cases(suite)
+    assert [one["content"] for one in renderer.messages(column, first)] == ["Brief.", "One?"]
+    assert renderer.turns(column, first) == ("Two?",)
+    assert renderer.turns(column, second) == ()
 
 
 def test_lines_of_chats_with_tools_become_a_suite_that_asks_them(tmp_path: Path) -> None:
@@ -95,9 +120,9 @@ def test_lines_of_chats_with_tools_become_a_suite_that_asks_them(tmp_path: Path)
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     written = write(read("openai-evals", log, None), tmp_path / "suite.toml", log)
-    cases = [json.loads(line) for line in written.dataset.read_text().splitlines()]
-    assert [case["expected"] for case in cases] == ["No.", "Ho"]
-    assert cases[0]["chat"] == TALK
+    rows = [json.loads(line) for line in written.dataset.read_text().splitlines()]
+    assert [row["expected"] for row in rows] == ["No.", "Ho"]
+    assert rows[0]["chat"] == TALK
     suite = load(written.suite)
     assert suite.prompts[0].messages == "{{ chat }}"
     assert not survey(suite).troubles

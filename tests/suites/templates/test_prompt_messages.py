@@ -8,6 +8,7 @@ import pytest
 from tests.suites.writing import TARGET, loaded, told, write
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.dataset import cases
+from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.templates.renderer import Renderer, columns
@@ -308,3 +309,31 @@ def test_a_later_turn_can_be_scored_where_there_is_one(tmp_path: Path) -> None:
     assert not told(write(tmp_path, CASE + TARGET + scorer + '[prompt]\nturns = ["a", "b"]\n'))
     found = told(write(tmp_path, CASE + TARGET + scorer + '[prompt]\nturns = ["a"]\n'))
     assert "no target gives more than one reply" in found[0]
+
+
+def test_a_name_that_no_case_has_is_a_mistake_wherever_it_stands(tmp_path: Path) -> None:
+    prompt = """[[prompts]]
+name = "a"
+turns = ["{{ one }}", [{ type = "image", path = "{{ two }}.png" }]]
+initial_session = "{{ three }}"
+[[prompts]]
+name = "b"
+messages = [
+  { role = "user", content = "x" },
+  { role = "assistant", tool_calls = [
+    { id = "c", function = { name = "f", arguments = "{{ four }}" } },
+  ] },
+]
+[[prompts]]
+name = "c"
+messages = "{{ five }}"
+"""
+    with pytest.raises(SuiteError) as wrong:
+        survey(loaded(tmp_path, CASE + TARGET + prompt))
+    assert [(one.field, one.message) for one in wrong.value.mistakes] == [
+        ("prompts[0].initial_session", 'no case has "three"'),
+        ("prompts[0].turns[0]", 'no case has "one"'),
+        ("prompts[0].turns[1][0].path", 'no case has "two"'),
+        ("prompts[1].messages[1].tool_calls[0].function.arguments", 'no case has "four"'),
+        ("prompts[2].messages", 'no case has "five"'),
+    ]

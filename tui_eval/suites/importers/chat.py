@@ -1,9 +1,10 @@
 """Conversations in the cases, sent by one prompt."""
 
+import itertools
 import json
 from typing import Final
 
-from tui_eval.model.conversation import ROLES, read_messages
+from tui_eval.model.conversation import INSTRUCTING, ROLES, read_messages
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.importers.shape import ImportNotes
 
@@ -99,20 +100,45 @@ def _is_address(value: Json) -> bool:
     return isinstance(value, str) and value.startswith(("data:", "http://", "https://"))
 
 
+_TOLD: Final = "{{ chat | rejectattr('role', 'equalto', 'user') | list }}"
+_ASKED: Final = "{{ chat | selectattr('role', 'equalto', 'user') | list }}"
+
+
 class Conversations:
     """The conversations of all cases, and the one prompt that sends each of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, losses: ImportNotes, *, sent: bool = True) -> None:
+        """Look at conversations.
+
+        Args:
+            losses: Where guesses are noted.
+            sent: Whether they were sent as they stand; else they are somebody's data, and what the
+                user says in a row may be turns.
+        """
+        self._losses = losses
+        self._sent = sent
         self._only_questions = True
+        self._replies = False
+        """Whether somebody else than the user says anything that is no instruction."""
+        self._turns = False
+        """Whether the user says several things in a row: turns whose replies are not there."""
 
     def see(self, messages: list[JsonObject]) -> list[Json]:
         """Look at a conversation; return it as the case's column `chat`."""
         only = [(one["role"], isinstance(one["content"], str)) for one in messages]
         self._only_questions &= only == [("user", True)]
+        roles = [str(one["role"]) for one in messages]
+        self._replies |= not {*roles} <= {*INSTRUCTING, "user"}
+        self._turns |= ("user", "user") in itertools.pairwise(roles)
         return [dict(one) for one in messages]
 
     def prompt(self) -> JsonObject:
         """Return the prompt for a column `chat`."""
         if self._only_questions:
             return {"user": "{{ chat[0].content }}"}
+        if self._turns and not self._replies and not self._sent:
+            self._losses.guess(
+                "what the user says in a row, without replies, is asked turn by turn"
+            )
+            return {"initial_session": _TOLD, "turns": _ASKED}
         return {"messages": "{{ chat }}"}

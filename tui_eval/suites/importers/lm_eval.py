@@ -38,7 +38,7 @@ class _Made:
         self._path = path
         self._losses = losses
         self._tracks = RecordedColumns(losses)
-        self._conversations = Conversations()
+        self._conversations = Conversations(losses)
         self._answers = AnswerStatistics()
         self._filters: list[str] = []
         self._filtered: dict[tuple[str, str], tuple[str, JsonObject]] = {}

@@ -264,7 +264,7 @@ class _Chat:
         self._path = path
         self._wanted = wanted
         self._losses = losses
-        self._conversations = Conversations()
+        self._conversations = Conversations(losses, sent=False)
         self._answers = AnswerStatistics()
 
     def cases(

@@ -166,7 +166,7 @@ class _Made:
         self._eval = _table(header.get("eval"))
         self._losses = losses
         self._tracks = RecordedColumns(losses)
-        self._conversations = Conversations()
+        self._conversations = Conversations(losses)
         self._answers = AnswerStatistics()
         self._judges = Judges(losses)
         self._with_choices = False
