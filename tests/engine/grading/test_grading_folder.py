@@ -18,6 +18,7 @@ from tui_eval.store.location import attempt_folders
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
 from tui_eval.suites.loading.suite_file import load
+from tui_eval.suites.trust.needs_trust import NeedsTrust
 
 CHECK = """
 import json, os, subprocess, sys
@@ -114,8 +115,8 @@ async def test_a_script_of_the_workspace_that_decides_is_put_back(tmp_path: Path
 @pytest.mark.parametrize(
     ("scorer", "reason"),
     [
-        ({"files": {"tests": "gone/{{ id }}"}}, "there is no gone/c0"),
-        ({"files": {"tests": "../{{ id }}"}}, "outside the suite's folder"),
+        ({"files": {"tests": "hidden/of-{{ id }}"}}, "there is no hidden/of-c0"),
+        ({"files": {"tests": "{{ '../' ~ id }}"}}, "outside the suite's folder"),
         ({"reply": "file:out/report.json"}, "its program wrote no reply"),
         ({"files": {"/tests": "hidden/{{ id }}"}}, "they take a container or bwrap"),
     ],
@@ -163,6 +164,30 @@ async def test_a_hidden_test_that_changed_is_another_scorer_and_no_agent_runs_fo
     await harness.again(run, Verb.RESCORE, **rescoring(harness.path, row, path, trusted=True))
     assert harness.counts(run).passed == 2
     assert (tmp_path / "ran").read_text() == ran
+
+
+async def test_hidden_tests_outside_the_suite_are_read_where_that_is_trusted(
+    tmp_path: Path,
+) -> None:
+    inside = tmp_path / "suite"
+    path = write(inside, [RIGHT])
+    shutil.move(inside / "hidden", tmp_path / "hidden")
+    text = path.read_text().replace("hidden/{{ id }}", "../hidden/{{ id }}")
+    path.write_text(text)
+    with pytest.raises(NeedsTrust) as refused:
+        load(path)
+    assert "read ../hidden outside the suite's folder" in refused.value.permissions
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(load(path, trusted=True))
+    assert harness.counts(run).passed == 1
+    # a rescore may bring other places
+    shutil.move(tmp_path / "hidden", tmp_path / "moved")
+    path.write_text(text.replace("../hidden", "../moved"))
+    (tmp_path / "moved" / "c0" / "test_it.py").write_text(TEST.format(answer="2"))
+    with reading(harness.path) as db:
+        row = run_queries.run(db, run)
+    await harness.again(run, Verb.RESCORE, **rescoring(harness.path, row, path, trusted=True))
+    assert "AssertionError: 1" in scores(harness, run)[0].reason
 
 
 async def test_a_workspace_that_cannot_be_made_anew_is_ungraded(tmp_path: Path) -> None:

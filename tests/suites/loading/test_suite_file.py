@@ -226,6 +226,24 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             ),
         ),
         (
+            '[[scorers]]\nkind = "command"\ncommand = ["check"]\nworkspace = true',
+            (
+                "line 4: scorers[0].workspace: no target leaves a workspace; it takes a target "
+                "that works in a folder: a program"
+            ),
+        ),
+        (
+            '[[scorers]]\nkind = "command"\ncommand = ["check"]\nfiles = { "a/../b" = "{{ id }}" }',
+            (
+                "line 4: scorers[0].files: must be a path inside its folder, or one from the root, "
+                'not "a/../b"'
+            ),
+        ),
+        (
+            '[[scorers]]\nkind = "command"\ncommand = ["check"]\nreply = "sderr"',
+            'line 4: scorers[0].reply: must be stdout, pytest or file:PATH, not "sderr"',
+        ),
+        (
             "[[scorers]]\n",
             (f"line 1: scorers[0].kind: is missing; there are {', '.join(SCORERS)}"),
         ),

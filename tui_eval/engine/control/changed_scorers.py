@@ -28,6 +28,7 @@ _BROUGHT: Final = {
     "scorers": "scorer_specs",
     "judges": "judge_specs",
     "scorer_code": "scorer_code",
+    "outside": "outside",
 }
 """The fields of a suite that a request may bring, and what it calls each."""
 
@@ -67,6 +68,7 @@ def rescoring(
         db.close()
     judged = found.suite.model_dump(mode="json")
     args: JsonObject = {request: judged[field] for field, request in _BROUGHT.items()}
+    args["outside"] = [*sorted({*frozen.outside, *found.suite.outside})]
     changed = edited(frozen, args)
     before = {permission.exactly for permission in wanted_permissions(frozen)}
     new = {permission.exactly for permission in wanted_permissions(changed)} - before

@@ -204,7 +204,7 @@ class Assembly:
         means = GradingMeans(
             session.processes,
             session.folder,
-            session.reach,
+            lambda: session.reach,
             lambda: session.targets,
             attempt_folders(store.path),
             kept_files(store.path),

@@ -36,8 +36,8 @@ class GradingMeans:
     processes: Processes
     folder: Path
     """The suite's own."""
-    reach: Folder
-    """What the suite may read."""
+    reach: Callable[[], Folder]
+    """Gives what the suite may read."""
     targets: Callable[[], Mapping[str, Target]]
     """By name."""
     attempts: Path

@@ -117,7 +117,7 @@ def sources(means: GradingMeans, asked: GradingRequest) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name, source in files.items():
         path = means.folder / from_home(str(source))
-        if not means.reach.may_read(path):
+        if not means.reach().may_read(path):
             raise GradingError(
                 f"files.{name}: {visible_line(str(path), 200)} lies outside the suite's folder and "
                 "what it may read: name a folder outside as it is"

@@ -250,6 +250,11 @@ class _Checker:
         if missing is not None:
             field, message, hint = missing
             self._wrong((*path, field), message, hint)
+        written = [target for _, target in tables(self._data, "targets")]
+        left = any(TARGETS.of(target).leaves_workspace(target) for target in written)
+        if scorer.get("workspace") is True and not left:
+            hint = "it takes a target that works in a folder: a program"
+            self._wrong((*path, "workspace"), "no target leaves a workspace", hint)
 
     def _differs(self, path: Path, name: str, names: set[str], what: str) -> None:
         if name in names:

@@ -12,7 +12,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.scorers.bounded import BoundedScorer
 from tui_eval.suites.scorers.setting_error import SettingError, named
-from tui_eval.suites.templates.marks import before_marks, is_template
+from tui_eval.suites.templates.marks import before_marks
 from tui_eval.suites.trust.permissions import Permission
 
 
@@ -76,7 +76,7 @@ class ProgramScorer(BoundedScorer):
     def permissions_by_case(self, data: Path | None, tasks: Path | None) -> Iterator[Permission]:
         """Yield the files that its cases alone name."""
         for source in self.files.values():
-            if is_template(source) and "/" not in before_marks(source):
+            if not _fixed(source):
                 held = f"grade with the files that its cases name: {source}"
                 yield Permission(held, f"grade with {source}", tasks or data)
 
@@ -84,10 +84,11 @@ class ProgramScorer(BoundedScorer):
     def files_read(
         cls, table: Mapping[str, object], folder: Path
     ) -> Iterator[tuple[FieldPath, Path]]:
-        """Yield the files and folders that it names outright, wherever they are."""
+        """Yield the files and folders that it names; where cases do, the folder they are in."""
         for name, source in _files(table).items():
-            if not is_template(source):
-                yield ("files", name), folder / from_home(source)
+            if known := _fixed(source):
+                path = os.path.normpath(folder / from_home(known))
+                yield ("files", name), Path(path)
 
     @classmethod
     def file_mistakes(
@@ -113,12 +114,7 @@ class ProgramScorer(BoundedScorer):
         """Yield what its `files` are taken from: where cases name them, the folder they are in."""
         if folder is None:
             return
-        for source in _files(table).values():
-            known = before_marks(source)
-            if known != source:
-                known = known.rpartition("/")[0]
-            if known:
-                yield folder / from_home(known)
+        yield from (path for _, path in cls.files_read(table, folder))
 
 
 def see_that_it_is_a_place(name: str) -> None:
@@ -130,6 +126,12 @@ def see_that_it_is_a_place(name: str) -> None:
     parts = PurePosixPath(name).parts
     if not name or "\0" in name or ".." in parts or name in ("/", "."):
         raise ValueError(f'must be a path inside its folder, or one from the root, not "{name}"')
+
+
+def _fixed(source: str) -> str:
+    """Return what of a path is the same for all cases: whole folders; empty: nothing."""
+    known = before_marks(source)
+    return known if known == source else known.rpartition("/")[0]
 
 
 def _files(table: Mapping[str, object]) -> dict[str, str]:

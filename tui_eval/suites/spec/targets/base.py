@@ -51,6 +51,11 @@ class TargetSpec(AskedSpec):
         return False
 
     @classmethod
+    def leaves_workspace(cls, table: Mapping[str, object]) -> bool:
+        """Say whether it works in a folder that is kept with its output."""
+        return False
+
+    @classmethod
     def runs_images(cls, table: Mapping[str, object]) -> bool:
         """Say whether its cases run in containers of their images, and leave workspaces."""
         return False

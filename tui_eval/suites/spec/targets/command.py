@@ -210,6 +210,11 @@ class CommandTargetSpec(TargetSpec, RunsPrograms):
             yield Permission("build images from the Dockerfiles that its cases name", built, tasks)
 
     @classmethod
+    def leaves_workspace(cls, table: Mapping[str, object]) -> bool:
+        """Say that it does, be it an empty one."""
+        return True
+
+    @classmethod
     def runs_images(cls, table: Mapping[str, object]) -> bool:
         """Say whether its cases run in containers."""
         return table.get("isolation") in CONTAINERS
