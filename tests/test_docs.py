@@ -228,6 +228,9 @@ def test_every_suite_shown_loads(block: Block, editor: Any, tmp_path: Path) -> N
         module, _, function = target.get("callable", "stand_in:any").partition(":")
         code = f"def {function}(*by_place, **by_name):\n    return 'stand-in'\n"
         (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
+    for scorer in suite.get("scorers", ()):
+        for source in scorer.get("files", {}).values():
+            (tmp_path / source.partition("{{")[0]).mkdir(parents=True, exist_ok=True)
     added = "".join(WANTED_TOO[part] for part in missing(suite))
     file = tmp_path / "shown.toml"
     file.write_text(block.text + added, encoding="utf-8")
