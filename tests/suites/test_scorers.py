@@ -31,6 +31,7 @@ LEAST: dict[str, dict[str, object]] = {
     "finish": {},
     "code": {"tests": "assert f(1) == 2"},
     "command": {"command": ["check"]},
+    "python": {"callable": "grading:score"},
     "judge": {"rubric": "Is it clear?", "scale": [1, 5]},
 }
 

@@ -22,11 +22,11 @@ from tui_eval.reports.document import document
 from tui_eval.reports.exports.trial_export import jsonl
 from tui_eval.store.read import run_queries, trial_queries
 from tui_eval.suites.loading import validation
-from tui_eval.suites.loading.errors import SuiteError
+from tui_eval.suites.loading.errors import FieldMistake, SuiteError
 from tui_eval.suites.loading.suite_file import load, look
 from tui_eval.suites.scorers import SCORERS
 from tui_eval.suites.spec import JUDGES, TARGETS, Suite, SuiteFile
-from tui_eval.suites.spec.asked import CallRates, FieldMistake, KeyUse
+from tui_eval.suites.spec.asked import CallRates, KeyUse
 from tui_eval.suites.spec.base import Text
 from tui_eval.suites.spec.targets import TargetSpec
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError

@@ -6,9 +6,11 @@ from typing import Final
 from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.engine.grading.command_grader import CommandGrader
 from tui_eval.engine.grading.grader import Grader, GradingMeans
+from tui_eval.engine.grading.python_grader import PythonGrader
 
 GRADERS: Final[Mapping[str, Callable[[GradingMeans], Grader]]] = {
     "code": CodeGrader,
     "command": CommandGrader,
+    "python": PythonGrader,
 }
 """By the kind of scorer; one module each."""

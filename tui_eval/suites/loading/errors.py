@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.visible import visible_line
+from tui_eval.suites.loading.toml_lines import Path as FieldPath
 
 _MOST_NAMES: Final = 2_000
 """Names of files among which one is looked for that was meant."""
@@ -35,6 +36,16 @@ class Mistake:
         hint = f"; {self.hint}" if self.hint else ""
         # one line each, whatever a file is called or holds: nothing forges another mistake
         return visible_line(f"{place}: {field}{self.message}{hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMistake:
+    """What is wrong between the fields of one table."""
+
+    path: FieldPath
+    """Where it stands in the table; empty: it is about the whole."""
+    message: str
+    hint: str | None = None
 
 
 class SuiteError(Exception):

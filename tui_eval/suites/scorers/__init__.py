@@ -25,6 +25,7 @@ from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 from tui_eval.suites.scorers.mathematics import MathScorer
 from tui_eval.suites.scorers.numeric import NumericScorer
+from tui_eval.suites.scorers.python import PythonScorer
 from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
 from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part
 from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer, SimilarityScorer
@@ -93,6 +94,7 @@ ScorerSpec = Annotated[
     | FinishScorer
     | CodeScorer
     | CommandScorer
+    | PythonScorer
     | JudgeScorer,
     Field(discriminator="kind"),
     AfterValidator(_that_asks_something),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.json import Json
 from tui_eval.providers.prices import Prices
-from tui_eval.suites.loading.toml_lines import Path as FieldPath
+from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.spec.base import Spec, Text
 from tui_eval.suites.trust.permissions import Permission
 
@@ -46,16 +46,6 @@ class KeyUse:
     provider: str | None
     base_url: str | None
     api_key_env: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FieldMistake:
-    """What is wrong between the fields of one table."""
-
-    path: FieldPath
-    """Where it stands in the table; empty: it is about the whole."""
-    message: str
-    hint: str | None = None
 
 
 class AskedSpec(Spec):

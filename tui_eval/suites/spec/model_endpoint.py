@@ -12,12 +12,11 @@ from tui_eval.model.home import from_home
 from tui_eval.providers import presets
 from tui_eval.providers.local_model.server import is_model_path
 from tui_eval.providers.prices import Prices, prices_of
-from tui_eval.suites.loading.errors import did_you_mean
+from tui_eval.suites.loading.errors import FieldMistake, did_you_mean
 from tui_eval.suites.spec.asked import (
     OUTPUT_LIMITS,
     AskedSpec,
     CallRates,
-    FieldMistake,
     KeyUse,
 )
 from tui_eval.suites.spec.base import Spec, Text

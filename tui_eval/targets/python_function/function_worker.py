@@ -119,6 +119,7 @@ def main() -> None:
     wanted = asked["load"]
     try:
         function = loaded(wanted)
+        taken = names_taken(function, wanted)
     except RefusedCallableError as refusal:
         said = {"what": refusal.what, "message": str(refusal), "traceback": refusal.trace}
         descriptors.mark(wanted["id"])
@@ -126,14 +127,14 @@ def main() -> None:
         return
     descriptors.mark(wanted["id"])
     connection.send({"loaded": {"python": sys.version.split()[0]}})
-    FunctionCalls(function, connection, descriptors, wanted["folder"]).serve()
+    FunctionCalls(function, taken, connection, descriptors, wanted["folder"]).serve()
 
 
 def loaded(wanted: Message) -> Callable[..., Any]:
     """Import the module and return its function.
 
     Raises:
-        RefusedCallableError: it is not there, or takes other arguments than it would get.
+        RefusedCallableError: it is not there.
     """
     folder, module, path = wanted["folder"], wanted["module"], wanted["function"]
     if sys.path and os.path.abspath(sys.path[0]) == os.path.dirname(_OURS):
@@ -161,20 +162,32 @@ def loaded(wanted: Message) -> Callable[..., Any]:
         raise RefusedCallableError(
             "function", f"{module}:{path} is {_kind(found)}, which cannot be called"
         )
-    _check_arguments(found, wanted)
     return found  # type: ignore[no-any-return]
 
 
-def _check_arguments(function: Callable[..., Any], wanted: Message) -> None:
+def names_taken(function: Callable[..., Any], wanted: Message) -> List[str]:
+    """Return which keywords it is called with: all, or of those that are offered what it takes.
+
+    Raises:
+        RefusedCallableError: it takes other arguments than it would get.
+    """
+    keywords: List[str] = wanted["keywords"]
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # of a builtin: the call will tell
+        return keywords  # of a builtin: the call will tell
+    shown = f"{wanted['function']}{signature}"[:200]
+    takes = signature.parameters.values()
+    if wanted["offered"] and not any(one.kind is one.VAR_KEYWORD for one in takes):
+        named = [one.name for one in takes if one.kind is not one.POSITIONAL_ONLY]
+        offered, keywords = keywords, [name for name in keywords if name in named]
+        if not keywords:
+            raise RefusedCallableError("args", f"{shown} takes none of {', '.join(offered)}")
     try:
-        signature.bind(*[None] * wanted["positional"], **dict.fromkeys(wanted["keywords"]))
+        signature.bind(*[None] * wanted["positional"], **dict.fromkeys(keywords))
     except TypeError as error:
-        shown = f"{wanted['function']}{signature}"[:200]
         raise RefusedCallableError("args", f"{shown} does not take these: {error}") from None
+    return keywords
 
 
 class FunctionCalls:
@@ -183,11 +196,13 @@ class FunctionCalls:
     def __init__(
         self,
         function: Callable[..., Any],
+        taken: List[str],
         connection: EngineSocket,
         descriptors: StandardDescriptors,
         folder: str,
     ) -> None:
         self._function = function
+        self._taken = frozenset(taken)
         self._connection = connection
         self._descriptors = descriptors
         self._folder = folder
@@ -209,7 +224,8 @@ class FunctionCalls:
         reply: Message = {"call": asked["call"]}
         try:
             os.chdir(self._folder)
-            returned = self._function(*asked["args"], **asked["kwargs"])
+            named = {name: given for name, given in asked["kwargs"].items() if name in self._taken}
+            returned = self._function(*asked["args"], **named)
             if inspect.isawaitable(returned):
                 returned = self._own_loop().run_until_complete(_awaited(returned))
         except BaseException as error:  # noqa: BLE001 - foreign code: it may raise anything

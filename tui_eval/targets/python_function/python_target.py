@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import shlex
-import sys
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,13 +22,13 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.processes.program import EndCause, ProgramLimits
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.suites.program_fields import find_interpreter
+from tui_eval.suites.function_source import code_digest, local_code
 from tui_eval.suites.spec import PythonTargetSpec
-from tui_eval.suites.spec.function_source import code_digest, local_code
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, fixed
+from tui_eval.targets.python_function import interpreters
 from tui_eval.targets.python_function.function_pool import (
     CallRefusal,
     CallReply,
@@ -40,8 +39,6 @@ from tui_eval.targets.python_function.returned_value import UnsuitableValueError
 from tui_eval.targets.python_function.worker_process import CalledFunction
 
 ISOLATION: Final = "none"
-_PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
-"""Of the environment, what a worker gets unasked; there may be keys in the rest."""
 _TOLD_AFTER_S: Final = 1.0
 """Seconds a call takes before it is told that it runs."""
 
@@ -77,12 +74,11 @@ class PythonTarget(Target):
 
     def identity(self) -> JsonObject:
         """Return the function, the code beside the suite that it is made of, the interpreter."""
-        own = f"{sys.version_info.major}.{sys.version_info.minor}"
         known: JsonObject = {
             "kind": self.kind,
             "callable": self._spec.callable,
             "code": self._code,
-            "python": own if self._spec.python is None else self._spec.python,
+            "python": interpreters.known_as(self._spec.python),
             "env": dict(self._spec.env),
             "keys": [*sorted(self._spec.key_names)],
         }
@@ -220,9 +216,7 @@ class PythonTarget(Target):
 
     def _interpreter(self) -> str:
         wanted = self._spec.python
-        if wanted is None:
-            return sys.executable
-        found = find_interpreter(wanted, self._folder)
+        found = interpreters.interpreter(wanted, self._folder)
         if found is None:
             raise UnavailableError(
                 f"target {self.name!r}: there is no interpreter {wanted}: mend `python`, or leave "
@@ -231,10 +225,9 @@ class PythonTarget(Target):
         return found
 
     def _environment(self) -> dict[str, str]:
-        passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         needed_by = f"target {self.name!r}"
         handed = {name: keys.resolve(name, needed_by) for name in self._spec.key_names}
-        return {**passed, **self._spec.env, **handed}
+        return {**interpreters.environment(), **self._spec.env, **handed}
 
     def _refusal(self, refused: CallRefusal) -> str:
         field = {"args": "args", "python": "python"}.get(refused.what, "callable")

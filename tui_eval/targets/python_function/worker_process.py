@@ -48,6 +48,8 @@ class CalledFunction:
     positional: int
     keywords: tuple[str, ...]
     limits: ProgramLimits
+    offered: bool = False
+    """Whether it takes of the keywords those that it has, and need not take all."""
 
 
 class WorkerLostError(Exception):
@@ -109,6 +111,7 @@ class FunctionProcess:
             "function": function.function,
             "positional": function.positional,
             "keywords": [*function.keywords],
+            "offered": function.offered,
         }
         await self._send({"load": wanted})
         reply = await self._receive()

@@ -9,9 +9,10 @@ from pydantic import AfterValidator, Field, StrictInt, StrictStr
 from tui_eval.model.home import from_home
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.data import jsonpath
+from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.program_fields import CONTAINERS, Command, shown_command
 from tui_eval.suites.spec.agents import AGENTS, TRANSCRIPT_FORMATS
-from tui_eval.suites.spec.asked import OUTPUT_LIMITS, FieldMistake
+from tui_eval.suites.spec.asked import OUTPUT_LIMITS
 from tui_eval.suites.spec.base import Spec, Text
 from tui_eval.suites.spec.programs import Limits, RunsPrograms, is_dockerfile
 from tui_eval.suites.spec.run import Concurrency

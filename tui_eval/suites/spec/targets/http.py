@@ -11,7 +11,8 @@ from tui_eval.providers import presets
 from tui_eval.providers.http.event_streams import StreamForm
 from tui_eval.providers.prices import FREE, Prices
 from tui_eval.suites.data import jsonpath
-from tui_eval.suites.spec.asked import CallRates, FieldMistake, KeyUse
+from tui_eval.suites.loading.errors import FieldMistake
+from tui_eval.suites.spec.asked import CallRates, KeyUse
 from tui_eval.suites.spec.base import Positive, Spec, Text
 from tui_eval.suites.spec.model_endpoint import TokenPrices
 from tui_eval.suites.spec.run import Concurrency

@@ -1,31 +1,27 @@
 """A Python function as a target."""
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, StrictStr, WithJsonSchema
+from pydantic import Field, JsonValue, StrictStr, WithJsonSchema
 
+from tui_eval.suites.function_source import (
+    CallableName,
+    callable_mistakes,
+    local_code,
+    names_callable,
+)
+from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.program_fields import EnvName
-from tui_eval.suites.spec.asked import FieldMistake
 from tui_eval.suites.spec.base import Text, Whole
-from tui_eval.suites.spec.function_source import callable_mistakes, local_code
 from tui_eval.suites.spec.programs import Limits, RunsProcesses
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.trust.permissions import Permission
 
-_NAME: Final = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
-_CALLABLE: Final = re.compile(rf"{_NAME}:{_NAME}")
 _UNWATCHED: Final = ("cpu_s", "disk", *Limits.TOLD)
 """Limits that nobody can watch for one call of a process that makes many."""
-
-
-def _callable(text: str) -> str:
-    if _CALLABLE.fullmatch(text) is None:
-        raise ValueError(f'must be "module:function", as "shop:quote", not "{text[:80]}"')
-    return text
 
 
 class PythonTargetSpec(TargetSpec, RunsProcesses):
@@ -35,7 +31,7 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
 
     kind: Literal["python"]
     """What it is."""
-    callable: Annotated[Text, AfterValidator(_callable)]
+    callable: CallableName
     """The function, sync or async: "module:function". The module lies beside the suite, or is
     installed."""
     args: (
@@ -79,7 +75,7 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
     def file_mistakes(cls, table: Mapping[str, object], folder: Path) -> Iterator[FieldMistake]:
         """Yield why the function cannot be called, as far as the text of its module says so."""
         wanted = table.get("callable")
-        if isinstance(wanted, str) and _CALLABLE.fullmatch(wanted):
+        if isinstance(wanted, str) and names_callable(wanted):
             own = table.get("python") is None
             yield from callable_mistakes(wanted, table.get("args"), folder, own_interpreter=own)
 

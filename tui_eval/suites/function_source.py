@@ -7,22 +7,50 @@ imports, as far as its text says so. What is installed is known by its name alon
 import ast
 import hashlib
 import importlib.machinery
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import AfterValidator, Field, StrictStr
 
 from tui_eval.suites.data.files import open_regular, read_whole, real_path
-from tui_eval.suites.loading.errors import did_you_mean
-from tui_eval.suites.spec.asked import FieldMistake
+from tui_eval.suites.loading.errors import FieldMistake, did_you_mean
 
 _MOST_FILES: Final = 2_000
 _MOST_BYTES: Final = 4_000_000
 """Of one file; what is larger is known by its content, and not looked into."""
 _MAKES_NAMES: Final = frozenset(("globals", "exec", "eval", "setattr", "vars", "__getattr__"))
 """Who uses one of these may have names that stand nowhere in its text."""
+
+
+_NAME: Final = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_CALLABLE: Final = re.compile(rf"{_NAME}:{_NAME}")
+
+
+def names_callable(text: str) -> bool:
+    """Say whether a text has the form of a function's name: `module:function`."""
+    return _CALLABLE.fullmatch(text) is not None
+
+
+def _callable(text: str) -> str:
+    if not names_callable(text):
+        raise ValueError(f'must be "module:function", as "shop:quote", not "{text[:80]}"')
+    return text
+
+
+CallableName: TypeAlias = Annotated[StrictStr, Field(min_length=1), AfterValidator(_callable)]
+"""A function, as `module:function`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedNames:
+    """Arguments by name of which a function takes those that it has."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +100,8 @@ def callable_mistakes(
 
     Args:
         field: `module:function`.
-        args: What it is called with: a table by name, a list by place, None for one.
+        args: What it is called with: a table by name, a list by place, None for one; or names
+            that are offered.
         folder: The suite's.
         own_interpreter: Whether this very Python calls it: then what is installed is known, too.
     """
@@ -122,7 +151,8 @@ def _function_mistakes(
         wrong = _not_taken(what.args, args)
         if wrong is not None:
             shown = f"{file.name}, line {what.lineno}: {function}({ast.unparse(what.args)})"
-            yield FieldMistake(("args",) if args is not None else ("callable",), f"{shown} {wrong}")
+            in_args = args is not None and not isinstance(args, OfferedNames)
+            yield FieldMistake(("args",) if in_args else ("callable",), f"{shown} {wrong}")
 
 
 def _not_taken(takes: ast.arguments, args: object) -> str | None:
@@ -134,8 +164,13 @@ def _not_taken(takes: ast.arguments, args: object) -> str | None:
         for one, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True)
         if default is None
     ]
+    by_name = {one.arg for one in (*takes.args, *takes.kwonlyargs)}
+    if isinstance(args, OfferedNames):
+        taken = [name for name in args.names if name in by_name or takes.kwarg is not None]
+        if not taken:
+            return f"takes none of {', '.join(args.names)}"
+        args = dict.fromkeys(taken)
     if isinstance(args, Mapping):
-        by_name = {one.arg for one in (*takes.args, *takes.kwonlyargs)}
         unknown = [name for name in args if name not in by_name and takes.kwarg is None]
         missing = [name for name in (*required, *keyword_only) if name not in args]
         if unknown:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tui_eval.suites.function_source import code_digest, local_code
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load, look
-from tui_eval.suites.spec.function_source import code_digest, local_code
 from tui_eval.suites.trust.trust_store import TrustStore
 
 SHOP = """

@@ -1,0 +1,195 @@
+"""Decides checks of the kind `python`: a function of the suite is called in a kept process."""
+
+import asyncio
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from tui_eval.engine.grading import grading_folder
+from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
+from tui_eval.engine.grading.grading_folder import GradingFolder
+from tui_eval.engine.grading.program_run import GRADING, ProgramRunner, limits_of
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.score import Grade
+from tui_eval.model.visible import visible_line
+from tui_eval.processes.program import ProgramLimits
+from tui_eval.providers import keys
+from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply
+from tui_eval.scoring.program_request import program_request
+from tui_eval.scoring.settings import text
+from tui_eval.suites.function_source import local_code
+from tui_eval.suites.scorers.python import SEEN
+from tui_eval.targets.command.trial_folder import TrialFolder
+from tui_eval.targets.python_function import interpreters
+from tui_eval.targets.python_function.function_pool import (
+    CallRefusal,
+    CallReply,
+    FunctionPool,
+    WorkerEnd,
+)
+from tui_eval.targets.python_function.worker_process import CalledFunction
+
+_LAST: Final = 1_000
+"""Characters of what a function printed that a reason has."""
+
+_Workers: TypeAlias = tuple[str, str, int | None, str]
+"""What workers have in common: function, interpreter, memory, and what its code is."""
+
+
+class PythonGrader(Grader):
+    """Calls functions in workers: a crash, a hang or a flood of prints harms the one grading."""
+
+    def __init__(self, means: GradingMeans) -> None:
+        """Take what is needed to run workers; none is started."""
+        super().__init__(means)
+        self._runner = ProgramRunner(means)
+        self._pools: dict[_Workers, FunctionPool] = {}
+        self._numbers = itertools.count()
+
+    def made_of(self, asked: GradingRequest) -> JsonObject:
+        """Return the interpreter, and the digests of its code, its files and its workspace."""
+        return {
+            "python": interpreters.known_as(_python(asked)),
+            "code": self._code(asked),
+            **grading_folder.digests(self._means, asked),
+        }
+
+    async def grade(self, asked: GradingRequest) -> Grade:
+        """Call the function; read what it returns."""
+        settings = asked.check.settings
+        if settings["workspace"] is not True and not settings["files"]:
+            return await self._graded(asked, None)
+        async with self._runner.folder() as folder:
+            told = await self._runner.off_loop(self._prepare, folder, asked)
+            grade = await self._graded(asked, str(folder.workspace))
+        return replace(grade, reason=f"{grade.reason} ({told})") if told else grade
+
+    async def close(self) -> None:
+        """End all workers."""
+        pools, self._pools = self._pools, {}
+        await asyncio.gather(*(pool.close() for pool in pools.values()))
+
+    def _prepare(self, folder: TrialFolder, asked: GradingRequest) -> str:
+        """Make the workspace anew, lay files over it; return what is to be told. Blocking."""
+        files, told = grading_folder.sources(self._means, asked), ""
+        if asked.check.settings["workspace"] is True:
+            told = grading_folder.rebuilt(self._means, asked, folder, tuple(files))
+        GradingFolder(folder).fill(files)
+        return told
+
+    async def _graded(self, asked: GradingRequest, workspace: str | None) -> Grade:
+        request = program_request(asked.check, asked.output, workspace)
+        if isinstance(request, Grade):
+            return request
+        pool = await self._pool(asked)
+        seconds = limits_of(asked.check.settings).wall
+        assert seconds is not None, "each check has a time limit"
+        came = await pool.call([], request, seconds, self._worker_folder)
+        name = text(asked.check.settings["callable"])
+        match came:
+            case CallReply(large=True):
+                return await asyncio.to_thread(_grade, asked, name, came)
+            case CallReply():
+                return _grade(asked, name, came)
+            case CallRefusal():
+                raise _broken(f"{name}: {came.message}", came.printed)
+            case WorkerEnd(timed_out=True):
+                raise _broken(f"{name} took longer than {seconds:g} s", came.printed)
+            case WorkerEnd():
+                raise _broken(f"{name}: {came.in_words()} in the call", came.printed)
+
+    async def _pool(self, asked: GradingRequest) -> FunctionPool:
+        """Return the workers that have a function's code as it is now.
+
+        Raises:
+            GradingError: there is no interpreter, or the code is another than when it was read.
+        """
+        settings, folder = asked.check.settings, self._means.folder
+        wanted = _python(asked)
+        found = interpreters.interpreter(wanted, folder)
+        if found is None:
+            raise GradingError(
+                f"there is no interpreter {wanted}: mend `python`, or leave it out for tui-eval's "
+                "own"
+            )
+        name, memory = text(settings["callable"]), limits_of(settings).memory
+        code = await asyncio.to_thread(self._code, asked)
+        key = (name, found, memory, repr(code))
+        if key not in self._pools:
+            module, _, function = name.partition(":")
+            called = CalledFunction(
+                module=module,
+                function=function,
+                folder=folder,
+                interpreter=found,
+                env=interpreters.environment(),
+                positional=0,
+                keywords=SEEN,
+                limits=ProgramLimits(memory=memory),
+                offered=True,
+            )
+            self._pools[key] = FunctionPool(
+                self._means.processes, called, lambda: self._code(asked) != code
+            )
+        return self._pools[key]
+
+    def _code(self, asked: GradingRequest) -> dict[str, Json]:
+        """Return the digests of the modules beside the suite that the function is made of.
+
+        Raises:
+            GradingError: one is not what it was when the scorer was read.
+        """
+        folder = self._means.folder
+        module = text(asked.check.settings["callable"]).partition(":")[0]
+        files = sorted({file for code in local_code(module, folder) for file in code.files})
+        return {
+            str(file.relative_to(folder)): self._means.digest(asked.check.name, file)
+            for file in files
+        }
+
+    def _worker_folder(self) -> Path:
+        number = next(self._numbers)
+        folder = self._means.attempts / f"{GRADING}-{self._means.run}-worker-{number}"
+        folder.mkdir(mode=0o700, parents=True)
+        return folder
+
+
+def _python(asked: GradingRequest) -> str | None:
+    named = asked.check.settings.get("python")
+    return named if isinstance(named, str) else None
+
+
+def _grade(asked: GradingRequest, name: str, came: CallReply) -> Grade:
+    """Return the grade that a function's reply stands for.
+
+    Raises:
+        GradingError: it raised, or returned what is no grade.
+    """
+    raised = came.reply.get("raised")
+    if isinstance(raised, dict):
+        place = _place(str(raised.get("traceback") or ""))
+        raise _broken(f"{name} raised {raised.get('summary')}{place}", came.printed)
+    if "unsuitable" in came.reply:
+        raise _broken(f"{name}: {came.reply['unsuitable']}", came.printed)
+    try:
+        returned = keys.redact_json(came.reply.get("returned"))
+        graded = float(returned) if isinstance(returned, bool) else returned
+        return grade_of_reply(asked.check, graded)
+    except NoReplyError as error:
+        raise _broken(f"{name} gave no grade: {error}", came.printed) from None
+    except RecursionError:
+        raise _broken(f"{name} returned what is nested too deeply", came.printed) from None
+
+
+def _place(trace: str) -> str:
+    """Return where an exception came from: the last place of a traceback."""
+    places = [line.strip() for line in trace.splitlines() if line.startswith('  File "')]
+    return f" ({places[-1]})" if places else ""
+
+
+def _broken(what: str, printed: str) -> GradingError:
+    """Return what is said of a grading that broke, with the last that it printed."""
+    said = keys.redact(printed).strip()
+    last = f"; it printed: {visible_line(said[-_LAST:], _LAST)}" if said else ""
+    return GradingError(visible_line(keys.redact(what), 2_000) + last)
