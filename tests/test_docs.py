@@ -224,7 +224,7 @@ def test_every_suite_shown_loads(block: Block, editor: Any, tmp_path: Path) -> N
     for name in files_named(suite):
         stand_in(tmp_path, name)
     (tmp_path / suite.get("dataset", {}).get("repos", ".")).mkdir(exist_ok=True)
-    for target in suite.get("targets", ()):
+    for target in (*suite.get("targets", ()), *suite.get("scorers", ())):
         module, _, function = target.get("callable", "stand_in:any").partition(":")
         code = f"def {function}(*by_place, **by_name):\n    return 'stand-in'\n"
         (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")

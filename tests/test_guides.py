@@ -12,7 +12,10 @@ import pytest
 from tui_eval.isolated.calls import import_path
 
 DOCS = Path(__file__).parent.parent / "docs"
-GUIDES = [DOCS / "evaluate-a-function.md", DOCS / "evaluate-an-agent.md"]
+GUIDES = [
+    DOCS / name
+    for name in ("evaluate-a-function.md", "evaluate-an-agent.md", "write-your-own-scorer.md")
+]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -46,7 +49,7 @@ def test_a_guide_can_be_followed(
             first, _, rest = text.partition("\n")
             file = tmp_path / first.removeprefix("# ")
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(rest if language == "json" else text, "utf-8")
+            file.write_text(rest if language.startswith("json") else text, "utf-8")
         else:
             for line in text.splitlines():
                 assert " ".join(line.split()) in " ".join(said.split()), said

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -9,7 +10,7 @@ from typing import Final, TypeAlias
 from tui_eval.engine.grading import grading_folder
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.engine.grading.grading_folder import GradingFolder
-from tui_eval.engine.grading.program_run import GRADING, ProgramRunner, limits_of
+from tui_eval.engine.grading.program_run import ProgramRunner, grading_prefix, limits_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.model.visible import visible_line
@@ -149,8 +150,8 @@ class PythonGrader(Grader):
         }
 
     def _worker_folder(self) -> Path:
-        number = next(self._numbers)
-        folder = self._means.attempts / f"{GRADING}-{self._means.run}-worker-{number}"
+        name = f"{grading_prefix(self._means.run)}{os.getpid()}-worker-{next(self._numbers)}"
+        folder = self._means.attempts / name
         folder.mkdir(mode=0o700, parents=True)
         return folder
 

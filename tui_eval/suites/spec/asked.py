@@ -16,6 +16,7 @@ from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.json import Json
 from tui_eval.providers.prices import Prices
 from tui_eval.suites.loading.errors import FieldMistake
+from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.spec.base import Spec, Text
 from tui_eval.suites.trust.permissions import Permission
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path
-from tui_eval.suites.spec.asked import FieldMistake
 
 ANSWERS: Final = "answers"
 """The field of a tool that no endpoint is sent."""

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import JsonValue, WithJsonSchema
 
 from tui_eval.model.json import Json
+from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
-from tui_eval.suites.spec.asked import FieldMistake
 from tui_eval.suites.spec.base import Text, Whole
 from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
 from tui_eval.suites.spec.programs import RunsPrograms
