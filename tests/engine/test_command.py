@@ -374,6 +374,7 @@ async def test_the_conversation_of_a_failed_attempt_is_kept(
     harness, run, whole = await ran(tmp_path, f"import os\n{code}", **asked)
     said = [f"step {n} [AGENT_KEY]" for n in range(3)]
     assert (whole.trial.error_kind, whole.output) == ("exit", None)
+    assert whole.trial.error_message == f"code 3: it said last: {said[-1]}"
     assert [one["content"] for one in whole.broken_off] == said
     (attempt,) = whole.attempts
     assert (attempt.state, attempt.partial, attempt.printed) == ("failed", said[-1], None)

@@ -5,8 +5,9 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -333,8 +334,10 @@ def test_a_thousand_levels_cost_neither_recursion_nor_descriptors(tmp_path: Path
 
 
 def many(root: Path, count: int) -> None:
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     for number in range(count):
-        os.close(os.open(root / f"f{number}", os.O_CREAT | os.O_WRONLY))
+        os.mknod(f"f{number}", dir_fd=folder)
+    os.close(folder)
 
 
 def test_ten_thousand_files_are_listed_and_removed(tmp_path: Path) -> None:
@@ -350,10 +353,21 @@ def test_ten_thousand_files_are_listed_and_removed(tmp_path: Path) -> None:
     assert not root.exists()
 
 
+@pytest.fixture
+def in_memory(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder in memory: where many files were removed, ext4 makes new ones slowly."""
+    shared = "/dev/shm"
+    if not os.access(shared, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        yield Path(folder)
+
+
 @pytest.mark.whole
 @pytest.mark.timeout(400)
-def test_a_million_files_cost_no_more_than_the_limits_say(tmp_path: Path) -> None:
-    root = tmp_path / "many"
+def test_a_million_files_cost_no_more_than_the_limits_say(in_memory: Path) -> None:
+    root = in_memory / "many"
     root.mkdir()
     many(root, 1_000_000)
     began = time.monotonic()

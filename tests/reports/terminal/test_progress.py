@@ -20,6 +20,13 @@ def test_a_line_says_how_far_how_fast_and_how_good() -> None:
     )
 
 
+def test_what_is_being_scored_is_told_where_there_is_room() -> None:
+    scoring = replace(HALF, running=0, scoring=50)
+    wide = line(scoring, [scoring], [RATE], None, 42.0, bar=False)
+    assert "0 in flight, 50 being scored" in wide
+    assert "being scored" not in line(scoring, [scoring], [RATE], None, 42.0, bar=True, width=70)
+
+
 @pytest.mark.parametrize("width", [*range(60, 140), 20, 30, 40])
 def test_where_it_is_narrow_what_matters_least_goes_and_nothing_is_cut(width: int) -> None:
     large = Counts(

@@ -61,7 +61,7 @@ def line(
         "share": [f"{100 * share:.0f}%"],
         "clock": [clock(wall_s)],
         "pace": [] if pace is None or not pace.answers else [per_second(pace.answers)],
-        "flight": [f"{counts.running:,} in flight"],
+        "flight": _flight(counts),
         "rates": _rates(rates) if counts.graded else [],
         "errors": [many(counts.error, "error")] if counts.error else [],
         "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
@@ -82,6 +82,11 @@ def _joined(parts: Mapping[str, Sequence[str]]) -> str:
 def _bar(share: float, cells: int) -> str:
     full = int(share * cells)
     return "█" * full + "░" * (cells - full)
+
+
+def _flight(counts: Counts) -> list[str]:
+    calls = f"{counts.running:,} in flight"
+    return [f"{calls}, {counts.scoring:,} being scored", calls] if counts.scoring else [calls]
 
 
 def _rates(rates: Sequence[float | None]) -> list[str]:

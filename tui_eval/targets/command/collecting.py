@@ -208,7 +208,7 @@ def _finish(spec: CommandTargetSpec, ended: EndedProgram, reader: Reader | None)
     if told is not None and (fine or told.kind != "transcript"):
         return told
     if not fine:
-        failed = _exit_failure(ended)
+        failed = _exit_failure(ended, _said_last(spec, reader))
         if preset is not None and code in preset.auth_codes:
             return replace(failed, kind="auth", fatal=True)
         return failed
@@ -297,13 +297,20 @@ def _at_path(said: str, path: str) -> str:
     return first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
 
 
-def _exit_failure(ended: EndedProgram) -> Failure:
+def _said_last(spec: CommandTargetSpec, reader: Reader | None) -> str | None:
+    """Return what the transcript that was printed says last; None: it says nothing, or is none."""
+    if reader is None or reader.text is None or not _is_read(spec, reader.failure):
+        return None
+    return f"it said last: {reader.text}"
+
+
+def _exit_failure(ended: EndedProgram, said_last: str | None) -> Failure:
     """Return the failure of a program that ended with an exit code which is none of those named."""
     ending = ended.ending
     how = (
         f"code {ending.exit_code}" if ending.signal is None else f"ended by signal {ending.signal}"
     )
-    message = f"{how}: {printed.last_lines(ended.folder.program, ending)}"
+    message = f"{how}: {printed.last_lines(ended.folder.program, ending, said_last)}"
     if ending.oom:
         return Failure("memory", f"the machine ran out of memory; {message}", retryable=True)
     return Failure("exit", message)

@@ -65,9 +65,17 @@ def both_ends(path: Path, stream: CapturedStream) -> str | None:
     return whole or None
 
 
-def last_lines(folder: Path, ending: ProgramEnding) -> str:
-    """Return the last lines that a program printed, its errors first, on one line."""
+def last_lines(folder: Path, ending: ProgramEnding, instead: str | None = None) -> str:
+    """Return the last lines that a program printed, its errors first, on one line.
+
+    Args:
+        folder: Where they were written.
+        ending: How it ended.
+        instead: What says more than its standard output, where that is a transcript.
+    """
     for name, stream in (("err", ending.err), ("out", ending.out)):
+        if name == "out" and instead is not None:
+            return visible_line(keys.redact(instead), _LONGEST)
         try:
             with (folder / name).open("rb") as file:
                 kept = stream.head + stream.tail
