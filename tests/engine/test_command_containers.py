@@ -3,6 +3,7 @@
 import asyncio
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -266,6 +267,22 @@ async def test_a_build_goes_on_as_long_as_somebody_waits_for_it(
         found = await wait()
         assert isinstance(found, ImageFacts)
         assert (found.id, builds()) == (DIGEST, 2)
+
+
+async def test_what_a_killed_build_left_goes_with_the_next(
+    tmp_path: Path, asked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    left, other = (
+        tmp_path / "temporary" / f"tui-eval-image-{owner}-abc" / "context"
+        for owner in (ended_process(), os.getpid())
+    )
+    for folder in (left, other):
+        folder.mkdir(parents=True)
+    async with Processes() as processes:
+        stock = ImageStock(ContainerEngine("podman"), tmp_path, processes)
+        assert isinstance(await stock.ready({"name": "some/image", "id": None}), ImageFacts)
+    assert (left.parent.exists(), other.exists()) == (False, True)
 
 
 @pytest.mark.parametrize(

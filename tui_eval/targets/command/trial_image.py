@@ -4,9 +4,12 @@ import asyncio
 import logging
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import psutil
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
@@ -14,6 +17,7 @@ from tui_eval.processes.isolation.images import ContainerEngine, ImageError, Ima
 from tui_eval.processes.program import OUT, NotStarted, Program, ProgramLimits
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
+from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.source import FolderSource, make_workspace, source_digest
 from tui_eval.suites.spec.programs import DOCKERFILE
 from tui_eval.targets.command import printed
@@ -23,6 +27,8 @@ _BUILT: Final = "localhost/tui-eval"
 _BOTH: Final = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")
 """What has a command print its errors among the rest."""
 _MOST_SAID: Final = 1_000_000
+_FOLDER: Final = "tui-eval-image-"
+"""How folders are called in which images are made, before the id of the process that does."""
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +157,13 @@ class ImageStock:
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="tui-eval-image-")
+    """Make a folder for a command of the engine; those of processes that were killed are gone."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        owner = left.name.removeprefix(_FOLDER).partition("-")[0]
+        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            with suppress(OSError):  # another user's
+                remove_folder(left)
+    return tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-")
 
 
 def _name(asked: JsonObject) -> str:
