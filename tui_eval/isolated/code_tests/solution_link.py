@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Callable, Dict, List, Sequence
 
@@ -34,7 +35,6 @@ from tui_eval.isolated.code_tests.tested import TestedSolution
 Message = Dict[str, Any]
 _SHOWN = 200
 _NOTHING = object()
-_STANDARD = frozenset(getattr(sys, "stdlib_module_names", sys.builtin_module_names))
 
 
 class SolutionGoneError(BaseException):
@@ -98,7 +98,7 @@ class Solution(TestedSolution):
                 continue
             if "value" in one:
                 found[name] = self._crossing.decode(one["value"], Containers())
-            elif one.get("module") == name and name in _STANDARD:
+            elif one.get("module") == name and _is_standard(name):
                 found[name] = import_module(name)
         return found
 
@@ -254,6 +254,17 @@ class Solution(TestedSolution):
         if form == "generator":
             return generator(found)
         return coroutine(found) if form == "coroutine" else found
+
+
+def _is_standard(name: str) -> bool:
+    """Return whether a module is the standard library's."""
+    known = getattr(sys, "stdlib_module_names", None)  # from Python 3.10 on
+    if known is not None:
+        return name in known
+    spec = find_spec(name)
+    origin = str(None if spec is None else spec.origin)
+    beside = origin.startswith(os.path.dirname(os.__file__)) and "-packages" not in origin
+    return origin in ("built-in", "frozen") or beside
 
 
 class _SolutionModule(ModuleType):
