@@ -20,10 +20,11 @@ from tui_eval.scoring.check import Check
 from tui_eval.scoring.code_program import CodeProgram, NoCodeInTextError, code_program
 from tui_eval.scoring.grading import negated
 from tui_eval.scoring.program_request import program_request
-from tui_eval.scoring.settings import text
-from tui_eval.suites.program_fields import find_interpreter
+from tui_eval.scoring.settings import text, texts
+from tui_eval.suites.program_fields import find_interpreter, own_files
 from tui_eval.suites.scorers.code import PYTHON
 from tui_eval.targets.command import printed
+from tui_eval.targets.command.command_request import file_digests
 from tui_eval.targets.command.trial_folder import TrialFolder
 
 _TESTER: Final = 1
@@ -51,9 +52,12 @@ class CodeGrader(Grader):
         self._runner = ProgramRunner(means)
 
     def made_of(self, asked: GradingRequest) -> JsonObject:
-        """Return what judges, and by which Python."""
+        """Return what judges: by which Python, or with which files of the suite."""
+        settings = asked.check.settings
+        if settings["language"] != PYTHON:
+            return {"files": file_digests(self._own(asked.check))}
         own = f"{sys.version_info.major}.{sys.version_info.minor}"
-        named = asked.check.settings["python"]
+        named = settings["python"]
         return {"tester": _TESTER, "python": own if named is None else named}
 
     async def grade(self, asked: GradingRequest) -> Grade:
@@ -107,8 +111,11 @@ class CodeGrader(Grader):
         file = folder.workspace / made.file
         await self._runner.off_loop(file.write_text, made.text, "utf-8", "surrogatepass")
         seconds = _seconds(check)
+        own = self._own(check)
         program = GradingProgram(
-            command=made.command(file), limits=_limits(check, seconds), sandbox=_sandbox(check, ())
+            command=tuple(str(own.get(word, word)) for word in made.command(file)),
+            limits=_limits(check, seconds),
+            sandbox=_sandbox(check, tuple(own.values())),
         )
         async with self._runner.started(folder, program) as running:
             ending = await running.ended()
@@ -122,6 +129,10 @@ class CodeGrader(Grader):
         lines = [line for line in last.replace(str(file), made.file).splitlines() if line.strip()]
         told = visible_line(_telling(lines), _MOST_REASON)
         return Grade.of(False, f"{found.reason}: {told}" if told else found.reason)
+
+    def _own(self, check: Check) -> dict[str, Path]:
+        """Return the words of its command that name files of the suite's folder."""
+        return own_files(texts(check.settings["command"]), self._means.folder)
 
     def _python(self, check: Check) -> str:
         named = check.settings["python"]

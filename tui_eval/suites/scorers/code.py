@@ -1,5 +1,6 @@
 """The scorer of code that has to pass tests: `code`."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
@@ -8,7 +9,7 @@ from pydantic import Field, JsonValue, StrictBool, StrictStr, field_validator, m
 
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.program_fields import ByteCount, find_interpreter, shown_command
+from tui_eval.suites.program_fields import ByteCount, find_interpreter, own_files, shown_command
 from tui_eval.suites.scorers.bounded import BoundedScorer
 from tui_eval.suites.scorers.scorer import Number
 from tui_eval.suites.scorers.setting_error import SettingError, named
@@ -168,20 +169,22 @@ class CodeScorer(BoundedScorer):
         else:
             by = "tui-eval's Python" if python is None else str(python)
         yield Permission(f"run the code of outputs with {by}", f"code {language} by {by}")
+        words = [str(word) for word in given] if isinstance(given, list | tuple) else []
+        for path in own_files(words, folder).values():
+            shown = os.path.relpath(path, folder)
+            yield Permission(f"run what {shown} holds", f"program {path}", path)
         yield from super().permissions(table, folder)
 
-    @classmethod
-    def file_mistakes(
-        cls, table: Mapping[str, object], folder: Path
-    ) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
-        """Yield that the interpreter is not there."""
-        python = table.get("python")
-        if isinstance(python, str) and find_interpreter(python, folder) is None:
-            yield (
-                ("python",),
-                f"there is no interpreter {python}",
-                "leave it out for tui-eval's own",
-            )
+    def missing_program(self, folder: Path) -> str | None:
+        """Say that what runs the code is not there."""
+        if self.language == PYTHON:
+            if self.python is None or find_interpreter(self.python, folder) is not None:
+                return None
+            return f"there is no interpreter {self.python}: leave it out for tui-eval's own"
+        program = (self.command or LANGUAGES[self.language].command)[0]
+        if find_interpreter(program, folder) is not None:
+            return None
+        return f"the program {program} is not there: install it"
 
 
 def _joined(tests: Json) -> str:
