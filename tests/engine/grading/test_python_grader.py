@@ -203,4 +203,7 @@ def test_the_call_and_its_code_are_asked_for(tmp_path: Path) -> None:
         "run the code in grading.py",
         "run the code in helper.py",
     ]
+    (tmp_path / "hidden").mkdir()
+    laid = asked(tmp_path, files={"tests": "hidden"})
+    assert laid[3:] == ["grade with what hidden holds"]
     assert asked(tmp_path, python=sys.executable)[0].endswith(f"{sys.executable} to grade outputs")

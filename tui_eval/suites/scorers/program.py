@@ -85,10 +85,7 @@ class ProgramScorer(BoundedScorer):
         cls, table: Mapping[str, object], folder: Path
     ) -> Iterator[tuple[FieldPath, Path]]:
         """Yield the files and folders that it names; where cases do, the folder they are in."""
-        for name, source in _files(table).items():
-            if known := _fixed(source):
-                path = os.path.normpath(folder / from_home(known))
-                yield ("files", name), Path(path)
+        yield from _laid_over(table, folder)
 
     @classmethod
     def file_mistakes(
@@ -114,7 +111,7 @@ class ProgramScorer(BoundedScorer):
         """Yield what its `files` are taken from: where cases name them, the folder they are in."""
         if folder is None:
             return
-        yield from (path for _, path in cls.files_read(table, folder))
+        yield from (path for _, path in _laid_over(table, folder))
 
 
 def see_that_it_is_a_place(name: str) -> None:
@@ -126,6 +123,12 @@ def see_that_it_is_a_place(name: str) -> None:
     parts = PurePosixPath(name).parts
     if not name or "\0" in name or ".." in parts or name in ("/", "."):
         raise ValueError(f'must be a path inside its folder, or one from the root, not "{name}"')
+
+
+def _laid_over(table: Mapping[str, object], folder: Path) -> Iterator[tuple[FieldPath, Path]]:
+    for name, source in _files(table).items():
+        if known := _fixed(source):
+            yield ("files", name), Path(os.path.normpath(folder / from_home(known)))
 
 
 def _fixed(source: str) -> str:

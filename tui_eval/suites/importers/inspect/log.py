@@ -171,7 +171,7 @@ class _Made:
         self._judges = Judges(losses)
         self._with_choices = False
         self._scored: dict[str, None] = {}
-        self._reduce: str | None = None
+        self._reduce: list[str] = []
         status = header.get("status")
         if status not in (None, "success"):
             losses.note(f"the log says its evaluation ended with {status!r}: it may not hold all")
@@ -194,7 +194,7 @@ class _Made:
         ):
             if self._eval.get(name):
                 self._losses.note(f"{what} are not carried over: outputs are replayed")
-        self._reduce = _reducer(_table(self._eval.get("config")), self._losses)
+        self._reduce = _reducers(_table(self._eval.get("config")), self._losses)
 
     def _case(self, samples: list[JsonObject]) -> JsonObject | None:
         if not samples:
@@ -314,8 +314,8 @@ class _Made:
             suite["scorers"] = list[Json](found)
         self._judges.put(suite)
         run = self._tracks.run()
-        if run.get("epochs") is not None and self._reduce is not None:
-            run["reduce"] = self._reduce
+        if run.get("epochs") is not None and self._reduce:
+            run["reduce"] = list[Json](self._reduce) if self._reduce[1:] else self._reduce[0]
         if run:
             suite["run"] = run
         return suite
@@ -325,10 +325,13 @@ _REDUCERS: Final = {"mean": "mean", "max": "max", "majority": "majority", "mode"
 _WITH_K: Final = {"at_least": "at_least_", "pass_at": "pass@", "pass_k": "pass^"}
 
 
-def _reducer(config: JsonObject, losses: ImportNotes) -> str | None:
-    """Return how a sample's epochs are reduced to one result; None: the file does not say."""
+def _reducers(config: JsonObject, losses: ImportNotes) -> list[str]:
+    """Return how a sample's epochs are reduced to one result, the first decides.
+
+    Empty: the file does not say.
+    """
     named = config.get("epochs_reducer")
-    found: str | None = None
+    found: list[str] = []
     for name in named if isinstance(named, list) else [named] if named else []:
         kind, _, k = str(name).rpartition("_")
         same = _REDUCERS.get(str(name))
@@ -336,10 +339,8 @@ def _reducer(config: JsonObject, losses: ImportNotes) -> str | None:
             same = f"{_WITH_K[kind]}{int(k)}"
         if same is None:
             losses.note(f"epochs_reducer {name} has no like here")
-        elif found is None:
-            found = same
-        else:
-            losses.note(f"epochs_reducer {name} is not carried over: a suite has one, {found}")
+        elif same not in found:
+            found.append(same)
     return found
 
 
