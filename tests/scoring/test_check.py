@@ -91,3 +91,22 @@ def test_before_there_is_an_output_its_names_are_undefined() -> None:
     assert {"output", "fields"} & set(
         subject({"output": "old", "fields": []}, None).names(("output", "fields"))
     ) == set()
+
+
+def test_what_was_said_before_the_question_is_part_of_what_was_asked() -> None:
+    asked: list[JsonObject] = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Ho"},
+        {"role": "user", "content": [{"type": "image", "path": "a.png"}]},
+    ]
+    shots: JsonObject = {"role": "user", "content": "an example"}
+    case = Case(0, "c", {})
+    talk = Subject(case, "[image a.png]", (shots, *asked), conversation=tuple(asked))
+    assert talk.input() == [*asked[:2], {"role": "user", "content": "[image a.png]"}]
+    alone = Subject(case, "Hi", (shots, asked[0]), conversation=(asked[0],))
+    assert alone.input() == "Hi"
+    assert talk.names(())["messages"] == [
+        shots,
+        *asked[:2],
+        {**asked[2], "content": "[image a.png]"},
+    ]
