@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
@@ -68,6 +68,10 @@ class AttemptContext:
     def left_s(self) -> float:
         """Seconds until then; 0: it has passed."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def begun_now(self) -> Self:
+        """Return the context of a call that begins now, with all the time that one may take."""
+        return replace(self, began=time.monotonic())
 
     def progress(self, progress: AttemptProgress) -> None:
         """Tell how far the attempt is: the latest is kept, at a bounded pace; it costs nothing."""

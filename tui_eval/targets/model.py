@@ -107,7 +107,7 @@ class ModelTarget(ModelCaller, Target):
             return await self._call(request, attempt)
         first = {name: value for name, value in request.items() if name != CONVERSATION}
 
-        def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send]:
+        async def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send]:
             body = {**first, **self._messages([*said])}
             return body, lambda: self._call(body, attempt)
 

@@ -97,7 +97,7 @@ class SimulatedTarget(Target):
         first = {name: value for name, value in request.items() if name != "turns"}
         further = [turn for turn in turns if isinstance(turn, dict)]
 
-        def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send]:
+        async def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send]:
             number = (len(said) - len(opening)) // 2
             messages: list[Json] = [*said]
             asked: JsonObject = {**first, "messages": messages}

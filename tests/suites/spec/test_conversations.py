@@ -88,3 +88,24 @@ def test_keys_of_the_user_and_the_program_of_tools_want_trust(tmp_path: Path) ->
     assert "send OPENAI_API_KEY to host example.com" in wanted
     assert "run python3 seats.py" in wanted
     assert "run what seats.py holds" in wanted
+
+
+@pytest.mark.parametrize(
+    ("app", "takes"),
+    [
+        ('body = { said = "{{ messages }}" }\n', True),
+        ('body = { said = "{{ messages | tojson }}", n = "{{ city }}" }\n', True),
+        ('body = { question = "{{ prompt }}" }\n', False),
+        ('body = { said = "{{ messages }}" }\nmessages = "$.all"\n', False),
+        ('body = { note = "messages", q = "{{ prompt }}" }\n', False),
+    ],
+)
+def test_an_app_takes_turns_where_it_is_sent_the_conversation(
+    tmp_path: Path, app: str, takes: bool
+) -> None:
+    target = f'[[targets]]\nkind = "http"\nurl = "http://127.0.0.1:1/x"\noutput = "$.a"\n{app}'
+    path = write(tmp_path, CASES + '[prompt]\nturns = ["a", "b"]\n' + target)
+    if takes:
+        assert load(path).targets[0].kind == "http"
+    else:
+        assert any("is asked once" in mistake for mistake in told(path))

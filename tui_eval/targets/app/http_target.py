@@ -3,12 +3,13 @@
 import asyncio
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers import keys
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader, redacted
@@ -18,6 +19,7 @@ from tui_eval.providers.http.event_streams import EventStream, event_stream
 from tui_eval.providers.presets import host_of
 from tui_eval.providers.waiting import exhausted
 from tui_eval.suites.spec.targets.http import HttpTargetSpec, literal_origin
+from tui_eval.suites.templates.renderer import with_prompt
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets.app.polling import Job, JobTemplates, named_by
 from tui_eval.targets.app.reply_mapping import (
@@ -31,7 +33,11 @@ from tui_eval.targets.app.request_templates import RequestTemplates, outgoing
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, fixed
+from tui_eval.targets.conversation.call_log import Send
+from tui_eval.targets.conversation.dialogue import Dialogue, DialogueParts
 
+TURNS: Final = "turns"
+"""Where a request has what is asked after the first reply."""
 _AUTHORIZATION: Final = "authorization"
 
 
@@ -101,7 +107,14 @@ class HttpTarget(Target):
         names = self._renderer.target_names(column, case)
         request = self._templates.rendered(names)
         used: JsonObject = {name: names[name] for name in self._polled_by if name in names}
-        return {**request, "poll": used} if used else request
+        if used:
+            request["poll"] = used
+        turns = self._renderer.turns(column, case)
+        if not turns:
+            return request
+        named: JsonObject = {name: names[name] for name in self._templates.names if name in names}
+        opening: list[Json] = [*self._renderer.messages(column, case)]
+        return {**request, TURNS: {"says": [*turns], "opening": opening, "names": named}}
 
     def shown(self, column: Column, case: Case) -> list[JsonObject]:
         """Return the request as one message: its line and its body.
@@ -142,7 +155,36 @@ class HttpTarget(Target):
         return " ".join(words)
 
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
-        """Send the request, wait for the job where there is one, and read the answer."""
+        """Send the request, wait for the job where there is one, and read the answer.
+
+        To each further turn of the user another one, with the conversation so far.
+        """
+        turns = request.get(TURNS)
+        if not isinstance(turns, dict):
+            return await self._sent(request, attempt)
+        opening, says, names = turns["opening"], turns["says"], turns["names"]
+        assert isinstance(opening, list) and isinstance(says, list) and isinstance(names, dict)
+        beside = {name: request[name] for name in ("poll",) if name in request}
+
+        async def call(said: Sequence[JsonObject]) -> tuple[JsonObject, Send] | Failure:
+            seen = with_prompt(names, said)
+            try:
+                asked = await asyncio.to_thread(self._templates.rendered, seen)
+            except TemplateError as error:
+                return Failure("template", str(error))
+            asked |= beside
+            return asked, lambda: self._sent(asked, attempt.begun_now())
+
+        parts = DialogueParts(
+            opening=tuple(one for one in opening if isinstance(one, dict)),
+            begins=0,
+            turns=tuple(says),
+            target=call,
+            max_replies=1,
+        )
+        return await Dialogue(parts, attempt).outcome()
+
+    async def _sent(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         stream = self._spec.stream
         events = None if stream is None else event_stream(stream)
         try:

@@ -41,6 +41,11 @@ class RequestTemplates:
         self._method = spec.method or ("GET" if spec.body is None else "POST")
         self.address_varies = bool(self._url.names)
         """Whether the address differs from case to case."""
+        body_templates = [] if self._body is None else self._body.templates()
+        self.names = frozenset(self._url.names).union(
+            *(one.names for one in (*self._headers.values(), *body_templates))
+        )
+        """What its templates name."""
 
     def rendered(self, names: Names) -> JsonObject:
         """Return the request of a case.

@@ -1,6 +1,6 @@
 """The loop of a conversation: reply, tools, the user's next turn, until one of them ends it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -44,8 +44,11 @@ class NextTurn(Protocol):
         """Return what is said (None: nothing more), and whether it ends the conversation."""
 
 
-AskTarget: TypeAlias = Callable[[Sequence[JsonObject]], tuple[JsonObject, Send]]
-"""Gives the request for a reply to a conversation so far, and what makes it."""
+AskTarget: TypeAlias = Callable[
+    [Sequence[JsonObject]], Awaitable[tuple[JsonObject, Send] | Failure]
+]
+"""Gives the request for a reply to a conversation so far, and what makes it; a failure where it
+cannot be rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +179,11 @@ class Dialogue:
 
     async def _reply(self) -> Output | Failure:
         self._tell("running")
-        request, send = self._parts.target([*self._parts.opening, *self._said])
-        call = DialogueCall(CallParty.TARGET, request, tuple(self._new))
-        reply = await self._attempt.calls.ask(call, send)
+        asked = await self._parts.target([*self._parts.opening, *self._said])
+        if isinstance(asked, Failure):
+            return asked
+        call = DialogueCall(CallParty.TARGET, asked[0], tuple(self._new))
+        reply = await self._attempt.calls.ask(call, asked[1])
         if isinstance(reply, Failure):
             return reply
         self._replies += 1

@@ -1,5 +1,6 @@
 """An app behind an address as a target: whatever takes a request and answers JSON or text."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
@@ -23,6 +24,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 RESPONSE: Final = "response"
 """What templates of `poll` call the last body."""
 
+_CONVERSATION: Final = re.compile(r"\{[{%](?:(?![}%]\}).)*\bmessages\b")
 _MARK: Final = re.compile(r"\{\{|\{%|\{#")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _NAME_KEY: Final = "name the variable that holds the key in api_key_env"
@@ -154,6 +156,12 @@ class HttpTargetSpec(TargetSpec):
         key, url = table.get("api_key_env"), table.get("url")
         if isinstance(key, str) and isinstance(url, str):
             yield KeyUse(None, literal_origin(url), key)
+
+    @classmethod
+    def takes_turns(cls, table: Mapping[str, object]) -> bool:
+        """Say whether it is sent the conversation so far, and answers with one reply to that."""
+        sent = json.dumps([table.get(name) for name in ("url", "headers", "body")], default=str)
+        return _CONVERSATION.search(sent) is not None and table.get("messages") is None
 
     @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
