@@ -342,7 +342,7 @@ def ungraded(db: sqlite3.Connection, run_id: int) -> list[UngradedRow]:
 
 
 def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the scores that count and that judges gave before, to another trial."""
+    """Count the scores that count and that judges or programs gave before, to another trial."""
     row = db.execute(
         "SELECT count(*) FROM trials t JOIN scores s ON s.trial = t.id "
         "WHERE t.run = ? AND s.current = 1 AND s.cached = 1",
