@@ -291,6 +291,28 @@ def test_no_cheat_passes(cheat: str) -> None:
     assert verdict(tests, CHEATS[cheat], entry_point="f")[0] == "fail"
 
 
+SWALLOWS = """
+class f:
+    def __init__(self, *functions):
+        for function in functions:
+            try:
+                function(1)
+            except AssertionError:
+                pass
+    def __enter__(self): return 1
+    def __exit__(self, *error): return True
+"""
+
+
+@pytest.mark.parametrize(
+    "tests", ["with f() as one:\n    assert one == 2", "def g(x):\n    assert x == 2\nf(g)"]
+)
+def test_an_assertion_that_the_solution_catches_is_a_fail(tests: str) -> None:
+    found, reason = verdict(tests, SWALLOWS)
+    assert found == "fail"
+    assert reason.startswith("failed line 2: assert ")
+
+
 def test_an_end_that_the_tests_take_no_notice_of_is_a_fail() -> None:
     tests = "try:\n    f()\nexcept BaseException:\n    pass\n"
     told = verdict(tests, "import os\ndef f(): os._exit(0)")

@@ -187,6 +187,7 @@ class Solution(TestedSolution):
             returned = does(*called, **kwargs)
             return {"returned": self._crossing.encode(returned, Containers())}
         except Exception as error:  # noqa: BLE001 - of the tests' function: the solution gets it
+            self.note(error)
             return {"returned": None, "raised": self._exceptions.told(error, self._crossing)}
 
     def _send(self, message: Message) -> None:
@@ -215,6 +216,11 @@ class Solution(TestedSolution):
     def _lost(self, why: str) -> SolutionGoneError:
         self.gone = why
         return SolutionGoneError(why)
+
+    def note(self, error: BaseException | None) -> None:
+        """Take down what is raised in the tests where the solution may catch it: asserts count."""
+        if isinstance(error, AssertionError) and self.raised_where(error) is None:
+            self.caught = self.caught or error
 
     def cannot_cross(self, what: str) -> CannotCrossError:
         """Take down what the tests would need that cannot cross; return it as an exception."""

@@ -54,6 +54,7 @@ class SolutionObject:
         return self._solution.ask("enter", self)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+        self._solution.note(error)
         return self._solution.ask("exit", self, kind, None if error is None else str(error))
 
     def __instancecheck__(self, value: object) -> bool:

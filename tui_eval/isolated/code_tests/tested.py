@@ -16,6 +16,8 @@ class TestedSolution(ABC):
     """Why nothing can be asked of it any more."""
     uncrossed: str | None = None
     """What the tests passed to it that cannot cross."""
+    caught: BaseException | None = None
+    """An assertion of the tests that failed where the solution may catch what it raises."""
     used = False
     """Whether the tests have asked anything of it."""
 

@@ -192,6 +192,8 @@ class _KeptErrors:
 def _passed(solution: TestedSolution) -> TestsResult:
     if solution.gone is not None:
         return TestsResult("fail", f"the solution ended itself: {solution.gone}")
+    if solution.caught is not None:
+        return _failed(solution.caught, solution)
     if not solution.used:
         return TestsResult("ungraded", "the tests never called the solution")
     return TestsResult("pass", "passes the tests")
