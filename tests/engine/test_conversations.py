@@ -17,9 +17,10 @@ from tests.servers.tool_calls import calling, tool
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.reports.document import document
-from tui_eval.store.connection import open_readable
+from tui_eval.store.connection import open_readable, open_writable
 from tui_eval.store.read import trial_queries
 from tui_eval.store.requests import Verb
+from tui_eval.store.write.deletion import delete
 
 WEATHER = tool(
     "weather",
@@ -436,6 +437,22 @@ async def test_a_resume_after_errors_goes_on_and_a_retry_begins_anew(harness: Ha
         assert (server.requests, user.requests) == (9, 8)
         assert (await harness.run(with_user(server, user, 1))) and server.requests == 9
     assert harness.sql("SELECT sum(calls) FROM attempt_calls") == [(8,)]
+
+
+async def test_what_is_kept_of_conversations_goes_with_their_run(harness: Harness) -> None:
+    async with FakeModel(answers=says(2)) as user:
+        async with FakeModel(script=lambda call: refuse(400)) as server:
+            run = await harness.run(with_user(server, user, 1))
+        async with FakeModel(
+            script=lambda call: refuse(400) if spoken(call.body, "user") == 2 else None
+        ) as server:
+            other = await harness.run(with_user(server, user, 1))
+    assert harness.sql("SELECT count(*) FROM conversation_calls") == [(2,)]
+    for one in (run, other):
+        with closing(open_writable(harness.path)) as db:
+            delete(db, one)
+    for table in ("conversation_calls", "attempt_calls", "outputs"):
+        assert harness.sql(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 async def test_calls_of_conversations_take_their_starts_of_the_budget(harness: Harness) -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.suites.writing import told, write
+from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load, look
+from tui_eval.suites.loading.template_check import survey
 
 CASES = '[[cases]]\nid = 1\ncity = "Paris"\n'
 PROMPT = '[prompt]\nuser = "x"\n'
@@ -41,9 +43,6 @@ def test_a_mistake_in_answers_is_told_with_its_place(
 
 
 def test_answers_know_arguments_and_columns_and_nothing_else(tmp_path: Path) -> None:
-    from tui_eval.suites.loading.errors import SuiteError
-    from tui_eval.suites.loading.template_check import survey
-
     path = write(tmp_path, with_answers('[{ when = "{{ arguments.x == city }}", answer = "a" }]'))
     assert not survey(load(path)).troubles
     path = write(tmp_path, with_answers('[{ when = "{{ argument.x }}", answer = "a" }]'))
@@ -109,3 +108,13 @@ def test_an_app_takes_turns_where_it_is_sent_the_conversation(
         assert load(path).targets[0].kind == "http"
     else:
         assert any("is asked once" in mistake for mistake in told(path))
+
+
+def test_a_check_says_that_more_calls_come_than_are_foreseen(tmp_path: Path) -> None:
+    def said(text: str) -> bool:
+        return any("several calls" in one for one in survey(load(write(tmp_path, text))).warnings)
+
+    assert not said(CASES + PROMPT + MODEL)
+    assert said(CASES + PROMPT + MODEL + USER)
+    assert said(CASES + '[prompt]\nturns = ["a", "b"]\n' + MODEL)
+    assert said(with_answers('[{ answer = "x" }]'))

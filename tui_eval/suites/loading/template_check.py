@@ -21,6 +21,7 @@ from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.source_map import shown
 from tui_eval.suites.scorers import Scorer
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.spec.prompts import has_turns
 from tui_eval.suites.templates.renderer import (
     RenderedPrompt,
     Renderer,
@@ -422,6 +423,7 @@ class _Surveyor:
             if name in self._columns - recorded:
                 yield f'the column "{name}" is called like a value of templates: write case.{name}'
         yield from _odd_orders(self._suite)
+        yield from _several_calls(self._suite)
         for name, why in sorted(self._problems.left_out.items()):
             yield f"{name} is left out: {why}"
         for what, tasks in sorted(self._unsupported.items()):
@@ -456,6 +458,23 @@ class _Surveyor:
                 f'target "{name}" has recordings of {most} epochs, and [run] epochs is {epochs}: '
                 "those after it are not used"
             )
+
+
+def _several_calls(suite: Suite) -> Iterator[str]:
+    """Say that trials make more calls than are foreseen, where a model's do."""
+    asked_again = suite.user is not None or any(has_turns(one.turns) for one in suite.prompts)
+    named = []
+    for target in suite.targets:
+        table = target.as_written()
+        with_tools = target.TALKS_WITH_USER and target.gives_messages(table)
+        several = with_tools or (asked_again and target.takes_turns(table))
+        if several and target.SOURCE is AnswerSource.ASKED:
+            named.append(target.name)
+    if named:
+        yield (
+            f"{', '.join(named)}: conversations of several calls, and what is foreseen of calls, "
+            "tokens and cost is that of the first; caps hold before each"
+        )
 
 
 def _odd_orders(suite: Suite) -> Iterator[str]:
