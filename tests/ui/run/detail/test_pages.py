@@ -5,10 +5,11 @@ from pathlib import Path
 
 from tests.support import Staged, output, reading
 from tests.ui.playing import by_hand, para_words, plain_run
+from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
-from tui_eval.model.states import Verdict
+from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import trial_queries
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.attempts_page import attempts_page
@@ -66,6 +67,10 @@ def test_the_tabs_of_what_went_wrong(store: Path) -> None:
     waiting = whole(store, made, 1)
     assert "waits for its turn" in page(waiting, "output")
     assert "No scores yet" in page(waiting, "scores")
+    running = replace(waiting, trial=replace(waiting.trial, state=TrialState.RUNNING))
+    assert "the call is in flight" in page(running, "output")
+    at_work = replace(running, progress=AttemptProgress("preparing"))
+    assert "No output yet: it is preparing" in page(at_work, "output")
     assert "No attempt yet" in page(waiting, "attempts")
 
 

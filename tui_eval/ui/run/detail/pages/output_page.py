@@ -57,7 +57,7 @@ def output_page(
     if trial.state is TrialState.ERROR:
         yield Para(f"{glyphs.error} {trial.error_kind}: {trial.error_message or ''}", "error")
     elif output is None:
-        yield Para(_no_output(trial, now), "ungraded" if trial.waiting else "dim")
+        yield Para(_no_output(found, now), "ungraded" if trial.waiting else "dim")
     current = [entry for entry in found.scores if entry.current]
     in_head = _fits_in_head(output, looks)
     got = output if in_head else None
@@ -94,14 +94,16 @@ def _last_said(messages: Sequence[JsonObject]) -> str:
     )
 
 
-def _no_output(trial: TrialRow, now: float) -> str:
+def _no_output(found: WholeTrial, now: float) -> str:
     """Say why there is no output, and for how long."""
+    trial, progress = found.trial, found.progress
     if trial.waiting is not None:
         return f"No output yet: {waiting_words(trial, now)}."
     since = "" if trial.since is None else f", for {clock(now - trial.since)}"
+    at = "the call is in flight" if progress is None else f"it is {progress.phase}"
     return {
         TrialState.QUEUED: f"No output yet: the trial waits for its turn{since}.",
-        TrialState.RUNNING: f"No output yet: the call is in flight{since}.",
+        TrialState.RUNNING: f"No output yet: {at}{since}.",
         TrialState.CANCELLED: "Cancelled before there was an output; "
         f"{key('run.undo', 'U')} takes back the last cancel, "
         f"{key('run.retry', 'r')} asks anew.",
