@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import pickle
 import re
 import struct
 import threading
@@ -57,6 +58,30 @@ def test_a_call_gives_what_the_function_returns_and_its_process_is_kept(
 def test_nothing_is_started_before_it_is_needed() -> None:
     IsolatedCalls().close()
     assert processes() == []
+
+
+def test_what_cannot_be_sent_starts_no_process(calls: IsolatedCalls) -> None:
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(RecursionError):
+        calls.call(10, len, nested)
+    assert processes() == []
+    while nested:  # or else taking it away goes as deep
+        nested = nested[0]  # type: ignore[assignment]
+
+
+def test_what_cannot_be_read_ends_its_process(
+    calls: IsolatedCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_: bytes) -> object:
+        raise pickle.UnpicklingError("torn")
+
+    with monkeypatch.context() as patch, pytest.raises(pickle.UnpicklingError):
+        patch.setattr(module.pickle, "loads", unreadable)
+        calls.call(10, math.factorial, 5)
+    assert processes() == []
+    assert calls.call(10, math.factorial, 5) == 120
 
 
 def test_what_takes_too_long_is_ended_and_the_next_call_has_a_new_process(

@@ -103,10 +103,11 @@ class IsolatedCalls:
             AbandonedError: `close` was called.
             CallFailedError: it raised.
         """
+        asked = pickle.dumps((seconds, function, args))
         with self._turn:
             process = self._taken()
             try:
-                outcome, result = process.call(seconds, pickle.dumps((seconds, function, args)))
+                outcome, result = process.call(seconds, asked)
             except (OSError, EOFError) as error:
                 with self._lock:
                     abandoned = process not in self._busy
@@ -117,6 +118,11 @@ class IsolatedCalls:
                 if isinstance(error, TimeoutError | BlockingIOError) or code == -signal.SIGPROF:
                     raise TookTooLongError(seconds) from None
                 raise EndedError(f"ended its process ({_how(code)})") from None
+            except BaseException:  # the answer cannot be read
+                with self._lock:
+                    self._busy.discard(process)
+                process.end()
+                raise
             with self._lock:
                 abandoned = process not in self._busy
                 self._busy.discard(process)
