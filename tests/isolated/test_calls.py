@@ -78,7 +78,7 @@ def test_what_cannot_be_read_ends_its_process(
         raise pickle.UnpicklingError("torn")
 
     with monkeypatch.context() as patch, pytest.raises(pickle.UnpicklingError):
-        patch.setattr(module.pickle, "loads", unreadable)
+        patch.setattr(pickle, "loads", unreadable)
         calls.call(10, math.factorial, 5)
     assert processes() == []
     assert calls.call(10, math.factorial, 5) == 120
