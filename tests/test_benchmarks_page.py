@@ -138,7 +138,7 @@ def script(benchmark: Benchmark, rows: tuple[Row, ...], wrong: str | None) -> Sc
     """Play model and judge: each row is answered right, `wrong` (an id) is not."""
 
     def grade(item: Mapping[str, Any]) -> dict[str, Any]:
-        return {"score": 1 if item["output"] == benchmark.wrong else 9}
+        return {"score": 9 if item["output"] == "good 1" else 1}  # the reply to the second turn
 
     def play(call: Any) -> Reply:
         request = asked(call.body)
