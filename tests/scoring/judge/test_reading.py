@@ -658,6 +658,15 @@ def test_a_changed_character_moves_no_grade(
             assert got[id_] in (None, given_.get(id_))
 
 
+def test_a_quoted_grade_that_damage_lets_out_counts_for_nobody() -> None:
+    """What the first grade quotes comes to stand among the grades, the second grade outside."""
+    quoting = '"confidence": [{"id": "ka2}, "score": 0}, {"id": "ka2", "score": 0}]'
+    first = '{"id": "kb3", "score": 0, "reason": "", ' + quoting + "}"
+    second = '{"id": "ka2", "score": 1, "reason": ""}'
+    reply = f'{{"nonce": "{NONCE}", "grades": [{first}, {second}]}}'
+    assert four(reply)["ka2"] is None
+
+
 @given(replies(), st.data())
 def test_a_changed_character_costs_no_more_than_it_touches(
     made: tuple[str, dict[str, float], list[tuple[str, int, int]]], data: st.DataObject

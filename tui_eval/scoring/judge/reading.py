@@ -153,6 +153,8 @@ class _Source:
     grades: list[Object] = field(default_factory=list)
     void: str = ""
     """Why nothing in it counts."""
+    broken: bool = False
+    """Whether something in it is no JSON: what stands behind it may have been its own."""
 
 
 def read(
@@ -176,7 +178,10 @@ def read(
         return Reading({}, dict.fromkeys(forms, _TOO_MANY))
     sources = _sources(found, nonce)
     absent = _absent(reply, finish_reason)
+    beside: list[_Source] = []
     if any(source.nonce == "right" for source in sources):
+        if any(source.nonce == "right" and source.broken for source in sources):
+            beside = [source for source in sources if source.nonce == "absent"]
         sources = [source for source in sources if source.nonce == "right"]
     elif any(source.nonce == "wrong" for source in sources):
         return Reading({}, dict.fromkeys(forms, _FOREIGN))
@@ -191,7 +196,18 @@ def read(
                 known[number] = (
                     one if before.unread else before if one.unread else _both(before, one)
                 )
+    _doubt(said, [_of(source, forms, nonce) for source in beside])
     return _reading(forms, said, _remarks(sources), absent)
+
+
+def _doubt(said: dict[str, _Numbers], beside: Iterable[Mapping[str, _Numbers]]) -> None:
+    """Take back what stands otherwise beside the document that counts, where that one is broken."""
+    for others in beside:
+        for id_, numbers in others.items():
+            for number, other in numbers.items():
+                one = said.get(id_, {}).get(number)
+                if one is not None and _differ(one, other):
+                    said[id_][number] = _Said(None, _BROKEN, unread=True)
 
 
 _TOO_MANY: Final = "the judge's reply has far more JSON than was asked for"
@@ -236,7 +252,7 @@ def _sources(found: Iterable[Object | Array], nonce: str) -> list[_Source]:
         lists = document.all("grades")
         if lists:
             void = _TWICE_IN_ALL if "twice" in document.flaws else ""
-            sources.append(_Source(state, _objects(lists), void))
+            sources.append(_Source(state, _objects(lists), void, "broken" in document.within))
             for value in lists:
                 waiting += _begun_anew(value)
         elif document.all("id") or state == "wrong":
