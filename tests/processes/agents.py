@@ -73,20 +73,23 @@ def holds_the_pipe() -> None:
 
 
 def storms(most: str) -> None:
-    """Have every process start two more, up to a number in all, each of which ignores TERM."""
+    """Have every process start more, up to a number in all, each of which ignores TERM.
+
+    Every third of them, whoever starts it, leaves its session.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     tickets, more = os.pipe()
-    os.write(more, b"t" * int(most))
+    os.write(more, bytes(n % 3 for n in range(int(most))))
     os.set_blocking(tickets, False)
     depth = 0
     while depth < 12:
         try:
-            os.read(tickets, 1)
+            (ticket,) = os.read(tickets, 1)
         except BlockingIOError:
             break
         if os.fork() == 0:
             depth += 1
-            if depth % 3 == 0:
+            if ticket == 2:
                 os.setsid()
     live()
 
