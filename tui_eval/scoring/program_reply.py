@@ -196,4 +196,4 @@ def _parts(parts: Json) -> JsonObject:
 
 
 def _shown(value: Json) -> str:
-    return quoted(json.dumps(value))
+    return quoted(value if isinstance(value, str) else json.dumps(value))
