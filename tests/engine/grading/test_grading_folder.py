@@ -166,6 +166,19 @@ async def test_a_hidden_test_that_changed_is_another_scorer_and_no_agent_runs_fo
     assert (tmp_path / "ran").read_text() == ran
 
 
+async def test_files_of_a_grader_that_hold_something_else_need_trust_anew(tmp_path: Path) -> None:
+    harness = Harness(tmp_path / "store.db")
+    path = write(tmp_path, [RIGHT])
+    run = await harness.run(load(path, trusted=True))
+    with reading(harness.path) as db:
+        row = run_queries.run(db, run)
+    assert "permit" not in rescoring(harness.path, row, path)
+    (tmp_path / "check.py").write_text("print(1)")
+    with pytest.raises(NeedsTrust) as refused:
+        rescoring(harness.path, row, path)
+    assert "run what check.py holds" in refused.value.permissions
+
+
 async def test_hidden_tests_outside_the_suite_are_read_where_that_is_trusted(
     tmp_path: Path,
 ) -> None:

@@ -72,11 +72,24 @@ def rescoring(
     changed = edited(frozen, args)
     before = {permission.exactly for permission in wanted_permissions(frozen)}
     new = {permission.exactly for permission in wanted_permissions(changed)} - before
+    new |= _holding_otherwise(frozen, changed)
     if refused := [ask for ask in found.refused if ask.permission.exactly in new]:
         raise NeedsTrust(str(file or run.path or run.suite), refused)
     if new:
         args["permit"] = permitted(changed, Settings.from_json(run.settings)).permit
     return args
+
+
+def _holding_otherwise(frozen: Suite, changed: Suite) -> set[str]:
+    """Return the permissions of scorers to run files that hold something else by now."""
+    folder = None if changed.file is None else Path(changed.file).parent
+    return {
+        permission.exactly
+        for scorer in changed.scorers
+        if changed.scorer_code.get(scorer.name) != frozen.scorer_code.get(scorer.name)
+        for permission in scorer.permissions(scorer.model_dump(mode="json", by_alias=True), folder)
+        if permission.path is not None
+    }
 
 
 def _need_columns(db: sqlite3.Connection, run: RunRow, suite: Suite) -> None:
