@@ -10,10 +10,13 @@ import pytest
 
 from tests.engine.grading.test_command_grader import scores
 from tests.engine.harness import Harness
+from tui_eval.engine.control.changed_scorers import rescoring
 from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.processes.isolation.landlock import abi
+from tui_eval.store.requests import Verb
+from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
 
 TESTS = "def check(add):\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n"
@@ -135,6 +138,33 @@ SHELL = {
     "add() { exit 0; }\nexit 0": (Verdict.FAIL, "it ended before the tests did"),
     "add() { nothing-such; }": (Verdict.FAIL, "nothing-such: command not found"),
 }
+
+
+async def test_what_runs_the_code_may_not_change_amid_a_run(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text('exec sh "$1"\n')
+    file = tmp_path / "suite.toml"
+    file.write_text(
+        """
+        prompt.user = "?"
+        cases = [{ id = "a" }]
+        targets = [{ kind = "simulated", answers = "x=1" }]
+        [[scorers]]
+        kind = "code"
+        language = "own"
+        command = ["sh", "run.sh", "{file}"]
+        ending = "echo {nonce}"
+        tests = 'test $x = 1'
+        """
+    )
+    harness = Harness(tmp_path / "store.db")
+    run = await harness.run(load(file, trusted=True))
+    assert scores(harness, run)[0].verdict is Verdict.PASS
+    (tmp_path / "run.sh").write_text("exit 1\n")
+    await harness.again(run, Verb.RESCORE)
+    assert "run.sh has changed since the scorer was read" in scores(harness, run)[0].reason
+    args = rescoring(harness.path, harness.row(run), file, trusted=True)
+    await harness.again(run, Verb.RESCORE, **args)
+    assert scores(harness, run)[0].verdict is Verdict.FAIL
 
 
 async def test_another_language_runs_with_its_tests_behind_it(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from tui_eval.scoring.settings import text, texts
 from tui_eval.suites.program_fields import find_interpreter, own_files
 from tui_eval.suites.scorers.code import PYTHON
 from tui_eval.targets.command import printed
-from tui_eval.targets.command.command_request import file_digests
 from tui_eval.targets.command.trial_folder import TrialFolder
 
 _TESTER: Final = 1
@@ -55,10 +54,11 @@ class CodeGrader(Grader):
         """Return what judges: by which Python, or with which files of the suite."""
         settings = asked.check.settings
         if settings["language"] != PYTHON:
-            return {"files": file_digests(self._own(asked.check))}
-        own = f"{sys.version_info.major}.{sys.version_info.minor}"
+            own = self._own(asked.check).items()
+            return {"files": {w: self._means.digest(asked.check.name, path) for w, path in own}}
+        ours = f"{sys.version_info.major}.{sys.version_info.minor}"
         named = settings["python"]
-        return {"tester": _TESTER, "python": own if named is None else named}
+        return {"tester": _TESTER, "python": ours if named is None else named}
 
     async def grade(self, asked: GradingRequest) -> Grade:
         """Run the tests on the output's code."""

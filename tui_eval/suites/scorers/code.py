@@ -169,11 +169,15 @@ class CodeScorer(BoundedScorer):
         else:
             by = "tui-eval's Python" if python is None else str(python)
         yield Permission(f"run the code of outputs with {by}", f"code {language} by {by}")
-        words = [str(word) for word in given] if isinstance(given, list | tuple) else []
-        for path in own_files(words, folder).values():
+        for path in own_files(_words(table), folder).values():
             shown = os.path.relpath(path, folder)
             yield Permission(f"run what {shown} holds", f"program {path}", path)
         yield from super().permissions(table, folder)
+
+    @classmethod
+    def code(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Path]:
+        """Yield the files of the suite that its command names."""
+        yield from own_files(_words(table), folder).values()
 
     def missing_program(self, folder: Path) -> str | None:
         """Say that what runs the code is not there."""
@@ -185,6 +189,11 @@ class CodeScorer(BoundedScorer):
         if find_interpreter(program, folder) is not None:
             return None
         return f"the program {program} is not there: install it"
+
+
+def _words(table: Mapping[str, object]) -> list[str]:
+    given = table.get("command")
+    return [str(word) for word in given] if isinstance(given, list | tuple) else []
 
 
 def _joined(tests: Json) -> str:
