@@ -139,6 +139,13 @@ def test_a_summary_of_pytest_passes_where_all_tests_do(
     assert ("test_b[x]" in found.reason) is (verdict is FAIL)
 
 
+@pytest.mark.parametrize("words", [("FAILED", "PASSED"), ("ERROR", "PASSED"), ("PASSED", "FAILED")])
+def test_a_name_that_comes_twice_passes_where_both_do(words: tuple[str, ...]) -> None:
+    told = "\n".join(f"{word} t.py::test[a {place}]" for place, word in enumerate(words))
+    found = grade_of_reply(check(), reply_of_pytest(f"=== short test summary info ===\n{told}\n"))
+    assert found.verdict is FAIL
+
+
 @pytest.mark.parametrize("said", ["", "PASSED a::b", "=== short test summary info ===\n"])
 def test_what_has_no_summary_of_pytest_is_none(said: str) -> None:
     with pytest.raises(NoReplyError, match="no summary"):

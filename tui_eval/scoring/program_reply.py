@@ -64,7 +64,10 @@ def reply_of_pytest(said: str) -> JsonObject:
         NoReplyError: there is none.
     """
     *_, summary = _SUMMARY.split(said)
-    found = {name: word == _PASSED for word, name in _RESULT.findall(summary)}
+    found: dict[str, bool] = {}
+    for word, name in _RESULT.findall(summary):
+        # one may pass and break afterwards; of a name with spaces only the first word is known
+        found[name] = found.get(name, True) and word == _PASSED
     if summary is said or not found:
         raise NoReplyError("it printed no summary of tests, as pytest does with -rA")
     failed = [name for name, passed in found.items() if not passed]
