@@ -36,6 +36,7 @@ def test_a_cosine_is_never_beyond_one() -> None:
         (answer([1, 2], ["x", 2]), "no list of numbers"),
         (answer([1, 2], [True, 2]), "no list of numbers"),
         (answer([1, 2], [float("nan"), 2]), "no list of numbers"),
+        (answer([1, 2], [10**400, 2]), "no list of numbers"),
         (answer([], []), "no list of numbers"),
         (answer([1, 2], "AAAA"), "no list of numbers"),
         (answer([1, 2], [1, 2, 3]), "several lengths"),

@@ -19,6 +19,7 @@ def test_the_first_tokens_are_kept_and_nothing_else_of_them() -> None:
         "x",
         [3],
         [{"token": "B", "logprob": float("-inf")}],
+        [{"token": "B", "logprob": -(10**400)}],
         [{"token": 3}],
     ]
     for odd in odds:

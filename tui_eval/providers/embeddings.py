@@ -7,6 +7,7 @@ from typing import TypeAlias
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.providers.answers import error_inside, tokens_counted
+from tui_eval.providers.finite import finite
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 """Texts of a request that are compared, by their places in it."""
@@ -57,7 +58,7 @@ def _vectors(data: Json, texts: int) -> list[list[float]] | str:
         index, vector = one.get("index", place), one.get("embedding")
         if not isinstance(index, int) or index in found or not 0 <= index < texts:
             return "the answer's embeddings are not numbered as the texts are"
-        if not isinstance(vector, list) or not vector or not all(map(_finite, vector)):
+        if not isinstance(vector, list) or not vector or not all(map(finite, vector)):
             return "the answer has an embedding that is no list of numbers"
         found[index] = [float(number) for number in vector if isinstance(number, int | float)]
     vectors = [found[index] for index in range(texts)]
@@ -66,12 +67,6 @@ def _vectors(data: Json, texts: int) -> list[list[float]] | str:
     if not all(map(any, vectors)):
         return "the answer has an embedding that is 0 throughout"
     return vectors
-
-
-def _finite(number: Json) -> bool:
-    return (
-        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-    )
 
 
 def _bad(what: str) -> Failure:

@@ -1,9 +1,9 @@
 """The log-probabilities of an answer's first tokens, as the chat and responses APIs give them."""
 
-import math
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.providers.finite import finite
 
 FIRST: Final = 8
 """Tokens of an answer whose log-probabilities are kept: what decides among options comes first."""
@@ -15,8 +15,8 @@ def first_logprobs(tokens: Json) -> list[Json]:
     """Return the first tokens with those that were likeliest in their place; none: none is given.
 
     Each is `{"token", "logprob", "top_logprobs": [{"token", "logprob"}]}`. What is in another form
-    is left out; so is a token that could not come (a log-probability of −∞, written as −9999 by
-    some and not as a number by others).
+    is left out; so is a token whose log-probability is no finite number. One that could not come
+    may have −9999.
 
     Args:
         tokens: The list as the endpoint gives it.
@@ -34,8 +34,6 @@ def first_logprobs(tokens: Json) -> list[Json]:
 
 def _token(one: Json) -> JsonObject | None:
     match one:
-        case {"token": str(token), "logprob": float() | int() as logprob} if not isinstance(
-            logprob, bool
-        ) and math.isfinite(logprob):
+        case {"token": str(token), "logprob": float() | int() as logprob} if finite(logprob):
             return {"token": token, "logprob": logprob}
     return None

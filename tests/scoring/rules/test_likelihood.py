@@ -48,6 +48,18 @@ def test_white_space_before_the_answer_is_passed_over() -> None:
     assert graded(first("\n", B=0.9)).verdict is Verdict.UNGRADED
 
 
+@pytest.mark.parametrize("more", [{}, {"threshold": 0.5}])
+def test_an_option_that_could_not_come_is_as_one_that_is_not_listed(more: JsonObject) -> None:
+    never = [{"token": one, "logprob": -9999.0} for one in "AB"]
+    said = {"token": "The", "logprob": 0.0}
+    none = graded({**said, "top_logprobs": [said, *never]}, **more)
+    assert none.verdict is Verdict.UNGRADED
+    assert none.reason.startswith("none of A, B, C is among the 3 likeliest first tokens")
+    one = graded({**said, "top_logprobs": [{"token": "B", "logprob": -3.0}, *never]}, **more)
+    assert (one.verdict, one.value) == (Verdict.PASS, 1.0)
+    assert one.reason.endswith("not listed: A, C")
+
+
 def test_with_a_threshold_the_value_is_the_probability_of_the_right_option() -> None:
     tokens = first("A", A=0.45, B=0.27, C=0.18)
     passed, failed = (graded(tokens, threshold=least) for least in (0.3, 0.31))

@@ -75,9 +75,9 @@ def _probabilities(labels: Sequence[str], top: Sequence[tuple[str, float]]) -> d
     """Return the probability of each label that is listed, likeliest first."""
     found: dict[str, float] = {}
     for token, logprob in top:
-        label = token.strip(_AROUND)
-        if label in labels:
-            found[label] = found.get(label, 0.0) + math.exp(min(0.0, logprob))
+        label, probability = token.strip(_AROUND), math.exp(min(0.0, logprob))
+        if label in labels and probability > 0:  # −9999 stands for a token that could not come
+            found[label] = found.get(label, 0.0) + probability
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 
