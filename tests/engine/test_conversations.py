@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -302,7 +303,7 @@ async def test_a_simulated_target_answers_each_turn(harness: Harness) -> None:
 USER = {"instructions": "You are {{ name }}.", "stop": "DONE", "params": {"max_tokens": 50}}
 
 
-def with_user(server: FakeModel, user: FakeModel, n: int, **more: Any) -> Any:
+def with_user(server: FakeModel, user: FakeModel, n: int, /, **more: Any) -> Any:
     asked = {
         "kind": "model",
         "base_url": user.base_url,
@@ -548,3 +549,44 @@ async def test_a_program_answers_tools_and_gives_fields(harness: Harness, tmp_pa
     assert failed.error_kind == "tool" and "out of seats" in str(failed.error_message)
     attempts = harness.path.with_name(f"{harness.path.name}.attempts")
     assert not attempts.exists() or not list(attempts.iterdir())
+
+
+@pytest.mark.parametrize("why", ["stop", "tool_calls", None])
+async def test_an_app_that_tells_of_its_calls_is_asked_every_turn(
+    harness: Harness, why: str | None
+) -> None:
+    def app(call: AppCall) -> AppReply:
+        made = [{"name": "look_up", "arguments": {}}]
+        said = call.json["said"][-1]["content"]
+        return AppReply({"answer": said, "made": made, "why": why})
+
+    async with FakeApp(app) as server:
+        target = {
+            "kind": "http",
+            "name": "app",
+            "url": f"{server.origin}/talk",
+            "body": {"said": "{{ messages }}"},
+            "output": "$.answer",
+            "tool_calls": "$.made",
+            "finish_reason": "$.why",
+        }
+        described = suite("", 1, prompts=TURNS, targets=[target], scorers=[])
+        run = await harness.run(described)
+        assert len(server.calls) == 3
+    assert output_of(harness, run, "c0")[0] == "q0 three"
+
+
+async def test_a_call_that_nobody_answers_ends_it_whatever_the_endpoint_says(
+    harness: Harness,
+) -> None:
+    reply = calling(("weather", {"city": "Rome"}))
+    told = json.loads(str(reply.body))
+    told["choices"][0]["finish_reason"] = None
+    silent = replace(reply, body=json.dumps(told))
+    async with FakeModel(script=lambda _: silent) as server:
+        target = model(server, tools=[tool("weather")])
+        run = await harness.run(
+            suite(server.base_url, 1, prompts=TURNS, targets=[target], scorers=[])
+        )
+        assert server.requests == 1
+    assert output_of(harness, run, "c0")[2] == "tool_calls"

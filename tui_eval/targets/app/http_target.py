@@ -181,6 +181,7 @@ class HttpTarget(Target):
             turns=tuple(says),
             target=call,
             max_replies=1,
+            calls_end=False,
         )
         return await Dialogue(parts, attempt).outcome()
 

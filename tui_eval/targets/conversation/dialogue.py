@@ -18,6 +18,8 @@ N = TypeVar("N", int, float)
 
 MOST_REPLIES: Final = "limit:turns"
 """The finish reason where the model had no reply left to give to one turn of the user."""
+_UNANSWERED: Final = "tool_calls"
+"""The finish reason where nobody answers a call, and the endpoint gives none."""
 
 
 class Tools(Protocol):
@@ -67,6 +69,8 @@ class DialogueParts:
     """To one turn of the user."""
     tools: Tools | None = None
     user: NextTurn | None = None
+    calls_end: bool = True
+    """Whether a call that nobody answers ends it; an app tells of those that it has made itself."""
 
 
 @dataclass(slots=True)
@@ -166,13 +170,13 @@ class Dialogue:
             if reply.ending is not Ending.FINISHED:
                 return reply.finish_reason
             calls = _tool_calls(reply)
-            if not calls:
+            if not calls or not self._parts.calls_end:
                 return None
             answers = await self._answers(calls)
             if isinstance(answers, Failure):
                 return answers
             if answers is None:
-                return reply.finish_reason
+                return reply.finish_reason or _UNANSWERED
             for answer in answers:
                 self._say(answer)
         return MOST_REPLIES
