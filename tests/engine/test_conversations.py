@@ -590,3 +590,67 @@ async def test_a_call_that_nobody_answers_ends_it_whatever_the_endpoint_says(
         )
         assert server.requests == 1
     assert output_of(harness, run, "c0")[2] == "tool_calls"
+
+
+async def test_what_a_call_took_that_timed_out_is_unknown_after_answered_ones(
+    harness: Harness,
+) -> None:
+    def script(call: Call) -> Reply | None:
+        return Reply("hang") if call.prompt.endswith("two") and call.attempt == 1 else None
+
+    async with FakeModel(script=script) as server:
+        described = suite(
+            server.base_url, 1, prompts=TURNS, targets=[model(server)], scorers=[],
+            run={"timeout": 0.3, "retries": 2},
+        )  # fmt: skip
+        run = await harness.run(described)
+        told = document_of(harness, run)
+        assert told["requests"]["target"] == server.requests == 4
+    assert harness.counts(run).done == 1
+    assert told["cost_usd"]["target"] is None
+    assert told["cost_usd"]["target_known"] == pytest.approx(
+        harness.sql("SELECT sum(cost_usd) FROM attempts")[0][0]
+    )
+
+
+@pytest.mark.parametrize(("status", "known"), [(429, True), (503, True), (None, False)])
+async def test_a_refusal_of_the_user_leaves_its_money_known_and_silence_does_not(
+    harness: Harness, status: int | None, known: bool
+) -> None:
+    def script(call: Call) -> Reply | None:
+        if call.n > 1:
+            return None
+        return Reply("hang") if status is None else refuse(status, retry_after="0")
+
+    async with FakeModel(answers=says(1), script=script) as user, FakeModel() as server:
+        described = with_user(server, user, 1, run={"retries": 2}, user={"timeout": 0.3})
+        run = await harness.run(described)
+        told = document_of(harness, run)
+        assert told["requests"]["user"] == user.requests == 3
+        assert told["requests"]["target"] == server.requests == 2
+    assert harness.counts(run).done == 1
+    kept = harness.sql("SELECT sum(user_usd) FROM attempt_calls")[0][0]
+    assert kept > 0 and told["cost_usd"]["user"] == (pytest.approx(kept) if known else None)
+
+
+async def test_a_mistake_between_two_calls_is_no_request(harness: Harness) -> None:
+    reads = tool("weather", [{"answer": "{{ arguments.city.district.name }}"}])
+    async with FakeModel(script=lambda _: calling(("weather", {"city": "Rome"}))) as server:
+        described = suite(server.base_url, 1, targets=[model(server, tools=[reads])], scorers=[])
+        run = await harness.run(described)
+        assert document_of(harness, run)["requests"]["target"] == server.requests == 1
+    assert harness.trial(run, "c0").error_kind == "template"
+
+
+async def test_no_user_is_asked_in_a_run_that_paused_while_they_waited_for_it(
+    harness: Harness,
+) -> None:
+    begins = [{"system": "You are the help desk."}]
+    async with FakeModel(answers=says(2), latency=0.1) as user, FakeModel() as server:
+        described = with_user(server, user, 2, prompts=begins, user={"concurrency": 1})
+        async with harness.working(described) as (run, _):
+            await until(lambda: user.in_flight and all(o.attempts for o in harness.trials(run)))
+            await harness.asked(run, Verb.PAUSE)
+            await until(lambda: all("pauses" in str(o.waiting) for o in harness.trials(run)))
+            assert (user.requests, server.requests) == (1, 0)
+            await harness.asked(run, Verb.STOP)

@@ -13,7 +13,7 @@ from tui_eval.engine.limits.call_permit import CallHistory, CallPermit
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import digest
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.output import Failure, Output, Price, Usage
 from tui_eval.store.read import conversation_queries
 from tui_eval.store.read.conversation_queries import StoredCall
 from tui_eval.store.tx import Tx
@@ -139,16 +139,25 @@ class ConversationCalls:
         self._look_whether_held(limit.name)
         async with limit.call() as permit:
             self._look_whether_held(limit.name)
+            if not self._shared.dispatching():  # since the pool has looked
+                self.held = PAUSED
+                raise HeldError(PAUSED)
             self._began = True
             with caps.call(limit.name):
                 reply = await self._timed(send)
             caps.paid(limit.name, reply)
             permit.answered(reply, CallHistory())
-        count = partial(conversation_writes.count_user_call, usage=reply.usage, price=reply.price)
+        count = partial(conversation_writes.count_user_call, usage=reply.usage)
         if isinstance(reply, Output):
-            await self._keep(call, asked, reply, count)
+            await self._keep(call, asked, reply, partial(count, price=reply.price))
             return reply
-        await self._shared.store.writer.write(partial(count, attempt=self._attempt))
+        if not reply.unsent:
+            # as of a target's failure: one that says nothing took nothing, unless nobody knows
+            took = reply.was_paid or reply.kind == "timeout"
+            price = reply.price if took else Price(0.0, None)
+            await self._shared.store.writer.write(
+                partial(count, attempt=self._attempt, price=price)
+            )
         return replace(
             reply,
             kind=USER_FAILED,

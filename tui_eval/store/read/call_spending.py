@@ -18,10 +18,16 @@ def timed_out(of: str) -> str:
     return f"({of}.error_kind IS 'timeout' AND {unknown})"
 
 
+def timed_out_attempt(of: str) -> str:
+    """Return that of an attempt (SQL): its tokens may be those of calls before the one that did."""
+    several = f"EXISTS (SELECT 1 FROM attempt_calls WHERE attempt = {of}.id AND calls > 0)"
+    return f"({timed_out(of)} OR ({of}.error_kind IS 'timeout' AND {several}))"
+
+
 def unanswered_attempt(of: str) -> str:
     """Return the condition (SQL) that an attempt left, or may have, and may have to be paid."""
     ended = f"{of}.state = 'cancelled' AND {of}.call_s > 0"
-    return f"({of}.state = 'lost' OR ({ended}) OR {timed_out(of)})"
+    return f"({of}.state = 'lost' OR ({ended}) OR {timed_out_attempt(of)})"
 
 
 def unanswered_judge_call(of: str) -> str:
@@ -78,7 +84,8 @@ def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, U
         "WHERE state IN ('lost', 'cancelled') AND trial BETWEEN first AND last "
         "UNION ALL SELECT trial, 'timeout', NULL "
         "FROM bounds, attempts a INDEXED BY attempts_timed_out "
-        f"WHERE error_kind = 'timeout' AND {timed_out('a')} AND trial BETWEEN first AND last "
+        f"WHERE error_kind = 'timeout' AND {timed_out_attempt('a')} "
+        "AND trial BETWEEN first AND last "
         "UNION ALL SELECT trial, 'unsent', NULL "
         "FROM bounds, attempts INDEXED BY attempts_unsent "
         "WHERE unsent = 1 AND trial BETWEEN first AND last "

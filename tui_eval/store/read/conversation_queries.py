@@ -73,10 +73,12 @@ def conversation_figures(db: sqlite3.Connection, run: int) -> ConversationFigure
     if db.execute("SELECT 1 FROM attempt_calls LIMIT 1").fetchone() is None:
         return NO_CONVERSATIONS
     # an attempt is counted as one request where it is known to have made a call that was answered,
-    # or failed; one that is lost or was withdrawn is counted for none
+    # or failed; one that is lost or was withdrawn is counted for none. What failed between two
+    # calls was no call to the target
     calls, user_calls, read, produced, known, priced, rows, about, estimated = db.execute(
         "SELECT ifnull(sum(c.calls - (a.state = 'answered' OR (a.state = 'failed' "
-        "AND a.error_kind IN ('user', 'tool')))), 0), ifnull(sum(c.user_calls), 0), "
+        "AND a.error_kind IN ('user', 'tool', 'template', 'attachment')))), 0), "
+        "ifnull(sum(c.user_calls), 0), "
         "ifnull(sum(c.user_input_tokens), 0), ifnull(sum(c.user_output_tokens), 0), "
         "ifnull(sum(c.user_usd), 0.0), count(c.user_usd), count(*), "
         "ifnull(sum(ifnull(c.user_about_usd, c.user_usd)), 0.0), count(c.user_about_usd) "
