@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -73,11 +73,19 @@ def own_files(command: Iterable[str], folder: Path | None) -> dict[str, Path]:
         path = folder / word
         if (
             not Path(word).is_absolute()
-            and path.is_file()
+            and is_there(path)
             and real_path(path).is_relative_to(inside)
         ):
             found[word] = path.absolute()
     return found
+
+
+def is_there(path: Path, kind: Callable[[Path], bool] = Path.is_file) -> bool:
+    """Whether a word of a command names a file; a word that could be no name does not."""
+    try:
+        return kind(path)
+    except OSError:  # too long for a name, such as code or a text that is handed over
+        return False
 
 
 def find_interpreter(named_so: str, folder: Path) -> str | None:

@@ -124,6 +124,15 @@ async def test_a_program_that_is_not_there_leaves_ungraded(tmp_path: Path) -> No
         assert "no-such-program is not there on its PATH" in found.reason
 
 
+@pytest.mark.parametrize("word", ["{{ output }}", "/{{ output }}", "long " * 60])
+async def test_a_word_of_a_command_may_be_longer_than_any_name(tmp_path: Path, word: str) -> None:
+    code = "import sys; print(float(len(sys.argv[1]) >= 300))"
+    run = await Harness(tmp_path / "store.db").run(
+        suite(tmp_path, code, [{"q": "q", "a": "long " * 60}], args=[word])
+    )
+    assert scores(Harness(tmp_path / "store.db"), run)[0].verdict is Verdict.PASS
+
+
 async def test_what_was_decided_is_not_run_again_until_something_of_it_changes(
     tmp_path: Path,
 ) -> None:

@@ -19,7 +19,7 @@ from tui_eval.processes.workspace.source import (
 )
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
-from tui_eval.suites.program_fields import CONTAINERS, own_files
+from tui_eval.suites.program_fields import CONTAINERS, is_there, own_files
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.agents import AGENTS
 from tui_eval.suites.spec.programs import is_dockerfile
@@ -298,7 +298,7 @@ def file_digests(files: Mapping[str, Path]) -> JsonObject:
 def scripts(command: tuple[str, ...]) -> dict[str, Path]:
     """Return the files that a command names by their whole paths; of its program, a script."""
     named = {word: Path(word) for word in command if word.startswith("/") and not is_template(word)}
-    found = {word: path for word, path in named.items() if path.is_file()}
+    found = {word: path for word, path in named.items() if is_there(path)}
     if command and command[0] in found and not _is_script(found[command[0]]):
         del found[command[0]]
     return found
