@@ -9,10 +9,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictStr, field_validator
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.program_fields import EnvName, own_files, shown_command
+from tui_eval.suites.data.files import real_path
+from tui_eval.suites.program_fields import EnvName, is_there, own_files, shown_command
 from tui_eval.suites.scorers.program import ProgramScorer, see_that_it_is_a_place, texts_of
 from tui_eval.suites.scorers.setting_error import SettingError, named
-from tui_eval.suites.templates.marks import is_template
+from tui_eval.suites.templates.marks import before_marks, is_template
 from tui_eval.suites.trust.permissions import Permission
 
 
@@ -80,6 +81,9 @@ class CommandScorer(ProgramScorer):
         for path in own_files(command, folder).values():
             shown = os.path.relpath(path, folder)
             yield Permission(f"run what {shown} holds", f"program {path}", path)
+        for path in _chosen_by_case(command, folder):
+            shown = os.path.relpath(path, folder)
+            yield Permission(f"run what {shown} holds", f"programs of {path}", path / "**/*")
         env = table.get("env")
         if isinstance(env, Mapping) and env:
             words = shown_command(f"{name}={value}" for name, value in env.items())
@@ -106,6 +110,19 @@ class CommandScorer(ProgramScorer):
         """Yield the files that its command names, and what is laid over its folder."""
         yield from own_files(_words(table.get("command")), folder).values()
         yield from super().code(table, folder)
+
+
+def _chosen_by_case(command: list[str], folder: Path | None) -> Iterator[Path]:
+    """Yield the suite's folders of which templates of a command name files, case by case."""
+    if folder is None:
+        return
+    inside = real_path(folder)
+    for word in command:
+        held = before_marks(word).rpartition("/")[0]
+        path = folder / held
+        below = is_there(path, Path.is_dir) and inside in real_path(path).parents
+        if held and is_template(word) and below:
+            yield path
 
 
 def _words(command: object) -> list[str]:
