@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,11 +13,17 @@ from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord
 from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import run_counts, run_queries
+from tui_eval.store.read import conversation_queries, run_counts, run_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import AttemptRow, ScoreRow, TrialRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import attempt_writes, run_writes, trial_writes, undo
+from tui_eval.store.write import (
+    attempt_writes,
+    conversation_writes,
+    run_writes,
+    trial_writes,
+    undo,
+)
 from tui_eval.store.write.run_writes import NewTrial
 
 TIMEOUT = Failure("timeout", "no answer within 300 s", retryable=True, status=None, partial="Par")
@@ -594,6 +601,31 @@ def test_a_stale_answer_is_kept_and_counted_and_not_taken(trial: Life) -> None:
     assert trial.row.output is None
     assert [attempt.state for attempt in trial.attempts] == ["answered", "sent"]
     assert trial.counts.output_tokens == said.usage.output
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_an_output_that_is_not_taken_leaves_the_replies_of_a_conversation(
+    trial: Life, stale: bool
+) -> None:
+    first = trial.start()
+    assert first is not None
+    said = replace(output(), counted=True)
+    do(
+        trial.db,
+        lambda tx: conversation_writes.keep_reply(tx, trial.id, 0, "target", b"", [], said),
+    )
+    trial.change(trial_writes.cancel)
+    do(
+        trial.db,
+        lambda tx: trial_writes.answer(tx, first, trial.id, trial.key, said, 0.5, stale=stale),
+    )
+    assert len(conversation_queries.calls(trial.db, trial.id)) == 1
+    trial.change(partial(trial_writes.retry, afresh=False))
+    again = trial.start()
+    assert again is not None
+    do(trial.db, lambda tx: trial_writes.answer(tx, again, trial.id, trial.key, said, 0.5))
+    assert trial.state is TrialState.SCORING
+    assert conversation_queries.calls(trial.db, trial.id) == []
 
 
 def test_marks_of_a_runs_former_scorers_are_told_from_its_present_ones(trial: Life) -> None:

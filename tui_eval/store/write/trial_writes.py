@@ -174,8 +174,6 @@ def answer(
         "UPDATE attempts SET state = 'answered', call_s = ?, output = ? WHERE id = ?",
         (call_s, output_id, attempt),
     )
-    if output.counted:
-        conversation_writes.forget_replies(tx, trial)
     spent = spending_writes.of_output(tx, attempt, output)
     attempt_writes.end_progress(tx, attempt)
     attempt_writes.add_record(tx, attempt, output.record, output.workspace)
@@ -190,6 +188,8 @@ def answer(
         tx.db.execute(
             f"UPDATE trials SET {SPENT}, change = ? WHERE id = ?", (*spent, tx.change, trial)
         )
+    elif output.counted:  # else they are what the trial goes on with
+        conversation_writes.forget_replies(tx, trial)
     return taken
 
 
