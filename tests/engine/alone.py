@@ -12,6 +12,7 @@ class Alone:
     ungraded = 0
     judges_rest = False
     dispatching = True
+    stopping = False
 
     def __init__(self, on_room: Callable[[], None] = lambda: None) -> None:
         self.departures: list[Departure] = []

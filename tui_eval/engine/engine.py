@@ -462,6 +462,11 @@ class Engine:
         return self._departure is not None
 
     @property
+    def stopping(self) -> bool:
+        """Whether a person stops the run, and what is in flight has but a grace."""
+        return self._departure is not None and self._departure.urgency >= Urgency.GRACE
+
+    @property
     def _why(self) -> Departure:
         """The reason that counts so far, once the engine is leaving."""
         assert self._departure is not None, "it works"

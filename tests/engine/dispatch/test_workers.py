@@ -20,6 +20,8 @@ class Leaver:
     def __init__(self) -> None:
         self.why: Departure | None = None
 
+    stopping = False
+
     @property
     def leaving(self) -> bool:
         return self.why is not None

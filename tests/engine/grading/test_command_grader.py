@@ -1,6 +1,7 @@
 """Programs that decide, through a real engine: what becomes of each way in which one can end."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,24 @@ async def test_a_trial_that_is_decided_can_be_cancelled_and_decided_later(tmp_pa
     await harness.again(run, Verb.UNCANCEL, request=done.id)
     assert harness.counts(run).passed == 1
     assert harness.trials(run)[0].output == trial.output  # nobody was asked anew
+
+
+async def test_a_stop_lets_programs_that_run_decide_and_begins_no_other(tmp_path: Path) -> None:
+    harness = Harness(tmp_path / "store.db")
+    ran, go, at_once = tmp_path / "ran", tmp_path / "go", os.cpu_count() or 1
+    code = COUNTED.format(ran=str(ran)) + (
+        f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\nprint(1)"
+    )
+    cases: list[JsonObject] = [{"q": f"q{i}", "a": "a"} for i in range(at_once + 2)]
+    async with harness.working(suite(tmp_path, code, cases)) as (run, engine):
+        await until(lambda: ran.exists() and ran.stat().st_size == at_once)
+        engine.stop()
+        go.touch()
+    assert ran.stat().st_size == at_once
+    counts = harness.counts(run)
+    assert (counts.passed, counts.scoring) == (at_once, 2)
+    await harness.again(run, Verb.RESUME)
+    assert harness.counts(run).passed == at_once + 2
 
 
 async def test_an_engine_that_is_killed_leaves_nothing_and_the_next_one_decides(

@@ -212,7 +212,12 @@ class Assembly:
             store.run,
             store.room,
         )
-        programs = ProgramScoring(means, store.reading, reuse=lambda: session.reuses)
+        programs = ProgramScoring(
+            means,
+            store.reading,
+            reuse=lambda: session.reuses,
+            stopping=lambda: self.coordination.stopping,
+        )
         self.opened.push_async_callback(programs.close)
         return programs
 

@@ -37,6 +37,10 @@ class Coordination(Protocol):
         """Whether calls may begin: the run neither pauses nor ends."""
 
     @property
+    def stopping(self) -> bool:
+        """Whether a person stops the run: what has not begun is left for another time."""
+
+    @property
     def pools_idle(self) -> bool:
         """Whether no pool of an endpoint has anything left to do."""
 

@@ -23,6 +23,10 @@ class Host(Protocol):
     def leaving(self) -> bool:
         """Whether nothing new is begun any more."""
 
+    @property
+    def stopping(self) -> bool:
+        """Whether a person stops the run, and what is in flight has but a grace."""
+
     def leave(self, why: Departure) -> None:
         """Begin nothing new, and let go of the run once what is in flight has ended."""
 
@@ -85,6 +89,11 @@ class Workers:
     def dispatching(self) -> bool:
         """Whether calls may begin: the run neither pauses nor ends."""
         return self._dispatching
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a person stops the run: what has not begun is left for another time."""
+        return self._host.stopping
 
     @property
     def pools_idle(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.engine.grading.graders import GRADERS
+from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import digest
 from tui_eval.model.output import Output
@@ -24,6 +25,7 @@ class ProgramScoring:
         reading: Connection,
         *,
         reuse: Callable[[], bool],
+        stopping: Callable[[], bool] = lambda: False,
         graders: Mapping[str, Callable[[GradingMeans], Grader]] = GRADERS,
     ) -> None:
         """Make the graders; nothing is started.
@@ -32,17 +34,23 @@ class ProgramScoring:
             means: What they work with.
             reading: A connection to the store, in which grades are looked up.
             reuse: Whether grades of before may be used.
+            stopping: Whether no program is to begin any more.
             graders: What makes each, by kind.
         """
         self._graders = {kind: make(means) for kind, make in graders.items()}
         self._reading = reading
         self._reuse = reuse
+        self._stopping = stopping
         self._turns = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def scores(
         self, column: Column, case: Case, output: Output, checks: Sequence[Check]
     ) -> tuple[Score, ...]:
-        """Return the score of each check; nothing runs any more when this returns."""
+        """Return the score of each check; nothing runs any more when this returns.
+
+        Raises:
+            AbandonedError: the engine is stopping, and one had not begun.
+        """
         asked = [GradingRequest(check, column, case, output) for check in checks]
         return tuple([await self._score(one) for one in asked])
 
@@ -58,6 +66,8 @@ class ProgramScoring:
             cached = known is not None
             if known is None:
                 async with self._turns:
+                    if self._stopping():
+                        raise AbandonedError
                     known = await grader.grade(asked)
         except GradingError as error:
             known = Grade.ungraded(str(error))
