@@ -654,3 +654,16 @@ async def test_no_user_is_asked_in_a_run_that_paused_while_they_waited_for_it(
             await until(lambda: all("pauses" in str(o.waiting) for o in harness.trials(run)))
             assert (user.requests, server.requests) == (1, 0)
             await harness.asked(run, Verb.STOP)
+
+
+async def test_a_user_that_ends_it_before_it_began_is_no_fail_of_the_target(
+    harness: Harness,
+) -> None:
+    begins = [{"system": "You are the help desk."}]
+    async with FakeModel(answers=lambda _: "DONE") as user, FakeModel() as server:
+        run = await harness.run(with_user(server, user, 1, prompts=begins))
+        told = document_of(harness, run)["requests"]
+        assert (told["target"], told["user"]) == (server.requests, user.requests) == (0, 1)
+    failed = harness.trial(run, "c0")
+    assert (failed.state, failed.error_kind) == ("error", "user")
+    assert harness.sql("SELECT count(*) FROM outputs") == [(0,)]

@@ -18,6 +18,8 @@ N = TypeVar("N", int, float)
 
 MOST_REPLIES: Final = "limit:turns"
 """The finish reason where the model had no reply left to give to one turn of the user."""
+_USER: Final = "user"
+"""The kind of a failure that is the simulated user's."""
 _UNANSWERED: Final = "tool_calls"
 """The finish reason where nobody answers a call, and the endpoint gives none."""
 
@@ -237,14 +239,16 @@ class Dialogue:
     def _tell(self, phase: str, tool: str | None = None) -> None:
         self._attempt.progress(AttemptProgress(phase, turn=self._replies, tool=tool))
 
-    def _output(self, finish: str | None) -> Output:
+    def _output(self, finish: str | None) -> Output | Failure:
         """Return the output: the whole trajectory, and the last reply as its text.
+
+        Where nobody asked the target, there is nothing of it to grade.
 
         Args:
             finish: Why it ended; None: as its last reply did.
         """
-        if self._last is None:  # the user had nothing to say
-            return Output(None, messages=tuple(self._said), finish_reason="stop")
+        if self._last is None:
+            return Failure(_USER, "the simulated user ended the conversation before it began")
         record = replace(NO_RECORD, steps=self._replies, tool_calls=self._tool_calls)
         several = len(self._said) > 1
         output = replace(
