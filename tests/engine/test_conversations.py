@@ -17,6 +17,7 @@ from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tests.servers.tool_calls import calling, tool
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
+from tui_eval.providers.http.event_streams import ServerSentEvents
 from tui_eval.reports.document import document
 from tui_eval.store.connection import open_readable, open_writable
 from tui_eval.store.read import trial_queries
@@ -667,3 +668,37 @@ async def test_a_user_that_ends_it_before_it_began_is_no_fail_of_the_target(
     failed = harness.trial(run, "c0")
     assert (failed.state, failed.error_kind) == ("error", "user")
     assert harness.sql("SELECT count(*) FROM outputs") == [(0,)]
+
+
+async def test_a_cancelled_app_leaves_what_it_said_of_the_turn_it_was_at(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, feed = list[bytes](), ServerSentEvents.feed
+
+    def fed(self: ServerSentEvents, part: bytes) -> None:
+        feed(self, part)
+        read.append(part)
+
+    monkeypatch.setattr(ServerSentEvents, "feed", fed)
+
+    def app(call: AppCall) -> AppReply:
+        said = call.json["said"][-1]["content"]
+        event = f'data: {{"text": "to {said}"}}\n\n'.encode()
+        streamed = {"Content-Type": "text/event-stream"}
+        return AppReply(headers=streamed, pieces=[event], hang=said.endswith("two"))
+
+    async with FakeApp(app) as server:
+        target = {
+            "kind": "http",
+            "name": "app",
+            "url": f"{server.origin}/talk",
+            "body": {"said": "{{ messages }}"},
+            "output": "$.text",
+            "stream": "sse",
+        }
+        described = suite("", 1, prompts=TURNS, targets=[target], scorers=[])
+        async with harness.working(described) as (run, _):
+            await until(lambda: b"to q0 two" in b"".join(read))
+            await harness.asked(run, Verb.CANCEL)
+    ((partial,),) = harness.sql("SELECT partial FROM attempts")
+    assert partial == "to q0 two"

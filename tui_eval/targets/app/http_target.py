@@ -173,7 +173,7 @@ class HttpTarget(Target):
             except TemplateError as error:
                 return Failure("template", str(error))
             asked |= beside
-            return asked, lambda: self._sent(asked, attempt.begun_now())
+            return asked, lambda: self._reply(asked, attempt)
 
         parts = DialogueParts(
             opening=tuple(one for one in opening if isinstance(one, dict)),
@@ -184,6 +184,14 @@ class HttpTarget(Target):
             calls_end=False,
         )
         return await Dialogue(parts, attempt).outcome()
+
+    async def _reply(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
+        """Make a call of a conversation, with all the time that one may take."""
+        own = attempt.begun_now()
+        try:
+            return await self._sent(request, own)
+        finally:
+            attempt.partial = own.partial
 
     async def _sent(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         stream = self._spec.stream
