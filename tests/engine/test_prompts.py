@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.harness import Harness
-from tests.servers.fake_model import FakeModel
+from tests.servers.fake_model import FakeModel, always, refuse
 from tests.suites.writing import loaded
 from tui_eval.model.json import JsonObject
+from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -68,3 +69,23 @@ async def test_pictures_and_sessions_are_sent_once(harness: Harness, tmp_path: P
 
         await harness.run(pictures(tmp_path, server.base_url, SESSION.replace("Ho", "Hey")))
         assert len(server.calls) == asked + 6, "so is another session"
+
+
+async def test_a_run_goes_on_with_the_pictures_it_was_launched_on(
+    harness: Harness, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.png").write_bytes(PNG + name.encode())
+    async with FakeModel(script=always(refuse(404))) as server:
+        made = pictures(tmp_path, server.base_url)
+        run = await harness.run(made)
+        asked = server.requests
+        assert asked > 0
+        (tmp_path / "b.png").write_bytes(PNG + b"another")
+        server.script = None
+        await harness.again(run, Verb.RETRY, cases=["a", "b"])
+        errors = {t.case_id: (t.error_kind, t.error_message or "") for t in harness.trials(run)}
+        assert errors["a"] == (None, "")
+        assert errors["b"][0] == "attachment"
+        assert "has changed since the run began" in errors["b"][1]
+        assert server.requests == asked + 2, "both turns of the other case"

@@ -133,6 +133,13 @@ class Target(Asked):
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Render the request of a case in an epoch (from 0), or say why there is none."""
 
+    def reads_files(self, request: JsonObject) -> bool:
+        """Return whether a request holds what files were as it was rendered.
+
+        Such a one is another request once they are changed.
+        """
+        return False
+
     @abstractmethod
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Make one attempt.

@@ -20,7 +20,7 @@ from tui_eval.targets.build_context import BuildContext, ceiling
 from tui_eval.targets.conversation.call_log import Send
 from tui_eval.targets.conversation.model_conversations import CONVERSATION, ModelConversations
 from tui_eval.targets.model_caller import ModelCaller
-from tui_eval.targets.request_files import with_body
+from tui_eval.targets.request_files import has_files, with_body
 
 _CHAT: Final = "chat/completions"
 
@@ -78,6 +78,10 @@ class ModelTarget(ModelCaller, Target):
         if self._tools:
             body["tools"] = self._tools
         return body if conversation is None else {**body, CONVERSATION: conversation}
+
+    def reads_files(self, request: JsonObject) -> bool:
+        """Return whether its messages name pictures or other files."""
+        return has_files(request)
 
     def as_command(self, column: Column, case: Case) -> str:
         """Return a call of curl; an embedded model has no address while no run goes on.

@@ -20,7 +20,7 @@ async def with_files(body: JsonObject, files: Attachments, api: str) -> JsonObje
         files: Reads them.
         api: Whose form they have: `chat` or `responses`.
     """
-    if not _has_files(body):
+    if not has_files(body):
         return body
     try:
         filled = await asyncio.to_thread(_filled, body, files, api)
@@ -59,10 +59,11 @@ def with_body(words: list[str], body: JsonObject, api: str) -> str:
     return f"{{ {'; '.join(told)}; }} | {' '.join([*words, '--data-binary', '@-'])}"
 
 
-def _has_files(value: Json) -> bool:
+def has_files(value: Json) -> bool:
+    """Return whether a request, or a part of one, names files with their digests."""
     if isinstance(value, dict):
-        return _is_file(value) or any(_has_files(one) for one in value.values())
-    return isinstance(value, list) and any(_has_files(one) for one in value)
+        return _is_file(value) or any(has_files(one) for one in value.values())
+    return isinstance(value, list) and any(has_files(one) for one in value)
 
 
 def _is_file(value: Json) -> bool:

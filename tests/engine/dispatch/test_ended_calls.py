@@ -40,6 +40,12 @@ class Silent:
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         return {}
 
+    def identity(self) -> JsonObject:
+        return {}
+
+    def reads_files(self, request: JsonObject) -> bool:
+        return False
+
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         self.asked.set()
         async with asyncio.timeout(attempt.timeout_s):

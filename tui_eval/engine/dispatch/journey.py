@@ -21,16 +21,18 @@ from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.dispatch.trial_scoring import JudgedCheck, ScoringOutcome
 from tui_eval.engine.internal_error import bug
 from tui_eval.engine.judging.settlement import WAITS
+from tui_eval.engine.launch.generation_keys import is_key_of, request_key
 from tui_eval.engine.limits.call_permit import CallPermit
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import JsonObject, canonical
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.providers.patience import Patience
 from tui_eval.scoring.check import Check
 from tui_eval.store import clock
+from tui_eval.store.read.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
 from tui_eval.suites import at_once
@@ -47,8 +49,19 @@ _PROGRAMS: Final = "waits for the program that decides"
 log = logging.getLogger(__name__)
 
 
+_CHANGED_FILES: Final = Failure(
+    "attachment", "a file that its messages name has changed since the run began: run it again"
+)
+
+
 class JourneyTarget(Protocol):
     """What the journey needs of a target."""
+
+    def identity(self) -> JsonObject:
+        """Return what decides about its answers beside the request."""
+
+    def reads_files(self, request: JsonObject) -> bool:
+        """Return whether a request holds what files were as it was rendered."""
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Render the request of a case."""
@@ -305,6 +318,10 @@ class Journey:
         request = await self._off_loop.bounded(target.request, column, work.case, work.epoch)
         if isinstance(request, Failure):
             return request
+        if target.reads_files(request) and not await asyncio.to_thread(
+            _as_staged, target, request, work
+        ):
+            return _CHANGED_FILES
         problem = await self._off_loop.bounded(self._scoring.scorer.problem, column, work.case)
         if problem is not None:
             return problem  # an answer could not be scored: nobody is asked for it
@@ -389,6 +406,12 @@ class Journey:
             return flight.stands(tx) and trial_writes.wait(tx, trial, why, tx.now + pause)
 
         return Step(wait, again_in=pause, unreachable=failure.fatal)
+
+
+def _as_staged(target: JourneyTarget, request: JsonObject, work: OpenTrial) -> bool:
+    """Return whether a request is what the trial was staged with: its output gets that key."""
+    base = request_key(canonical(target.identity()), request)
+    return is_key_of(work.key, base, work.epoch)
 
 
 async def _until_ended(flight: TrialInFlight, work: Coroutine[Any, Any, T]) -> T | Failure | None:

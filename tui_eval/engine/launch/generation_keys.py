@@ -1,8 +1,12 @@
 """Generation keys: which output a trial wants."""
 
 import hashlib
+from typing import Final
 
 from tui_eval.model.json import JsonObject, canonical
+
+_MOST_ALIKE: Final = 10_000
+"""Equal requests of a run among which a trial's is looked for."""
 
 
 def request_key(identity: bytes, request: JsonObject) -> bytes:
@@ -28,3 +32,14 @@ def generation_key(request: bytes, epoch: int, occurrence: int) -> bytes:
             two equal prompts stay independent.
     """
     return hashlib.sha256(b"%b %d %d" % (request, epoch, occurrence)).digest()
+
+
+def is_key_of(key: bytes, request: bytes, epoch: int) -> bool:
+    """Return whether a trial's key is that of a request, whichever of its like it is.
+
+    Args:
+        key: The trial's.
+        request: The key of the request.
+        epoch: The trial's, from 0.
+    """
+    return any(key == generation_key(request, epoch, alike) for alike in range(_MOST_ALIKE))
