@@ -13,7 +13,7 @@ import pytest
 from tests.engine.harness import Harness, suite
 from tests.engine.test_crash import start
 from tests.servers.fake_app import AppCall, AppReply, FakeApp
-from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tests.servers.fake_model import Call, FakeModel, Reply, always, refuse
 from tests.servers.tool_calls import calling, tool
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
@@ -668,6 +668,29 @@ async def test_a_user_that_ends_it_before_it_began_is_no_fail_of_the_target(
     failed = harness.trial(run, "c0")
     assert (failed.state, failed.error_kind) == ("error", "user")
     assert harness.sql("SELECT count(*) FROM outputs") == [(0,)]
+
+
+async def test_a_stop_word_that_is_spoken_of_ends_nothing(harness: Harness) -> None:
+    said = ["I am not DONE yet, tell me more", "DONENESS?", "Well.\nDONE.\n"]
+    async with (
+        FakeModel(answers=lambda body: said[spoken(body, "assistant") - 1]) as user,
+        FakeModel() as server,
+    ):
+        run = await harness.run(with_user(server, user, 1))
+        assert (user.requests, server.requests) == (3, 3)
+    (messages,) = harness.sql("SELECT messages FROM outputs")[0]
+    assert "I am not DONE yet, tell me more" in messages
+    assert harness.trial(run, "c0").state == "done"
+
+
+async def test_a_turn_of_the_user_that_is_not_whole_is_an_error(harness: Harness) -> None:
+    cut = always(Reply("length"))
+    async with FakeModel(script=cut) as user, FakeModel() as server:
+        run = await harness.run(with_user(server, user, 1))
+        assert (user.requests, server.requests) == (1, 1)
+    failed = harness.trial(run, "c0")
+    assert (failed.state, failed.error_kind) == ("error", "user")
+    assert "it ended with length" in str(failed.error_message)
 
 
 async def test_a_cancelled_app_leaves_what_it_said_of_the_turn_it_was_at(

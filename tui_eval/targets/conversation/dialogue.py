@@ -10,6 +10,7 @@ from tui_eval.model.attempt_record import NO_RECORD, AttemptProgress
 from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Estimate, Failure, Output, Usage
+from tui_eval.model.visible import visible_line
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall, Send
 from tui_eval.targets.conversation.tool_answers import RequestedCall
@@ -226,6 +227,13 @@ class Dialogue:
         reply = await self._attempt.calls.ask(call, send)
         if isinstance(reply, Failure):
             return reply
+        if reply.cut_short or reply.filtered or reply.broken_off:
+            how = visible_line(reply.finish_reason or "", 60)
+            return Failure(
+                _USER,
+                f"the simulated user's turn is not whole: it ended with {how}; raise its limit of "
+                "tokens where that is why, and retry",
+            )
         text, over = user.heard(reply)
         if text is not None:
             self._say({"role": "user", "content": text})

@@ -34,7 +34,9 @@ class SimulatedUser(ModelCaller, Asked):
         super().__init__(spec, f"user|{connection.name}")
         self._spec: UserSpec = spec
         self._instructions = Template(spec.instructions, "user.instructions")
-        self._stop = re.compile(rf"(?<!\w){re.escape(spec.stop)}(?!\w)")
+        word = rf"{re.escape(spec.stop)}(?!\w)[ \t.!]*"
+        self._stop = re.compile(rf"^[ \t]*{word}$|(?<!\w){word}\s*\Z", re.MULTILINE)
+        """Alone in a line, or the last word: one that is spoken of ends nothing."""
 
     def settings(self, names: Names) -> JsonObject:
         """Return all that decides about what it says in a case: part of the request.
