@@ -35,7 +35,7 @@ STARTS: dict[str, tuple[str, ...]] = {
         "tui_eval.ui.screens.runs_screen",
         "tui_eval.ui.screens.run_screen",
     ),
-    "tests of code start once for each output": ("tui_eval.isolated.code_tests.tester",),
+    "tests of code start beside the engine": ("tui_eval.isolated.code_tests.tester",),
     "an engine whose targets ask no endpoint loads no client": ("tui_eval.engine.host",),
 }
 """What is loaded at once when the program starts somewhere, and so is to be little."""

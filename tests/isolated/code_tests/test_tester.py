@@ -1,10 +1,11 @@
 """The tester as an engine has it: a process that is told tests and a reply."""
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from tests.isolated.code_tests.testing import LEFT, verdict
+from tests.isolated.code_tests.testing import LEFT, kept, verdict
 
 SOLUTION = """
 import asyncio
@@ -349,3 +350,36 @@ PATCHED += "    assert f() == 5\n"
 )  # fmt: skip
 def test_in_one_process_the_tests_can_patch(reply: str, expected: tuple[str, str]) -> None:
     assert verdict(PATCHED, reply, in_process=True) == expected
+
+
+RIGHT = "def add(a, b):\n    return a + b\n"
+
+
+def test_a_tester_tests_one_reply_after_the_other(tmp_path: Path) -> None:
+    with kept(tmp_path) as ask:
+        said = [ask(one) for one in (RIGHT, "def add(a, b): return 4", RIGHT)]
+    assert said == ["pass", "fail", "pass"]
+
+
+def test_nothing_of_one_reply_is_there_for_the_next(tmp_path: Path) -> None:
+    """What a reply sets in its own process, and in what it may reach of Python, goes with it."""
+    sets = "import builtins, sys\nbuiltins.sum = None\nsys.modules['json'] = None\n" + RIGHT
+    looks = "import json\ndef add(a, b): return sum([a, b])"
+    with kept(tmp_path) as ask:
+        assert [ask(sets), ask(looks)] == ["pass", "pass"]
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "import os\nopen(os.environ['HOME'] + '/left', 'w').close()\n",
+        "open('left', 'w').close()\n",
+        "import os, signal\nif os.fork() == 0:\n    os.setsid(); signal.alarm(3); signal.pause()\n",
+    ],
+)
+def test_a_tester_in_which_something_is_left_tests_nothing_more(
+    tmp_path: Path, leaves: str
+) -> None:
+    with kept(tmp_path) as ask:
+        assert ask(leaves + RIGHT) == "pass"
+        assert ask(RIGHT) == "ended"

@@ -7,12 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tui_eval.isolated.code_tests import tester
 
 LEFT = "the tester said nothing"
+ADDS = "def check(add):\n    assert add(2, 3) == 5\n"
 
 
 def verdict(
@@ -64,3 +66,43 @@ def verdict(
     if told["verdict"] == "pass" and told.get("nonce") != nonce:
         return "forged", str(told)
     return told["verdict"], told["reason"]
+
+
+@contextmanager
+def kept(folder: Path) -> Iterator[Callable[[str], str]]:
+    """Give a tester with folders of its own; call it with one reply after the other.
+
+    It gives the verdict, or `ended` where there was no tester any more.
+    """
+    home, tmp, work = (folder / name for name in ("home", "tmp", "work"))
+    for one in (home, tmp, work):
+        one.mkdir()
+    ours, theirs = socket.socketpair()
+    with (
+        ours,
+        subprocess.Popen(
+            [sys.executable, "-I", "-B", str(Path(tester.__file__))],
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
+            stderr=subprocess.DEVNULL,
+            cwd=work,
+            env={"HOME": str(home), "TMPDIR": str(tmp)},
+            start_new_session=True,
+        ) as process,
+    ):
+        theirs.close()
+        lines = ours.makefile("rb")
+
+        def ask(reply: str) -> str:
+            if lines.readline() != tester.READY:
+                return "ended"
+            asked = {"nonce": "n", "tests": ADDS, "reply": reply, "given": "", "timeout": 30}
+            limits = {"entry_point": "add", "memory": 1 << 29, "in_process": False}
+            ours.sendall(json.dumps({**asked, **limits}).encode() + b"\n")
+            return str(json.loads(lines.readline())["verdict"])
+
+        try:
+            yield ask
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)

@@ -1,9 +1,12 @@
 """Decides checks of the kind `code`: the code of an output is run with its tests."""
 
+import asyncio
 import json
 import secrets
 import signal
 import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +33,7 @@ _TESTER: Final = 1
 """Raised when the tester comes to judge differently, so that no old grade is reused."""
 _SCRIPT: Final = Path(tester.__file__)
 _BESIDE_S: Final = 20.0
-"""Seconds beside its own time in which a tester starts and says what came of the tests."""
+"""Seconds beside those of the tests in which a tester starts and says what came of them."""
 _MOST_SAID: Final = 1 << 20
 _MOST_REASON: Final = 1_000
 _PROCESSES: Final = 64
@@ -42,6 +45,50 @@ _ENV: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 """As many gradings run at once as there are processors; each is one thread's work."""
 
 
+@dataclass(slots=True, eq=False)
+class _Tester:
+    """A tester's process, kept from one reply to the next."""
+
+    running: RunningProgram
+    folder: TrialFolder
+    opened: AsyncExitStack
+    used: bool = False
+    unread: bytes = b""
+    """What it has said beyond the last line: that the next can be asked, perhaps."""
+
+    async def answer(self, asked: JsonObject) -> bytes | None:
+        """Tell it what to test, once it is ready; return the line it says then (empty: none).
+
+        None: it never was ready.
+        """
+        assert self.running.talk is not None, "it was started with a socket"
+        _, writer = self.running.talk
+        try:
+            if await self._line() != tester.READY:
+                return None
+            writer.write(json.dumps(asked).encode("ascii") + b"\n")
+            await writer.drain()
+            return await self._line()
+        except (OSError, ValueError):
+            return b""
+
+    async def _line(self) -> bytes:
+        """Return its next line; empty where it has ended."""
+        assert self.running.talk is not None, "it was started with a socket"
+        reader, _ = self.running.talk
+        while b"\n" not in self.unread and len(self.unread) <= _MOST_SAID:
+            piece = await reader.read(_MOST_SAID)
+            if not piece:
+                return b""
+            self.unread += piece
+        line, end, self.unread = self.unread.partition(b"\n")
+        return line + end
+
+    async def end(self) -> None:
+        """End it, with all that it left."""
+        await self.opened.aclose()
+
+
 class CodeGrader(Grader):
     """Runs tests: of Python in a tester, of other languages behind the code."""
 
@@ -49,6 +96,8 @@ class CodeGrader(Grader):
         """Take what is needed to run programs."""
         super().__init__(means)
         self._runner = ProgramRunner(means)
+        self._idle: dict[tuple[object, ...], list[_Tester]] = {}
+        """Testers that wait for work, by their kind."""
 
     def made_of(self, asked: GradingRequest) -> JsonObject:
         """Return what judges: by which Python, or with which files of the suite."""
@@ -69,38 +118,87 @@ class CodeGrader(Grader):
         reply = request["output"]
         if not isinstance(reply, str) or not reply.strip():
             return negated(check, Grade.of(False, "the reply is empty"))
-        async with self._runner.folder() as folder:
-            if check.settings["language"] == PYTHON:
-                found = await self._by_tester(check, reply, folder)
-            else:
+        if check.settings["language"] == PYTHON:
+            found = await self._by_tester(check, reply)
+        else:
+            async with self._runner.folder() as folder:
                 found = await self._by_program(check, reply, folder)
         return negated(check, found)
 
-    async def _by_tester(self, check: Check, reply: str, folder: TrialFolder) -> Grade:
+    async def close(self) -> None:
+        """End the testers that wait for work."""
+        idle, self._idle = self._idle, {}
+        for testers in idle.values():
+            for one in testers:
+                await one.end()
+
+    async def _by_tester(self, check: Check, reply: str) -> Grade:
         nonce = secrets.token_hex(16)
-        seconds = _seconds(check)
-        program = GradingProgram(
-            command=(self._python(check), "-I", "-B", str(_SCRIPT)),
-            limits=_limits(check, seconds + _BESIDE_S),
-            sandbox=_sandbox(check, (_SCRIPT.parent,)),
-            env=_ENV,
-            talk=True,
-        )
         asked: JsonObject = {
             **{name: check.settings[name] for name in ("tests", "given", "entry_point")},
             **{name: check.settings[name] for name in ("memory", "in_process", "timeout")},
             "reply": reply,
             "nonce": nonce,
         }
-        async with self._runner.started(folder, program) as running:
-            said = await _conversation(running, asked)
-            if said is None:
-                ending = await running.ended()
-                last = printed.last_lines(folder.program, ending)
-                raise GradingError(f"its tester could not start: {_ended(ending)}: {last}")
-            if not said:
-                return _of_ending(await running.ended(), seconds, check)
-        return _told(said, nonce)
+        while True:
+            one = await self._tester(check)
+            keep = False
+            try:
+                found = await self._said(one, check, asked)
+                # where the solution shares its process it may have kept the socket
+                keep = isinstance(found, bytes) and not check.settings["in_process"]
+            finally:
+                if keep:
+                    one.used = True
+                    self._idle.setdefault(_kind(check), []).append(one)
+                else:
+                    await one.end()
+            if isinstance(found, Grade):
+                return found
+            if found:
+                return _told(found, nonce)
+
+    async def _said(self, one: "_Tester", check: Check, asked: JsonObject) -> bytes | Grade | None:
+        """Return the line that a tester says, or the grade that its end is.
+
+        None: it has ended since it was used last.
+
+        Raises:
+            GradingError: it could not start, or something else than what ran ended it.
+        """
+        seconds = _seconds(check)
+        try:
+            async with asyncio.timeout(seconds + _BESIDE_S):
+                said = await one.answer(asked)
+        except TimeoutError:
+            return Grade.of(False, f"took longer than {seconds:g} s")
+        if said is None and one.used:
+            return None
+        if said is None:
+            ending = await one.running.ended()
+            last = printed.last_lines(one.folder.program, ending)
+            raise GradingError(f"its tester could not start: {_ended(ending)}: {last}")
+        return said or _of_ending(await one.running.ended(), seconds, check)
+
+    async def _tester(self, check: Check) -> "_Tester":
+        """Return a tester that waits for work, or a new one."""
+        if idle := self._idle.get(_kind(check)):
+            return idle.pop()
+        opened = AsyncExitStack()
+        try:
+            folder = await opened.enter_async_context(self._runner.folder())
+            program = GradingProgram(
+                command=(self._python(check), "-I", "-B", str(_SCRIPT)),
+                limits=_limits(check, None),
+                sandbox=_sandbox(check, (_SCRIPT.parent,)),
+                env=_ENV,
+                talk=True,
+            )
+            running = await opened.enter_async_context(self._runner.started(folder, program))
+        except BaseException:
+            await opened.aclose()
+            raise
+        return _Tester(running, folder, opened)
 
     async def _by_program(self, check: Check, reply: str, folder: TrialFolder) -> Grade:
         nonce = secrets.token_hex(16)
@@ -142,30 +240,6 @@ class CodeGrader(Grader):
         if found is None:
             raise GradingError(f"there is no interpreter {named}")
         return found
-
-
-async def _conversation(running: RunningProgram, asked: JsonObject) -> bytes | None:
-    """Tell the tester, once it is ready, and return the line it says then; empty: it said none.
-
-    None: it never was ready.
-    """
-    assert running.talk is not None, "it was started with a socket"
-    reader, writer = running.talk
-    try:
-        ready = await reader.readline()
-        if ready != tester.READY:
-            return None
-        writer.write(json.dumps(asked).encode("ascii") + b"\n")
-        await writer.drain()
-        said = bytearray()
-        while not said.endswith(b"\n") and len(said) <= _MOST_SAID:
-            piece = await reader.read(_MOST_SAID)
-            if not piece:
-                return b""
-            said += piece
-    except (OSError, ValueError):
-        return b""
-    return bytes(said)
 
 
 def _told(said: bytes, nonce: str) -> Grade:
@@ -225,7 +299,12 @@ def _seconds(check: Check) -> float:
     return seconds
 
 
-def _limits(check: Check, seconds: float) -> ProgramLimits:
+def _kind(check: Check) -> tuple[object, ...]:
+    """Return what testers have in common that are there for the same checks."""
+    return tuple(check.settings[name] for name in ("python", "isolation", "memory"))
+
+
+def _limits(check: Check, seconds: float | None) -> ProgramLimits:
     memory = check.settings["memory"]
     assert isinstance(memory, int), "as `CodeScorer` has it"
     return ProgramLimits(

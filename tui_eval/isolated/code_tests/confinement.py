@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 
 _SET_DUMPABLE = 4
+_SET_CHILD_SUBREAPER = 36
 _SET_NO_NEW_PRIVS = 38
 _CAPSET = 126 if os.uname().machine == "x86_64" else 91
 _VERSION_3 = 0x20080522
@@ -19,6 +20,11 @@ _BESIDE = 1 << 30
 def forbid_inspection() -> None:
     """Keep other processes of the same user from this one's memory and descriptors. Linux."""
     _prctl(_SET_DUMPABLE, 0)
+
+
+def inherit_orphans() -> None:
+    """Become the parent of all descendants whose own parent ends. Linux."""
+    _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def confine(memory: int) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -44,7 +46,8 @@ class SolutionGoneError(BaseException):
 class Solution(TestedSolution):
     """The solution, in a process of its own."""
 
-    def __init__(self, connection: MessageSocket) -> None:
+    def __init__(self, connection: MessageSocket, process: int) -> None:
+        self._process = process
         self.memory = 0
         """Bytes that it may use, once it is loaded."""
         self._socket = connection
@@ -67,14 +70,21 @@ class Solution(TestedSolution):
             leave: Descriptors that it must not have.
         """
         ours, theirs = socket.socketpair()
-        if os.fork() == 0:
+        process = os.fork()
+        if process == 0:
             ours.close()
             for descriptor in leave:
                 os.close(descriptor)
             SolutionProcess(MessageSocket(theirs.detach())).serve()
             os._exit(0)
         theirs.close()
-        return cls(MessageSocket(ours.detach()))
+        return cls(MessageSocket(ours.detach()), process)
+
+    def end(self) -> None:
+        """End the solution's process; what it started may live on."""
+        with suppress(OSError):
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0)
 
     def load(self, given: str, reply: str, wanted: Sequence[str]) -> None:
         """Have the code chosen and run; raise what that raises.
