@@ -244,6 +244,7 @@ class TrialPool(WorkerPool):
         """Forget a trial; where what came of it was not written, it may be open anew."""
         if self._flights.get(flight.work.trial) is flight:
             del self._flights[flight.work.trial]
+        flight.context = None  # it knows the trial: in a circle both would wait for a collection
         if not stands:
             self.look_again()
         self._tell_if_idle()
