@@ -104,7 +104,14 @@ async def test_a_script_of_the_workspace_that_decides_is_put_back(tmp_path: Path
     source = write(tmp_path, [])
     (tmp_path / "fixture" / "grade.py").write_text("print(0)\n")
     assert source.is_file()
-    for command in ([sys.executable, "grade.py"], [sys.executable, "-u", "./grade.py"]):
+    for command in (
+        [sys.executable, "grade.py"],
+        [sys.executable, "-u", "./grade.py"],
+        [sys.executable, "-W", "ignore", "grade.py"],
+        ["env", "A=1", sys.executable, "grade.py"],
+        ["sh", "-c", f"{sys.executable} grade.py"],
+        [sys.executable, "-m", "grade"],
+    ):
         ((verdict, reason),) = await decided(
             tmp_path, ["echo 'print(1)' > grade.py"], command=command
         )

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from tui_eval.engine.grading import grading_folder
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
@@ -22,6 +24,15 @@ from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text, texts
 from tui_eval.suites.program_fields import own_files
 from tui_eval.targets.command.command_request import scripts
+
+_SCRIPTS: Final = frozenset(
+    f".{ending}"
+    for ending in (
+        *("awk", "bash", "bats", "cjs", "jl", "js", "lua", "mjs", "php"),
+        *("pl", "py", "r", "rb", "sed", "sh", "tcl", "ts"),
+    )
+)
+"""Endings of files that are run."""
 
 
 class CommandGrader(Grader):
@@ -86,7 +97,7 @@ class CommandGrader(Grader):
         files, told = grading_folder.sources(self._means, asked), ""
         if asked.check.settings["workspace"] is True:
             laid = [name for name in files if not name.startswith("/")]
-            protected = (*laid, *self._script(asked))
+            protected = (*laid, *self._scripts(asked))
             told = grading_folder.rebuilt(self._means, asked, folder.folder, protected)
         folder.fill(files)
         for path in _reply_files(asked.check.settings):
@@ -136,13 +147,25 @@ class CommandGrader(Grader):
         own = self._own(asked, words)
         return [str(own.get(word, word)) for word in words]
 
-    def _script(self, asked: GradingRequest) -> list[str]:
-        """Return the program or script in the workspace that decides: no agent edits its grader."""
-        words = self._command(asked)
-        inside = "/" in words[0] and not words[0].startswith("/")
-        first = next((word for word in words[1:] if not word.startswith("-")), "")
-        decides = words[0] if inside else first
-        return [] if not decides or decides.startswith("/") else [str(PurePosixPath(decides))]
+    def _scripts(self, asked: GradingRequest) -> list[str]:
+        """Return what of the workspace decides, as the command names it: no agent edits its grader.
+
+        That is every word with the ending of a script, behind whatever starts it; the program
+        itself, a module behind `-m`, and the first argument where it has no ending.
+        """
+        program, *arguments = self._command(asked)
+        words = [part for word in arguments for part in word.split()]
+        found = [program] if "/" in program else []
+        found += [word for word in words if PurePosixPath(word).suffix.lower() in _SCRIPTS]
+        first = next((word for word in words if not word.startswith("-")), "")
+        if first and not PurePosixPath(first).suffix:
+            found.append(first)
+        for option, module in pairwise(words):
+            if option == "-m":
+                place = module.replace(".", "/")
+                found += [place, f"{place}.py"]
+        inside = [word for word in found if not word.startswith("/")]
+        return [str(PurePosixPath(word)) for word in dict.fromkeys(inside)]
 
 
 def _reply_files(settings: JsonObject) -> list[str]:
