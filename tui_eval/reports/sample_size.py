@@ -121,9 +121,9 @@ def _differing(db: sqlite3.Connection, suite: str) -> float | None:
 
 def _share(found: RunComparison) -> float | None:
     pairs = sum(row.n for row in found.rows)
-    if pairs == sum(row.shared for row in found.rows):
+    if pairs == sum(row.columns.shared for row in found.rows):
         return None
-    return sum(row.worse + row.better for row in found.rows) / pairs
+    return sum(row.pairs.worse + row.pairs.better for row in found.rows) / pairs
 
 
 def _epochs(db: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:

@@ -21,6 +21,8 @@ Z90: Final = normal_quantile(0.95)
 """The standard normal quantile of 0.95: two of it hold 90%."""
 FEW: Final = 30
 """Below so many cases, or clusters, the sign test decides and not t."""
+MARGIN: Final = 0.02
+"""The difference of rates within which two columns are equivalent, where nobody says another."""
 _POWER80: Final = normal_quantile(0.8)
 
 

@@ -52,7 +52,13 @@ def test_what_flipped_is_counted_and_named_with_what_got_worse_first(tmp_path: P
     b = verdicts([True, False, True, True, False])
     found = compared(tmp_path, a, b)
     (row,) = found.rows
-    assert (row.n, row.both, row.worse, row.better, row.neither) == (5, 1, 1, 2, 1)
+    assert (row.n, row.pairs.both, row.pairs.worse, row.pairs.better, row.pairs.neither) == (
+        5,
+        1,
+        1,
+        2,
+        1,
+    )
     assert (row.rate_a, row.rate_b) == (0.4, 0.6)
     assert row.difference is not None
     assert row.difference.diff == pytest.approx(0.2)
@@ -94,15 +100,15 @@ def test_cases_that_are_not_compared_are_counted(tmp_path: Path) -> None:
     a = Plan({"gpt": [GOOD, GOOD, UNSURE, ERROR, GOOD]}, cases(5))
     b = Plan({"gpt": [WRONG, GOOD, GOOD, GOOD, CANCELLED, GOOD]}, changed)
     (row,) = compared(tmp_path, a, b).rows
-    assert (row.n, row.changed, row.only_a, row.only_b) == (1, 1, 0, 1)
-    assert (row.left_out_a, row.left_out_b, row.worse) == (2, 1, 1)
+    assert (row.n, row.columns.changed, row.columns.only_a, row.columns.only_b) == (1, 1, 0, 1)
+    assert (row.columns.left_out_a, row.columns.left_out_b, row.pairs.worse) == (2, 1, 1)
 
 
 def test_a_row_whose_columns_stand_in_another_order_is_the_same(tmp_path: Path) -> None:
     a = verdicts([True], [Case(0, "case-0", {"n": 0, "q": "?"})])
     b = verdicts([True], [Case(0, "case-0", {"q": "?", "n": 0})])
     (row,) = compared(tmp_path, a, b).rows
-    assert (row.n, row.changed) == (1, 0)
+    assert (row.n, row.columns.changed) == (1, 0)
 
 
 def test_a_tag_or_a_recording_is_no_part_of_the_row(tmp_path: Path) -> None:
@@ -117,7 +123,7 @@ def test_epochs_are_one_value_compared_by_t(tmp_path: Path) -> None:
     found = compared(tmp_path, a, b)
     (row,) = found.rows
     assert (row.rate_a, row.rate_b) == (0.5, 0.875)
-    assert (row.better, row.both) == (30, 10)
+    assert (row.pairs.better, row.pairs.both) == (30, 10)
     assert row.difference is not None
     assert row.difference.method == "paired-t"
     assert row.word is Word.BETTER
@@ -143,7 +149,7 @@ def test_groups_by_tag_have_p_values_that_hold_for_all_of_them(tmp_path: Path) -
     b = verdicts([n % 2 == 0 for n in range(60)], tagged)
     found = compared(tmp_path, a, b, ComparisonChoice({}, by="tag"))
     even, odd = found.groups["even"][0], found.groups["odd"][0]
-    assert (even.n, even.better, odd.better) == (30, 30, 0)
+    assert (even.n, even.pairs.better, odd.pairs.better) == (30, 30, 0)
     assert even.difference is not None
     assert even.difference.p is not None
     assert even.p_holm == pytest.approx(2 * even.difference.p)
@@ -155,11 +161,17 @@ def test_groups_by_scorer(tmp_path: Path) -> None:
         tmp_path, verdicts([False] * 9), verdicts([True] * 9), ComparisonChoice({}, by="scorer")
     )
     (row,) = found.groups["exact"]
-    assert (row.n, row.better) == (9, 9)
+    assert (row.n, row.pairs.better) == (9, 9)
     one = compared(
         tmp_path, verdicts([False] * 9), verdicts([True] * 9), ComparisonChoice({}, "exact")
     )
-    assert one.rows[0].better == 9
+    assert one.rows[0].pairs.better == 9
+
+
+def test_a_scorer_that_a_run_has_not_is_named_with_those_that_it_has(tmp_path: Path) -> None:
+    plan = verdicts([True] * 3)
+    with pytest.raises(NothingToPairError, match='has no scorer "exakt"; it has exact'):
+        compared(tmp_path, plan, plan, ComparisonChoice({}, "exakt"))
 
 
 def test_clusters_widen_the_interval(tmp_path: Path) -> None:
@@ -201,11 +213,14 @@ def test_columns_of_one_name_belong_together_or_those_that_are_named(tmp_path: P
     a = Plan({"small": [GOOD], "large": [WRONG]}, cases(1))
     b = Plan({"large": [GOOD], "other": [WRONG]}, cases(1))
     with sides(tmp_path, a, b) as (one, other):
-        assert [(row.a, row.b) for row in compare(one, other, ALL).rows] == [("large", "large")]
-        named = ComparisonChoice({"small": "other"})
-        assert [(row.a, row.b, row.worse) for row in compare(one, other, named).rows] == [
-            ("small", "other", 1)
+        assert [(row.columns.a, row.columns.b) for row in compare(one, other, ALL).rows] == [
+            ("large", "large")
         ]
+        named = ComparisonChoice({"small": "other"})
+        assert [
+            (row.columns.a, row.columns.b, row.pairs.worse)
+            for row in compare(one, other, named).rows
+        ] == [("small", "other", 1)]
         with pytest.raises(NothingToPairError, match='has no target "medium"; it has small, large'):
             compare(one, other, ComparisonChoice({"medium": "other"}))
 
@@ -219,7 +234,7 @@ def test_what_has_no_name_in_common_must_be_named(tmp_path: Path) -> None:
 
 def test_single_columns_are_compared_whatever_they_are_called(tmp_path: Path) -> None:
     a, b = Plan({"x": [GOOD]}, cases(1)), Plan({"v": [GOOD]}, cases(1))
-    assert [(row.a, row.b) for row in compared(tmp_path, a, b).rows] == [("x", "v")]
+    assert [(row.columns.a, row.columns.b) for row in compared(tmp_path, a, b).rows] == [("x", "v")]
 
 
 def test_a_run_against_itself_shares_every_output(tmp_path: Path) -> None:
@@ -229,7 +244,7 @@ def test_a_run_against_itself_shares_every_output(tmp_path: Path) -> None:
     with reading(store) as db:
         side = RunSide(db, run_queries.run(db, run))
         (row,) = compare(side, side, ALL).rows
-    assert (row.n, row.shared, row.worse, row.better) == (2, 2, 0, 0)
+    assert (row.n, row.columns.shared, row.pairs.worse, row.pairs.better) == (2, 2, 0, 0)
 
 
 def test_the_text_says_what_could_not_have_been_seen(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.visible import visible_line
+from tui_eval.reports.comparison.comparison import outcome
 from tui_eval.reports.comparison.side import ComparedCase, RunSide
 
 _MOST_BYTES: Final = 1_000_000_000
-_VERDICTS: Final = {1.0: "pass", 0.0: "fail", None: None}
 
 
 class BaselineFileError(Exception):
@@ -31,7 +31,7 @@ def baseline_lines(side: RunSide) -> Iterator[str]:
                 "column": column,
                 "case_id": case_id,
                 "digest": side.row_digest(case_id).hex(),
-                "verdict": _VERDICTS.get(case.value, "mixed"),
+                "verdict": _verdict(case.value),
                 "score": None if score is None else round(score, 9),
             }
             if line["verdict"] == "mixed" and case.value is not None:
@@ -45,6 +45,11 @@ def baseline_lines(side: RunSide) -> Iterator[str]:
             lines.append((column, case_id, line))
     for _, _, line in sorted(lines, key=lambda one: one[:2]):
         yield json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def _verdict(value: float | None) -> str | None:
+    said = None if value is None else outcome(value)
+    return "mixed" if isinstance(said, float) else said
 
 
 class BaselineFile:

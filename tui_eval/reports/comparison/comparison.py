@@ -5,18 +5,23 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
-from tui_eval.reports.comparison.pairing import CasePair, PairedColumns, paired, paired_names
+from tui_eval.reports.comparison.pairing import (
+    CasePair,
+    NothingToPairError,
+    PairedColumns,
+    paired,
+    paired_names,
+)
 from tui_eval.reports.comparison.side import Side
 from tui_eval.statistics.multiplicity import holm
 from tui_eval.statistics.paired import (
+    MARGIN,
     PairedDifference,
     ValuePair,
     VerdictPairs,
     difference_of_values,
 )
 
-MARGIN: Final = 0.02
-"""The difference of rates up to which two columns count as equivalent, where nobody says."""
 _SURE: Final = 0.05
 """Below this p, corrected for the number of rows, a difference has a direction."""
 
@@ -36,22 +41,10 @@ class Word(StrEnum):
 class ComparisonRow:
     """Two columns compared, or those of their cases that are in a group."""
 
-    a: str
-    b: str
-    n: int
-    only_a: int
-    only_b: int
-    changed: int
-    left_out_a: int
-    left_out_b: int
-    shared: int
-    both: int
-    """Pairs that are alike, and not both 0."""
-    worse: int
-    """Pairs in which B has less."""
-    better: int
-    neither: int
-    """Pairs that are both 0."""
+    columns: PairedColumns
+    """Which they are, and what of their cases is not compared."""
+    pairs: VerdictPairs
+    """`worse` and `better`: B has less, or more; `both` and `neither`: alike, and not 0, or 0."""
     rate_a: float | None
     """Over the pairs; None: there are none."""
     rate_b: float | None
@@ -60,6 +53,11 @@ class ComparisonRow:
     p_holm: float | None = None
     """p for all rows together."""
     word: Word = Word.UNCLEAR
+
+    @property
+    def n(self) -> int:
+        """How many pairs there are."""
+        return self.pairs.n
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,11 @@ class Flip:
     """Which of the rows it is in, from 0."""
     a: float
     b: float
+
+
+def outcome(value: float) -> str | float:
+    """Return what a case came to: `pass`, `fail`, or the value where its epochs differ."""
+    return {1.0: "pass", 0.0: "fail"}.get(value, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +114,12 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
     """Compare two sides.
 
     Raises:
-        NothingToPairError: no columns of them belong together.
+        NothingToPairError: no columns of them belong together, or one lacks the scorer.
     """
+    if choice.scorer is not None:
+        _see_that_it_grades(choice.scorer, a, b)
     found = [paired(a, b, names, choice.scorer) for names in paired_names(a, b, choice.rows)]
-    rows = _decided([_row(of, of.pairs) for of in found], choice.margin)
+    rows = _decided([_row(*of) for of in found], choice.margin)
     groups = _groups(a, b, found, choice)
     of_groups = iter(_decided([row for rows in groups.values() for row in rows], choice.margin))
     return RunComparison(
@@ -122,33 +127,29 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
         b,
         rows,
         {name: [next(of_groups) for _ in rows] for name, rows in groups.items()},
-        _flips(found),
+        _flips([pairs for _, pairs in found]),
         _differing(a.scorers, b.scorers),
         choice.scorer,
         choice.margin,
     )
 
 
-def _row(of: PairedColumns, pairs: Sequence[CasePair]) -> ComparisonRow:
+def _see_that_it_grades(scorer: str, *sides: Side) -> None:
+    for side in sides:
+        if scorer not in side.scorers and not side.is_baseline:
+            there = ", ".join(side.scorers) or "none"
+            raise NothingToPairError(f'{side.name} has no scorer "{scorer}"; it has {there}')
+
+
+def _row(columns: PairedColumns, pairs: Sequence[CasePair]) -> ComparisonRow:
     weight = sum(pair.b.weight for pair in pairs)
     worse = sum(pair.bv < pair.av for pair in pairs)
     better = sum(pair.bv > pair.av for pair in pairs)
     neither = sum(pair.av == pair.bv == 0 for pair in pairs)
     counts = VerdictPairs(len(pairs) - worse - better - neither, worse, better, neither)
     return ComparisonRow(
-        of.a,
-        of.b,
-        len(pairs),
-        of.only_a,
-        of.only_b,
-        of.changed,
-        of.left_out_a,
-        of.left_out_b,
-        of.shared,
-        counts.both,
-        worse,
-        better,
-        neither,
+        columns,
+        counts,
         sum(pair.av * pair.b.weight for pair in pairs) / weight if weight else None,
         sum(pair.bv * pair.b.weight for pair in pairs) / weight if weight else None,
         _difference(pairs, counts),
@@ -171,22 +172,25 @@ def _plain(pairs: Iterable[CasePair]) -> bool:
 
 
 def _groups(
-    a: Side, b: Side, found: Sequence[PairedColumns], choice: ComparisonChoice
+    a: Side,
+    b: Side,
+    found: Sequence[tuple[PairedColumns, Sequence[CasePair]]],
+    choice: ComparisonChoice,
 ) -> dict[str, list[ComparisonRow]]:
     groups: dict[str, list[ComparisonRow]] = {}
     if choice.by == "tag":
         tags = b.tags()
-        for of in found:
+        for columns, pairs in found:
             of_tag: dict[str, list[CasePair]] = {}
-            for pair in of.pairs:
+            for pair in pairs:
                 for tag in tags.get(pair.case_id, ()):
                     of_tag.setdefault(tag, []).append(pair)
-            for tag, pairs in of_tag.items():
-                groups.setdefault(tag, []).append(_row(of, pairs))
+            for tag, tagged in of_tag.items():
+                groups.setdefault(tag, []).append(_row(columns, tagged))
     elif choice.by == "scorer":
         for scorer in (name for name in a.scorers if name in b.scorers):
-            of_scorer = [paired(a, b, (of.a, of.b), scorer) for of in found]
-            groups[scorer] = [_row(of, of.pairs) for of in of_scorer if of.pairs]
+            of_scorer = [paired(a, b, (of.a, of.b), scorer) for of, _ in found]
+            groups[scorer] = [_row(of, pairs) for of, pairs in of_scorer if pairs]
     return groups
 
 
@@ -215,11 +219,11 @@ def word(difference: PairedDifference | None, p_holm: float | None, margin: floa
     return Word.UNCLEAR
 
 
-def _flips(found: Sequence[PairedColumns]) -> list[Flip]:
+def _flips(found: Sequence[Sequence[CasePair]]) -> list[Flip]:
     flips = [
         Flip(pair.case_id, row, pair.av, pair.bv)
-        for row, of in enumerate(found)
-        for pair in of.pairs
+        for row, pairs in enumerate(found)
+        for pair in pairs
         if pair.av != pair.bv
     ]
     return sorted(flips, key=lambda flip: (flip.b > flip.a, -abs(flip.b - flip.a)))

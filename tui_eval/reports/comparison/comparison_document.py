@@ -1,7 +1,12 @@
 """The JSON document of a comparison."""
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.reports.comparison.comparison import ComparisonRow, Flip, RunComparison
+from tui_eval.reports.comparison.comparison import (
+    ComparisonRow,
+    Flip,
+    RunComparison,
+    outcome,
+)
 from tui_eval.reports.comparison.side import Side
 from tui_eval.reports.jsontext import bounds, rounded
 
@@ -23,20 +28,20 @@ def comparison_document(of: RunComparison) -> JsonObject:
 
 def row_document(row: ComparisonRow) -> JsonObject:
     """Return one row, as a run's document has it too."""
-    known = row.difference
+    columns, pairs, known = row.columns, row.pairs, row.difference
     return {
-        "a": row.a,
-        "b": row.b,
+        "a": columns.a,
+        "b": columns.b,
         "n": row.n,
-        "only_a": row.only_a,
-        "only_b": row.only_b,
-        "changed": row.changed,
-        "left_out": {"a": row.left_out_a, "b": row.left_out_b},
-        "shared": row.shared,
-        "both": row.both,
-        "worse": row.worse,
-        "better": row.better,
-        "neither": row.neither,
+        "only_a": columns.only_a,
+        "only_b": columns.only_b,
+        "changed": columns.changed,
+        "left_out": {"a": columns.left_out_a, "b": columns.left_out_b},
+        "shared": columns.shared,
+        "both": pairs.both,
+        "worse": pairs.worse,
+        "better": pairs.better,
+        "neither": pairs.neither,
         "rate_a": rounded(row.rate_a),
         "rate_b": rounded(row.rate_b),
         "diff": None if known is None else rounded(known.diff),
@@ -64,5 +69,5 @@ def _flip(flip: Flip) -> JsonObject:
 
 
 def _outcome(value: float) -> Json:
-    """Return `pass`, `fail`, or the value of a case whose epochs differ."""
-    return {1.0: "pass", 0.0: "fail"}.get(value, rounded(value))
+    said = outcome(value)
+    return said if isinstance(said, str) else rounded(said)

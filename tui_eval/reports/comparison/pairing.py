@@ -1,6 +1,6 @@
 """The cases of two columns put together, by their ids."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,11 +24,10 @@ class CasePair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairedColumns:
-    """Two columns, case by case."""
+    """Two columns that are compared, and what of their cases is not."""
 
     a: str
     b: str
-    pairs: Sequence[CasePair]
     only_a: int
     """Cases that only A's side has."""
     only_b: int
@@ -71,7 +70,9 @@ def paired_names(a: Side, b: Side, rows: Mapping[str, str]) -> list[tuple[str, s
     return same
 
 
-def paired(a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None) -> PairedColumns:
+def paired(
+    a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None
+) -> tuple[PairedColumns, list[CasePair]]:
     """Put the cases of two columns together.
 
     Args:
@@ -79,6 +80,9 @@ def paired(a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None
         b: The second.
         columns: One of each.
         scorer: By this scorer's verdicts; None: by the trials' own.
+
+    Returns:
+        What is not compared, and the pairs that are.
     """
     of_a, of_b = a.cases(columns[0], scorer), b.cases(columns[1], scorer)
     pairs: list[CasePair] = []
@@ -96,6 +100,5 @@ def paired(a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None
         if one.value is not None and other.value is not None:
             shared += one.outputs == other.outputs and any(one.outputs)
             pairs.append(CasePair(case_id, one, other, one.value, other.value))
-    return PairedColumns(
-        *columns, pairs, len(of_a) - both, len(of_b) - both, changed, left_a, left_b, shared
-    )
+    only_a, only_b = len(of_a) - both, len(of_b) - both
+    return PairedColumns(*columns, only_a, only_b, changed, left_a, left_b, shared), pairs

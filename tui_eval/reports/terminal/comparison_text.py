@@ -3,15 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tui_eval.format import many, number, percent
+from tui_eval.format import decimal, many, number, percent
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison, Word
+from tui_eval.reports.comparison.comparison import (
+    ComparisonRow,
+    RunComparison,
+    Word,
+    outcome,
+)
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
 from tui_eval.statistics.intervals import Interval
 
 _FLIPS_SHOWN: Final = 20
-_OUTCOMES: Final = {1.0: "pass", 0.0: "fail"}
 
 
 def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
@@ -55,7 +59,8 @@ def p_value(p: float | None) -> str:
 
 
 def _name(row: ComparisonRow) -> str:
-    return row.a if row.a == row.b else f"{row.a} → {row.b}"
+    a, b = row.columns.a, row.columns.b
+    return a if a == b else f"{a} → {b}"
 
 
 def _columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
@@ -70,8 +75,8 @@ def _columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
             "95%", ["" if one is None else points_interval(one.interval95) for one in known]
         ),
         TableColumn("p", [p_value(row.p_holm) for row in rows]),
-        TableColumn("worse", [number(row.worse) for row in rows]),
-        TableColumn("better", [number(row.better) for row in rows]),
+        TableColumn("worse", [number(row.pairs.worse) for row in rows]),
+        TableColumn("better", [number(row.pairs.better) for row in rows]),
         TableColumn("B is", [row.word for row in rows], left=True),
     ]
 
@@ -99,8 +104,8 @@ def _group_columns(of: RunComparison) -> list[TableColumn]:
             ],
         ),
         TableColumn("p", [p_value(row.p_holm) for _, row in rows]),
-        TableColumn("worse", [number(row.worse) for _, row in rows]),
-        TableColumn("better", [number(row.better) for _, row in rows]),
+        TableColumn("worse", [number(row.pairs.worse) for _, row in rows]),
+        TableColumn("better", [number(row.pairs.better) for _, row in rows]),
         TableColumn("B is", [row.word for _, row in rows], left=True),
     ]
 
@@ -109,7 +114,7 @@ def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
     if row.n == 0:
         yield "no case has a result on both sides: nothing is compared"
     elif row.word is Word.UNCLEAR and row.difference is not None:
-        differ = f"{many(row.n, 'pair')}, {number(row.worse + row.better)} differ"
+        differ = f"{many(row.n, 'pair')}, {number(row.pairs.worse + row.pairs.better)} differ"
         mde = row.difference.mde
         if mde is None:
             yield f"{differ}: too few to say how large a difference could have been seen"
@@ -121,19 +126,16 @@ def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
 
 
 def _beside(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
-    parts = []
-    if row.changed:
-        parts.append(f"{many(row.changed, 'case')} changed: not compared")
-    if row.only_a:
-        parts.append(f"{many(row.only_a, 'case')} only in {of.a.name}")
-    if row.only_b:
-        parts.append(f"{many(row.only_b, 'case')} only in {of.b.name}")
-    if row.left_out_a:
-        parts.append(f"{many(row.left_out_a, 'case')} without a result in {of.a.name}")
-    if row.left_out_b:
-        parts.append(f"{many(row.left_out_b, 'case')} without a result in {of.b.name}")
-    if row.shared:
-        parts.append(f"{many(row.shared, 'pair')} share the very same output")
+    columns, a, b = row.columns, of.a.name, of.b.name
+    said = (
+        (columns.changed, "case", "changed: not compared"),
+        (columns.only_a, "case", f"only in {a}"),
+        (columns.only_b, "case", f"only in {b}"),
+        (columns.left_out_a, "case", f"without a result in {a}"),
+        (columns.left_out_b, "case", f"without a result in {b}"),
+        (columns.shared, "pair", "of the very same output"),
+    )
+    parts = [f"{many(count, noun)} {what}" for count, noun, what in said if count]
     clusters = None if row.difference is None else row.difference.clusters
     if clusters is not None:
         parts.append(f"errors over {many(clusters, 'cluster')}")
@@ -168,4 +170,5 @@ def _flips(of: RunComparison, ink: AnsiStyle) -> list[str]:
 
 
 def _outcome(value: float) -> str:
-    return _OUTCOMES.get(value, f"{value:.2f}")
+    said = outcome(value)
+    return said if isinstance(said, str) else decimal(said)

@@ -19,7 +19,8 @@ _OF_TRIAL = (
 _OF_SCORER = (
     "SELECT c.id, t.col, t.state, s.verdict, s.value, t.output, c.data FROM trials t "
     "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
-    "JOIN scores s ON s.trial = t.id AND s.scorer = ?2 AND s.current = 1 AND s.superseded = 0 "
+    "LEFT JOIN scores s ON s.trial = t.id AND s.scorer = ?2 AND s.current = 1 "
+    "AND s.superseded = 0 "
 )
 
 StoredTrial: TypeAlias = tuple[str, int, str, str | None, float | None, int | None, str]
@@ -40,8 +41,8 @@ def trials(db: sqlite3.Connection, run_id: int, scorer: str | None = None) -> It
     Args:
         db: The connection.
         run_id: The run.
-        scorer: Verdict and score are this scorer's, and trials that it says nothing of are left
-            out; None: the trial's own.
+        scorer: Verdict and score are this scorer's, and there are none where it says nothing;
+            None: the trial's own.
     """
     if scorer is None:
         return db.execute(f"{_OF_TRIAL}WHERE t.run = ?1 ORDER BY t.place", (run_id,))
