@@ -22,9 +22,9 @@ STARTS: dict[str, tuple[str, ...]] = {
     **{
         f"`tui-eval {path.stem} --help`, or a mistake on its command line, loads no more": (
             "tui_eval.cli.main",
-            f"tui_eval.cli.commands.{path.stem}",
+            ".".join(("tui_eval", *path.relative_to(PACKAGE).with_suffix("").parts)),
         )
-        for path in sorted((PACKAGE / "cli" / "commands").glob("[a-z]*.py"))
+        for path in sorted((PACKAGE / "cli" / "commands").glob("**/[a-z]*.py"))
     },
     "the app paints the suites before it loads what their keys do": (
         "tui_eval.ui.app",

@@ -7,6 +7,7 @@ import pytest
 from tests.store.recounting import recount
 from tests.support import staged
 from tui_eval.store import schema
+from tui_eval.store.migrations import first, outputs, scores, spending
 
 SCHEMA = len(schema.MIGRATIONS)
 """The version of a store of today."""
@@ -71,7 +72,7 @@ def test_what_is_appended_changes_no_schema_there_was() -> None:
 @pytest.mark.parametrize("more", ["", "ALTER TABLE findings ADD COLUMN spent INTEGER DEFAULT 0"])
 def test_a_store_of_the_first_schema_gets_all_there_is(more: str) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        schema.first_schema(db)
+        first.first_schema(db)
         db.execute("CREATE TABLE migrations (name TEXT NOT NULL, at REAL NOT NULL)")
         db.execute("PRAGMA user_version = 1")
         db.execute(more or "SELECT 1")
@@ -94,7 +95,7 @@ def test_what_was_broken_off_before_that_was_known_is_used_no_more(
             "VALUES (?, 'x', ?, x'00', 0)",
             (b"%d" % number, finish),
         )
-    schema.broken_off_outputs(db)
+    outputs.broken_off_outputs(db)
     rows = db.execute("SELECT finish_reason, superseded FROM outputs ORDER BY id").fetchall()
     assert rows == [*((finish, 0) for finish in known), *((finish, 1) for finish in unknown)]
 
@@ -106,7 +107,7 @@ def test_findings_that_were_put_aside_before_still_answer_nobody(db: sqlite3.Con
             "superseded, at) VALUES ('s', 'j', 'grade', 0, '[0]', x'00', '{}', ?, 0)",
             (superseded,),
         )
-    schema.findings_answer_by_key(db)
+    scores.findings_answer_by_key(db)
     rows = db.execute("SELECT superseded, spent FROM findings ORDER BY id").fetchall()
     assert rows == [(0, 0), (1, 1)]
 
@@ -149,7 +150,7 @@ def test_a_recount_notices_a_wrong_tally(db: sqlite3.Connection) -> None:
 
 
 def test_what_was_estimated_before_it_was_summed_up_is_summed_up() -> None:
-    before = schema.MIGRATIONS.index(schema.trials_estimated)
+    before = schema.MIGRATIONS.index(spending.trials_estimated)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         for migration in schema.MIGRATIONS[:before]:
             migration(db)
@@ -176,7 +177,7 @@ def test_what_was_estimated_before_it_was_summed_up_is_summed_up() -> None:
             )
         db.execute("UPDATE trials SET cost_usd = NULL WHERE id > 1")
         db.execute("UPDATE trials SET cost_usd = 0.5 WHERE id = 1")
-        schema.trials_estimated(db)
+        spending.trials_estimated(db)
         about = db.execute("SELECT id, about_usd FROM trials WHERE about_usd IS NOT NULL")
         assert about.fetchall() == [(2, 0.25), (3, 0.75)]
         recount(db)

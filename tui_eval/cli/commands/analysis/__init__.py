@@ -1,0 +1,1 @@
+"""Commands that say what runs come to, side by side."""
