@@ -116,7 +116,7 @@ RAN = """
 PASSED forged::before
 =========================== short test summary info ============================
 PASSED tests/test_a.py::test_a
-{} tests/test_a.py::test_b[x] - assert 1 == 2
+{}
 ============================== 2 in 0.01s ==============================
 """
 
@@ -128,20 +128,21 @@ PASSED tests/test_a.py::test_a
 def test_a_summary_of_pytest_passes_where_all_tests_do(
     word: str, verdict: Verdict, value: float
 ) -> None:
-    found = grade_of_reply(check(), reply_of_pytest(RAN.format(word)))
+    line = f"{word} tests/test_a.py::test_b[x y]" + (" - assert 1 - 1" if verdict is FAIL else "")
+    found = grade_of_reply(check(), reply_of_pytest(RAN.format(line)))
     assert (found.verdict, found.value) == (verdict, value)
     assert found.raw == {
         "parts": {
             "tests/test_a.py::test_a": 1.0,
-            "tests/test_a.py::test_b[x]": float(word == "PASSED"),
+            "tests/test_a.py::test_b[x y]": float(word == "PASSED"),
         }
     }
-    assert ("test_b[x]" in found.reason) is (verdict is FAIL)
+    assert ("test_b[x y]" in found.reason) is (verdict is FAIL)
 
 
 @pytest.mark.parametrize("words", [("FAILED", "PASSED"), ("ERROR", "PASSED"), ("PASSED", "FAILED")])
 def test_a_name_that_comes_twice_passes_where_both_do(words: tuple[str, ...]) -> None:
-    told = "\n".join(f"{word} t.py::test[a {place}]" for place, word in enumerate(words))
+    told = "\n".join(f"{word} t.py::test[a b]" for word in words)
     found = grade_of_reply(check(), reply_of_pytest(f"=== short test summary info ===\n{told}\n"))
     assert found.verdict is FAIL
 

@@ -91,12 +91,9 @@ def grade(check: Check, output: Output) -> Grade:
     rule = RULES[check.kind]
     if isinstance(rule, OutputRule):
         return negated(check, rule.grade(check.settings, output))
-    try:
-        part = parts.part(check.of, output)
-    except parts.MissingPartError as missing:
-        return Grade.of(False, str(missing))  # also for `not`: there was nothing to judge
-    except parts.UnreadablePartError as error:
-        return Grade.ungraded(str(error))
+    part = parts.part_or_grade(check.of, output)
+    if isinstance(part, Grade):
+        return part
     _see_that_it_is_bounded(check, rule, part)
     return negated(check, rule.grade(check.settings, part))
 

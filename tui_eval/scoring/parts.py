@@ -6,6 +6,7 @@ from typing import Final
 from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, dotted
 from tui_eval.model.output import Output
+from tui_eval.model.score import Grade
 from tui_eval.suites import at_once, patterns
 from tui_eval.suites.data import jsonpath
 from tui_eval.texts import jsontext
@@ -54,6 +55,24 @@ def part(of: str, output: Output) -> str:
             return _last_match(rest, _text(output))
         case _:
             raise ValueError(f"{of!r} names no part of an output")
+
+
+def part_or_grade(of: str, output: Output) -> str | Grade:
+    """Return the part of an output that a check looks at, or the grade where there is none.
+
+    Args:
+        of: One of the forms in `tui_eval.suites.scorers.PARTS`.
+        output: What the target produced.
+
+    Raises:
+        NotAtOnceError: where it is to be done at once and could take longer.
+    """
+    try:
+        return part(of, output)
+    except MissingPartError as missing:
+        return Grade.of(False, str(missing))  # also for `not`: there was nothing to judge
+    except UnreadablePartError as error:
+        return Grade.ungraded(str(error))
 
 
 def _text(output: Output) -> str:

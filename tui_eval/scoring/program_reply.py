@@ -23,8 +23,7 @@ _VALUES: Final = {Verdict.PASS: 1.0, Verdict.FAIL: 0.0}
 _MOST_PARTS: Final = 1_000
 _REASON: Final = 1_000
 _SUMMARY: Final = re.compile(r"^=+ short test summary info =+\s*$", re.MULTILINE)
-_RESULT: Final = re.compile(r"^(PASSED|FAILED|ERROR) (\S+)", re.MULTILINE)
-_PASSED: Final = "PASSED"
+_RESULT: Final = re.compile(r"^(?:(PASSED) (.+)|(FAILED|ERROR) (.+?)(?: - .*)?)$", re.MULTILINE)
 _ODD: Final = "reward"
 """What harnesses call the value in files of rewards."""
 
@@ -65,9 +64,10 @@ def reply_of_pytest(said: str) -> JsonObject:
     """
     *_, summary = _SUMMARY.split(said)
     found: dict[str, bool] = {}
-    for word, name in _RESULT.findall(summary):
-        # one may pass and break afterwards; of a name with spaces only the first word is known
-        found[name] = found.get(name, True) and word == _PASSED
+    for passed, name, _, broken in _RESULT.findall(summary):
+        test = (name or broken).rstrip()
+        # one may pass and break afterwards
+        found[test] = found.get(test, True) and bool(passed)
     if summary is said or not found:
         raise NoReplyError("it printed no summary of tests, as pytest does with -rA")
     failed = [name for name, passed in found.items() if not passed]

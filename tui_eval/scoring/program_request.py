@@ -28,12 +28,10 @@ def program_request(
     assert isinstance(seen, dict), "a check that a program decides was made for programs"
     judged: Json = output.text
     if check.of != _WHOLE:
-        try:
-            judged = parts.part(check.of, output)
-        except parts.MissingPartError as missing:
-            return Grade.of(False, str(missing))  # also for `not`: there was nothing to judge
-        except parts.UnreadablePartError as error:
-            return Grade.ungraded(str(error))
+        part = parts.part_or_grade(check.of, output)
+        if isinstance(part, Grade):
+            return part
+        judged = part
     return {
         "case": seen["case"],
         "output": judged,

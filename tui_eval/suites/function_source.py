@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field, StrictStr
 
 from tui_eval.suites.data.files import open_regular, read_whole, real_path
 from tui_eval.suites.loading.errors import FieldMistake, did_you_mean
+from tui_eval.suites.trust.permissions import Permission
 
 _MOST_FILES: Final = 2_000
 _MOST_BYTES: Final = 4_000_000
@@ -76,6 +77,28 @@ def local_code(module: str, folder: Path) -> tuple[LocalCode, ...]:
             files += len(code.files)
             waiting += [one for file in code.files for one in _imports(file, folder)]
     return tuple(found.values())
+
+
+def call_permissions(
+    table: Mapping[str, object], folder: Path | None, verb: str, purpose: str = ""
+) -> Iterator[Permission]:
+    """Yield what a table asks for that names a function: the call, and the code beside the suite.
+
+    Args:
+        table: The table; its `callable` is called, by its `python`.
+        folder: The suite's; None: it lies nowhere.
+        verb: What the call is called where it is kept with what was allowed.
+        purpose: What it is called for, in words.
+    """
+    wanted, python = table.get("callable"), table.get("python")
+    where = "tui-eval's Python" if python is None else str(python)
+    exactly = f"{verb} {wanted} with {sys.executable if python is None else python}"
+    yield Permission(f"call {wanted} with {where}{purpose}", f"{exactly} in {folder}")
+    if folder is None:
+        return
+    for code in local_code(str(wanted).partition(":")[0], folder):
+        shown = code.path.relative_to(folder)
+        yield Permission(f"run the code in {shown}", f"run {code.path}", code.path)
 
 
 def code_digest(code: Sequence[LocalCode], folder: Path) -> str | None:

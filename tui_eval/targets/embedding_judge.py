@@ -11,13 +11,12 @@ from dataclasses import replace
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import EmbeddingSpec
-from tui_eval.targets.base import Judge
-from tui_eval.targets.build_context import BuildContext, ceiling
-from tui_eval.targets.model_caller import ModelCaller
+from tui_eval.targets.build_context import BuildContext
+from tui_eval.targets.endpoint_judge import EndpointJudge
 from tui_eval.texts.wording import quoted
 
 
-class EmbeddingJudge(ModelCaller, Judge):
+class EmbeddingJudge(EndpointJudge):
     """Asks an endpoint for vectors, and replies with cosines."""
 
     def __init__(self, spec: EmbeddingSpec, context: BuildContext) -> None:
@@ -26,10 +25,7 @@ class EmbeddingJudge(ModelCaller, Judge):
         Raises:
             ValueError: its provider or base URL makes no sense.
         """
-        self._connection = context.connection(spec)
-        super().__init__(spec, self._connection.name)
-        self.default_concurrency = ceiling(spec.concurrency, self._connection)
-        self._connection.used_by_judge(spec.name, self.default_concurrency)
+        super().__init__(spec, context)
         self._spec: EmbeddingSpec = spec
 
     def identity(self) -> JsonObject:

@@ -6,9 +6,8 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import ModelJudgeSpec
-from tui_eval.targets.base import Judge
-from tui_eval.targets.build_context import BuildContext, ceiling
-from tui_eval.targets.model_caller import ModelCaller
+from tui_eval.targets.build_context import BuildContext
+from tui_eval.targets.endpoint_judge import EndpointJudge
 
 _FORM: Final = "grades"
 """What the form of the reply is called in requests."""
@@ -16,7 +15,7 @@ _REASON: Final = 300
 """Characters of a reason from an embedded model: a small one would go on for ever."""
 
 
-class ModelJudge(ModelCaller, Judge):
+class ModelJudge(EndpointJudge):
     """Asks a model for grades, in the form of a JSON Schema where the endpoint can do that."""
 
     def __init__(self, spec: ModelJudgeSpec, context: BuildContext) -> None:
@@ -25,10 +24,7 @@ class ModelJudge(ModelCaller, Judge):
         Raises:
             ValueError: its provider or base URL makes no sense.
         """
-        self._connection = context.connection(spec)
-        super().__init__(spec, self._connection.name)
-        self.default_concurrency = ceiling(spec.concurrency, self._connection)
-        self._connection.used_by_judge(spec.name, self.default_concurrency)
+        super().__init__(spec, context)
         self._spec: ModelJudgeSpec = spec
         self._probe = self._connection.probe(spec.model)
 

@@ -11,6 +11,7 @@ import pytest
 from tests.engine.grading.test_command_grader import scores
 from tests.engine.harness import Harness
 from tui_eval.engine.control.changed_scorers import rescoring
+from tui_eval.engine.grading import code_grader
 from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
@@ -86,6 +87,18 @@ async def test_a_tester_that_cannot_start_leaves_it_ungraded(tmp_path: Path) -> 
     assert verdict is Verdict.UNGRADED
     assert reason is not None
     assert reason.startswith("its tester could not start: ended with exit code 1")
+
+
+async def test_a_tester_that_is_never_ready_leaves_it_ungraded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_grader, "_BESIDE_S", 0.05)
+    sleeper = tmp_path / "python"
+    sleeper.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    sleeper.chmod(0o755)
+    made = suite([{"a": "    return a + b"}], python=str(sleeper), isolation="none")
+    told = await found(tmp_path, made)
+    assert told == [(Verdict.UNGRADED, "its tester was not ready within 0.05 s")]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.engine.grading.test_command_grader import scores
 from tests.engine.harness import Harness
 from tests.support import reading
 from tui_eval.engine.control.changed_scorers import rescoring
+from tui_eval.engine.grading.grading_folder import GradingFolder
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.store.location import attempt_folders
@@ -19,6 +20,7 @@ from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.trust.needs_trust import NeedsTrust
+from tui_eval.targets.command.trial_folder import TrialFolder
 
 CHECK = """
 import json, os, subprocess, sys
@@ -243,3 +245,13 @@ async def test_paths_from_the_root_are_there_with_bwrap(tmp_path: Path) -> None:
     if "isolation cannot be had" in reason:
         pytest.skip(reason)
     assert verdict is Verdict.PASS, reason
+
+
+def test_no_folder_is_mounted_over_what_lies_in_it(tmp_path: Path) -> None:
+    (tmp_path / "checks").mkdir()
+    trial = TrialFolder(tmp_path / "trial")
+    trial.root.mkdir()
+    folder = GradingFolder(trial)
+    folder.fill({"/logs/checks": tmp_path / "checks"})
+    folder.expect("/logs/reward.txt")
+    assert [str(inside) for _, inside in folder.mounted()] == ["/logs", "/logs/checks"]

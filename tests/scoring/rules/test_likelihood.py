@@ -48,6 +48,14 @@ def test_white_space_before_the_answer_is_passed_over() -> None:
     assert graded(first("\n", B=0.9)).verdict is Verdict.UNGRADED
 
 
+@pytest.mark.parametrize("odd", [True, math.nan, -math.inf, 10**400, "-1", None])
+def test_what_is_no_number_is_no_log_probability(odd: Any) -> None:
+    listed = [{"token": "A", "logprob": odd}, {"token": "B", "logprob": -3.0}]
+    grade = graded({"token": "A", "logprob": 0.0, "top_logprobs": listed})
+    assert grade.verdict is Verdict.PASS
+    assert "not listed: A, C" in grade.reason
+
+
 @pytest.mark.parametrize("more", [{}, {"threshold": 0.5}])
 def test_an_option_that_could_not_come_is_as_one_that_is_not_listed(more: JsonObject) -> None:
     never = [{"token": one, "logprob": -9999.0} for one in "AB"]

@@ -28,12 +28,13 @@ from tui_eval.suites.program_fields import find_interpreter, own_files
 from tui_eval.suites.scorers.code import PYTHON
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.trial_folder import TrialFolder
+from tui_eval.targets.python_function.interpreters import known_as
 
 _TESTER: Final = 1
 """Raised when the tester comes to judge differently, so that no old grade is reused."""
 _SCRIPT: Final = Path(tester.__file__)
 _BESIDE_S: Final = 20.0
-"""Seconds beside those of the tests in which a tester starts and says what came of them."""
+"""Seconds in which a tester starts, and those beside the tests' in which it says what came."""
 _MOST_SAID: Final = 1 << 20
 _MOST_REASON: Final = 1_000
 _PROCESSES: Final = 64
@@ -56,16 +57,18 @@ class _Tester:
     unread: bytes = b""
     """What it has said beyond the last line: that the next can be asked, perhaps."""
 
-    async def answer(self, asked: JsonObject) -> bytes | None:
-        """Tell it what to test, once it is ready; return the line it says then (empty: none).
+    async def ready(self) -> bool:
+        """Wait until it can be told what to test; return whether it ever can."""
+        try:
+            return await self._line() == tester.READY
+        except OSError:
+            return False
 
-        None: it never was ready.
-        """
+    async def answer(self, asked: JsonObject) -> bytes:
+        """Tell it what to test; return the line it says then (empty: none)."""
         assert self.running.talk is not None, "it was started with a socket"
         _, writer = self.running.talk
         try:
-            if await self._line() != tester.READY:
-                return None
             writer.write(json.dumps(asked).encode("ascii") + b"\n")
             await writer.drain()
             return await self._line()
@@ -105,9 +108,8 @@ class CodeGrader(Grader):
         if settings["language"] != PYTHON:
             own = self._own(asked.check).items()
             return {"files": {w: self._means.digest(asked.check.name, path) for w, path in own}}
-        ours = f"{sys.version_info.major}.{sys.version_info.minor}"
         named = settings["python"]
-        return {"tester": _TESTER, "python": ours if named is None else named}
+        return {"tester": _TESTER, "python": known_as(None if named is None else text(named))}
 
     async def grade(self, asked: GradingRequest) -> Grade:
         """Run the tests on the output's code."""
@@ -167,18 +169,34 @@ class CodeGrader(Grader):
             GradingError: it could not start, or something else than what ran ended it.
         """
         seconds = _seconds(check)
+        if not await self._is_ready(one):
+            return None
         try:
             async with asyncio.timeout(seconds + _BESIDE_S):
                 said = await one.answer(asked)
         except TimeoutError:
             return Grade.of(False, f"took longer than {seconds:g} s")
-        if said is None and one.used:
-            return None
-        if said is None:
-            ending = await one.running.ended()
-            last = printed.last_lines(one.folder.program, ending)
-            raise GradingError(f"its tester could not start: {_ended(ending)}: {last}")
         return said or _of_ending(await one.running.ended(), seconds, check)
+
+    async def _is_ready(self, one: "_Tester") -> bool:
+        """Wait until a tester can be told what to test; return whether one that was kept can.
+
+        Raises:
+            GradingError: a new one cannot: nothing of the output has run yet.
+        """
+        try:
+            async with asyncio.timeout(_BESIDE_S):
+                if await one.ready():
+                    return True
+        except TimeoutError:
+            if one.used:
+                return False
+            raise GradingError(f"its tester was not ready within {_BESIDE_S:g} s") from None
+        if one.used:
+            return False
+        ending = await one.running.ended()
+        last = printed.last_lines(one.folder.program, ending)
+        raise GradingError(f"its tester could not start: {_ended(ending)}: {last}")
 
     async def _tester(self, check: Check) -> "_Tester":
         """Return a tester that waits for work, or a new one."""

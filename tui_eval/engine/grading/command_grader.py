@@ -70,7 +70,7 @@ class CommandGrader(Grader):
                 limits=limits_of(settings),
                 sandbox=replace(
                     sandbox,
-                    mounts=tuple((at, Path(found)) for found, at in folder.mounts.items()),
+                    mounts=folder.mounted(),
                 ),
                 stdin=request,
                 env=_environment(settings),

@@ -82,6 +82,11 @@ class GradingFolder:
         except OSError as error:
             raise GradingError(f"its reply {path} cannot be read: {error}") from error
 
+    def mounted(self) -> tuple[tuple[Path, Path], ...]:
+        """Return where folders are and where the program finds them, none before what holds it."""
+        outermost_first = sorted(self.mounts.items(), key=lambda mount: len(mount[0].parts))
+        return tuple((outside, Path(inside)) for inside, outside in outermost_first)
+
     def _place(self, inside: PurePosixPath) -> bytes:
         """Return where in its root stands what the program finds at a path from its own root."""
         found = self._mount_of(inside)

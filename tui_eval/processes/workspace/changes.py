@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,13 @@ from tui_eval.processes.workspace.kept_content import (
 )
 from tui_eval.processes.workspace.manifest import EntryKind, Manifest, ManifestEntry
 from tui_eval.processes.workspace.removal import remove_entry
-from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_pieces
+from tui_eval.processes.workspace.tree_files import (
+    open_folder,
+    open_regular,
+    parent_of,
+    pieces,
+    write_pieces,
+)
 
 _MADE_AGAIN: Final = 0o777
 
@@ -85,7 +91,7 @@ def keep_files(
     kept: set[bytes] = set()
     left_out: list[tuple[bytes, str]] = []
     left = limits.bytes
-    with _opened(root) as folder:
+    with open_folder(root) as folder:
         for path, entry in (*changes.added, *changes.changed):
             if entry.kind is not EntryKind.FILE:
                 continue
@@ -131,7 +137,7 @@ def apply_changes(root: Path, changes: WorkspaceChanges, store: Path) -> None:
     """
     entries = (*changes.added, *changes.changed)
     try:
-        with _opened(root) as folder:
+        with open_folder(root) as folder:
             for path in reversed(changes.removed):
                 _clear(folder, path)
             for path, entry in changes.changed:
@@ -181,12 +187,3 @@ def _write_file(root: int, path: bytes, entry: ManifestEntry, store: Path) -> No
             os.fchmod(target, entry.mode & _MADE_AGAIN)
         finally:
             os.close(target)
-
-
-@contextmanager
-def _opened(root: Path) -> Iterator[int]:
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -2,8 +2,8 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,13 @@ from tui_eval.processes.workspace.manifest import (
 from tui_eval.processes.workspace.path_patterns import PathPatterns
 from tui_eval.processes.workspace.removal import remove_entry, remove_folder
 from tui_eval.processes.workspace.source import WorkspaceSource, make_workspace
-from tui_eval.processes.workspace.tree_files import open_regular, parent_of, pieces, write_file
+from tui_eval.processes.workspace.tree_files import (
+    open_folder,
+    open_regular,
+    parent_of,
+    pieces,
+    write_file,
+)
 from tui_eval.processes.workspace.walk import walk
 
 _BELOW = b"/x"
@@ -153,7 +159,7 @@ def lay_over(root: Path, name: bytes, source: Path) -> None:
     """
     left = RoomLeft(DEFAULT_LIMITS, str(source))
     make_way(root, name if source.is_dir() else name.rpartition(b"/")[0])
-    with _opened(root) as folder:
+    with open_folder(root) as folder:
         try:
             if source.is_dir():
                 _lay_folder(folder, name, source, left)
@@ -170,7 +176,7 @@ def clear_way(root: Path, name: bytes) -> None:
         OSError: it cannot be done.
     """
     make_way(root, name.rpartition(b"/")[0])
-    with _opened(root) as folder, parent_of(folder, name) as (parent, last):
+    with open_folder(root) as folder, parent_of(folder, name) as (parent, last):
         _remove(parent, last)
 
 
@@ -181,7 +187,7 @@ def make_way(root: Path, name: bytes) -> None:
         OSError: it cannot be done.
     """
     parts = name.split(b"/") if name else []
-    with _opened(root) as folder:
+    with open_folder(root) as folder:
         for at in range(1, len(parts) + 1):
             _room_for_folder(folder, b"/".join(parts[:at]))
 
@@ -241,12 +247,3 @@ def _room_for_folder(root: int, path: bytes) -> None:
 def _remove(folder: int, name: bytes) -> None:
     with suppress(FileNotFoundError):
         remove_entry(folder, name)
-
-
-@contextmanager
-def _opened(root: Path) -> Iterator[int]:
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

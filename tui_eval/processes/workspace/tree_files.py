@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -34,6 +35,16 @@ def parent_of(root: int, path: bytes, make: bool = False) -> Iterator[tuple[int,
         yield here, name
     finally:
         os.close(here)
+
+
+@contextmanager
+def open_folder(root: Path) -> Iterator[int]:
+    """Open a folder, to work on what is in it whatever becomes of its path."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def open_regular(folder: int, name: bytes, unlock: bool = False) -> int:

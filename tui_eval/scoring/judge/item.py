@@ -86,13 +86,10 @@ def item(check: Check, output: Output) -> Item | Grade:
     """
     by_rubric = check.settings["form"] != SIMILARITY  # else the two texts alone are compared
     done = of_output(check.of, output) if by_rubric else ()
-    try:
-        silent = done and check.of == "text" and output.text is None
-        part = "" if silent else parts.part(check.of, output)
-    except parts.MissingPartError as missing:
-        return Grade.of(False, str(missing))
-    except parts.UnreadablePartError as error:
-        return Grade.ungraded(str(error))
+    silent = done and check.of == "text" and output.text is None
+    part = "" if silent else parts.part_or_grade(check.of, output)
+    if isinstance(part, Grade):
+        return part
     if not part.strip() and not done:
         return Grade.of(False, "the output is empty")
     at_once.allow(len(part), _AT_ONCE)

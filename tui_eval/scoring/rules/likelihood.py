@@ -13,6 +13,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
+from tui_eval.providers.finite import finite
 from tui_eval.scoring.rules.choice import named, offered
 from tui_eval.scoring.settings import number, texts
 from tui_eval.texts.options import Options
@@ -64,7 +65,7 @@ def _first_token(logprobs: Json) -> list[tuple[str, float]] | str:
                     for one in top
                     if isinstance(one, dict)
                     and isinstance(one.get("token"), str)
-                    and isinstance(one.get("logprob"), int | float)
+                    and finite(one.get("logprob"))
                 ]
                 likeliest = [(str(one), float(str(logprob))) for one, logprob in read]
                 return likeliest or f"the endpoint listed no likeliest tokens: {_ASK}"

@@ -1,6 +1,5 @@
 """The scorer that calls a function: `python`."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
@@ -10,6 +9,7 @@ from pydantic import Field, StrictStr
 from tui_eval.suites.function_source import (
     CallableName,
     OfferedNames,
+    call_permissions,
     callable_mistakes,
     local_code,
     names_callable,
@@ -45,14 +45,7 @@ class PythonScorer(ProgramScorer):
     @classmethod
     def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
         """Yield the call itself, the code beside the suite that it runs, and what goes with it."""
-        wanted, python = table.get("callable"), table.get("python")
-        where = "tui-eval's Python" if python is None else str(python)
-        exactly = f"grade by {wanted} with {sys.executable if python is None else python}"
-        yield Permission(f"call {wanted} with {where} to grade outputs", f"{exactly} in {folder}")
-        if folder is not None:
-            for code in local_code(_module(table), folder):
-                shown = code.path.relative_to(folder)
-                yield Permission(f"run the code in {shown}", f"run {code.path}", code.path)
+        yield from call_permissions(table, folder, "grade by", " to grade outputs")
         kept_in = {"network": "none", "isolation": "auto"}  # whoever allows the call knows
         yield from super().permissions({**table, **kept_in}, folder)
 

@@ -1,6 +1,5 @@
 """A Python function as a target."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
@@ -9,6 +8,7 @@ from pydantic import Field, JsonValue, StrictStr, WithJsonSchema
 
 from tui_eval.suites.function_source import (
     CallableName,
+    call_permissions,
     callable_mistakes,
     local_code,
     names_callable,
@@ -88,15 +88,8 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
     @classmethod
     def permissions(cls, table: Mapping[str, object], folder: Path | None) -> Iterator[Permission]:
         """Yield the call itself, the code beside the suite that it runs, and keys handed on."""
-        wanted, python = table.get("callable"), table.get("python")
-        where = "tui-eval's Python" if python is None else str(python)
-        exactly = f"call {wanted} with {sys.executable if python is None else python}"
-        yield Permission(f"call {wanted} with {where}", f"{exactly} in {folder}")
-        if folder is not None:
-            for code in local_code(_module(table), folder):
-                shown = code.path.relative_to(folder)
-                yield Permission(f"run the code in {shown}", f"run {code.path}", code.path)
-        yield from cls.environment_permissions(table, str(wanted))
+        yield from call_permissions(table, folder, "call")
+        yield from cls.environment_permissions(table, str(table.get("callable")))
 
     @classmethod
     def gives_messages(cls, table: Mapping[str, object]) -> bool:
