@@ -19,6 +19,7 @@ from tui_eval.store.connection import open_writable
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
@@ -64,6 +65,8 @@ class Plan:
     gate: dict[str, object] | None = None
     state: RunState = RunState.DONE
     partial: bool = False
+    base: BaseChoice | None = None
+    """What the run is launched to be compared with."""
 
 
 def cases(n: int, **given: object) -> list[Case]:
@@ -106,7 +109,10 @@ def spec(plan: Plan) -> str:
 
 def _fill(tx: Tx, plan: Plan) -> int:
     run = run_writes.create(
-        tx, run_writes.NewRun(suite="capitals", spec=spec(plan), settings={}, partial=plan.partial)
+        tx,
+        run_writes.NewRun(
+            suite="capitals", spec=spec(plan), settings={}, partial=plan.partial, base=plan.base
+        ),
     )
     names = list(plan.told)
     run_writes.add_columns(

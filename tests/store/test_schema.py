@@ -43,6 +43,7 @@ _SCHEMAS = [
     "7cfef69bef9c",
     "b7e5da879b20",
     "0dc101d05200",
+    "10184d378d98",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from tui_eval.store.migrations import (
     asking,
     attempts,
+    baselines,
     first,
     outputs,
     runs,
@@ -52,6 +53,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     outputs.outputs_self_reported,
     scores.scores_by_key,
     outputs.conversations,
+    baselines.run_bases,
 )
 """Every change the schema ever went through, in order. Append only."""
 

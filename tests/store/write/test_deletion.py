@@ -26,6 +26,7 @@ OF_NO_RUN = {
     "workspace_files",
     "long_texts",
     "output_texts",
+    "baseline_files",
 }
 
 

@@ -57,8 +57,12 @@ class BaselineFile:
 
     is_baseline = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
         """Read a file.
+
+        Args:
+            path: Where it is, or was.
+            content: What it held when it was kept; None: what it holds now.
 
         Raises:
             BaselineFileError: it is none.
@@ -68,15 +72,15 @@ class BaselineFile:
         self._cases: dict[str, dict[str, ComparedCase]] = {}
         self._digests: dict[str, bytes] = {}
         self._tags: dict[str, tuple[str, ...]] = {}
-        if path.stat().st_size > _MOST_BYTES:
-            raise BaselineFileError(f"{path}: larger than any baseline file is")
-        with path.open(encoding="utf-8", errors="strict") as file:
-            try:
-                for number, line in enumerate(file, 1):
-                    if line.strip():
-                        self._read(path, number, line)
-            except UnicodeDecodeError:
-                raise BaselineFileError(f"{path}: is not UTF-8") from None
+        raw = read_content(path) if content is None else content
+        try:
+            for number, line in enumerate(raw.decode("utf-8").split("\n"), 1):
+                if line.strip():
+                    self._read(path, number, line)
+        except UnicodeDecodeError:
+            raise BaselineFileError(f"{path}: is not UTF-8") from None
+        if not self._cases:
+            raise BaselineFileError(f"{path}: has no line of a baseline file")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -132,6 +136,18 @@ class BaselineFile:
         of_column[case_id] = case
         if tags:
             self._tags[case_id] = tags
+
+
+def read_content(path: Path) -> bytes:
+    """Return what a baseline file holds.
+
+    Raises:
+        BaselineFileError: it is too large to be one.
+        OSError: it cannot be read.
+    """
+    if path.stat().st_size > _MOST_BYTES:
+        raise BaselineFileError(f"{path}: larger than any baseline file is")
+    return path.read_bytes()
 
 
 def _object(line: object) -> dict[str, object]:

@@ -17,7 +17,8 @@ from tui_eval.store.read import bulk
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import baseline_writes, trial_writes
+from tui_eval.store.write.baseline_writes import BaseChoice
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are easily taken for others
 _SLUG_LENGTH = 60  # a run's name is part of file names, and is typed
@@ -58,6 +59,8 @@ class NewRun:
     """Whether a filter or a limit was set."""
     data_files: Sequence[JsonObject] | None = None
     """What its data files are like; None: nobody looked."""
+    base: BaseChoice | None = None
+    """What it is compared with; None: its suite's baseline of now."""
 
 
 def create(tx: Tx, new: NewRun) -> int:
@@ -85,6 +88,7 @@ def create(tx: Tx, new: NewRun) -> int:
         ),
     )
     assert cursor.lastrowid is not None
+    baseline_writes.set_base(tx, cursor.lastrowid, new.suite, new.base)
     return cursor.lastrowid
 
 
@@ -341,7 +345,8 @@ def forget(tx: Tx, run: int) -> None:
     """
     unstage(tx, run)
     requests.forget(tx, run)
-    for table in ("columns", "limits", "former_specs", "baselines", "trust"):
+    baseline_writes.forget(tx, run)
+    for table in ("columns", "limits", "former_specs", "trust"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))
     tx.db.execute(
