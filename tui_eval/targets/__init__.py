@@ -13,7 +13,7 @@ A new kind of target is
 
 Nothing else names a kind: whoever wants to know something asks the spec or the target, and a
 question that is new becomes a method with a default there. The same holds for judges with
-`suites/spec/judges/` and `JUDGES`. `tests/targets/test_kinds.py` adds a kind of its own and takes
+`suites/spec/judges/`, `targets/judges/` and `JUDGES`. `tests/targets/test_kinds.py` adds a kind of its own and takes
 it through everything.
 """
 
@@ -26,13 +26,13 @@ from tui_eval.targets.app.http_target import HttpTarget
 from tui_eval.targets.base import Judge, NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, Concurrency, Connections, fixed
 from tui_eval.targets.command.program_target import CommandTarget
-from tui_eval.targets.embedding_judge import EmbeddingJudge
+from tui_eval.targets.judges.embedding_judge import EmbeddingJudge
+from tui_eval.targets.judges.model_judge import ModelJudge
+from tui_eval.targets.judges.simulated_judge import SimulatedJudge
 from tui_eval.targets.model import ModelTarget
-from tui_eval.targets.model_judge import ModelJudge
 from tui_eval.targets.python_function.python_target import PythonTarget
 from tui_eval.targets.replay import ReplayTarget
 from tui_eval.targets.simulated import SimulatedTarget
-from tui_eval.targets.simulated_judge import SimulatedJudge
 
 __all__ = [
     "JUDGES",

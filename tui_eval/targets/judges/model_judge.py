@@ -7,7 +7,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import ModelJudgeSpec
 from tui_eval.targets.build_context import BuildContext
-from tui_eval.targets.endpoint_judge import EndpointJudge
+from tui_eval.targets.judges.endpoint_judge import EndpointJudge
 
 _FORM: Final = "grades"
 """What the form of the reply is called in requests."""

@@ -15,7 +15,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import Connections, Judge, Target, build, build_judges, problems
-from tui_eval.targets.model_judge import strict_for_small_models
+from tui_eval.targets.judges.model_judge import strict_for_small_models
 
 MESSAGES: list[JsonObject] = [
     {"role": "system", "content": "You grade."},
