@@ -13,8 +13,8 @@ A new kind of target is
 
 Nothing else names a kind: whoever wants to know something asks the spec or the target, and a
 question that is new becomes a method with a default there. The same holds for judges with
-`suites/spec/judges/`, `targets/judges/` and `JUDGES`. `tests/targets/test_kinds.py` adds a kind of its own and takes
-it through everything.
+`suites/spec/judges/`, `targets/judges/` and `JUDGES`. `tests/targets/test_kinds.py` adds a kind of
+its own and takes it through everything.
 """
 
 from collections.abc import Callable, Mapping
