@@ -65,6 +65,7 @@ class Plan:
     gate: dict[str, object] | None = None
     state: RunState = RunState.DONE
     partial: bool = False
+    cluster: str | None = None
     base: BaseChoice | None = None
     """What the run is launched to be compared with."""
 
@@ -96,6 +97,7 @@ def spec(plan: Plan) -> str:
     """Give the frozen suite of a plan."""
     suite = {
         "name": "capitals",
+        "dataset": {"cluster": plan.cluster},
         "targets": [
             {"kind": "simulated", "name": name, "answers": "{{ n }}"}
             for name in dict.fromkeys(column.split("/")[0] for column in plan.told)

@@ -82,6 +82,8 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "pass_rate_if_left_out": [0.333333, 0.833333],
                 "mean_score": 0.666667,
                 "stderr": 0.333333,
+                "stderr_clustered": None,
+                "clusters": None,
                 "reduced": {},
                 "cut_short": 1,
                 "filtered": 0,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.statistics.estimates import Sample, percentile, reduce_passes
+from tui_eval.statistics.estimates import ClusteredSample, Sample, percentile, reduce_passes
 from tui_eval.statistics.intervals import wilson
 from tui_eval.suites.spec.run import Reduce, parse_reduce
 
@@ -139,3 +139,38 @@ def test_percentiles_interpolate() -> None:
     assert percentile([2.0], 0.95) == 2.0
     assert percentile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.5
     assert percentile([float(i) for i in range(101)], 0.95) == pytest.approx(95.0)
+
+
+def test_an_error_over_clusters_is_that_of_their_sums() -> None:
+    sample = ClusteredSample()
+    for value, cluster in ((1, "a"), (1, "a"), (0, "b"), (0, "b"), (1, "c"), (0, "c")):
+        sample.add(float(value), 1.0, cluster)
+    # by hand: m = 1/2, cluster sums of x − m are 1, −1, 0: √(3/2·2)/6
+    assert sample.stderr_clustered == pytest.approx(math.sqrt(3) / 6)
+    assert sample.clusters == 3
+    # 1/2 ± 4.302653 (t of 2 degrees of freedom) × 0.288675 reaches past both ends
+    assert sample.interval95 == (0.0, 1.0)
+
+
+def test_cases_alone_in_their_clusters_have_the_error_of_cases_and_t_of_few() -> None:
+    plain, alone = Sample(), ClusteredSample()
+    for number, value in enumerate((0.1, 0.4, 0.4, 0.9)):
+        plain.add(value, 2.0)
+        alone.add(value, 2.0, None if number else "one")
+    assert alone.stderr_clustered == pytest.approx(plain.stderr)
+    assert alone.interval95 is not None
+    # t(0.975; 3) as scipy 1.17 has it
+    assert alone.interval95[0] == pytest.approx(
+        max(0.45 - 3.182446305284263 * math.sqrt(0.11 / 4), 0)
+    )
+
+
+def test_clusters_that_all_came_to_the_same_are_no_certainty() -> None:
+    sample = ClusteredSample()
+    for number in range(100):
+        sample.add(1.0, 1.0, number % 10)
+    assert sample.interval95 == wilson(1.0, 10)
+    one = ClusteredSample()
+    one.add(1.0, 1.0, "a")
+    one.add(0.0, 1.0, "a")
+    assert (one.stderr_clustered, one.interval95) == (None, None)

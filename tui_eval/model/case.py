@@ -3,7 +3,26 @@
 from dataclasses import dataclass, field
 
 from tui_eval.model.frozen import frozen
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import Json, JsonObject, compact, dotted
+
+_compact = compact(sort_keys=True)
+
+
+def cluster_of(fields: JsonObject, column: str) -> str | None:
+    """Return which other cases a case is not independent of, as a text that is equal for these.
+
+    Args:
+        fields: The case's row.
+        column: The column that says it; a dotted path.
+
+    Returns:
+        None: of none, for the row has nothing there.
+    """
+    try:
+        value = dotted(fields, column)
+    except KeyError:
+        return None
+    return None if value is None else _compact(value)
 
 
 @frozen

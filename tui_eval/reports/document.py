@@ -195,6 +195,8 @@ def _rates(rates: Rates) -> JsonObject:
         "pass_rate_if_left_out": bounds(rates.bounds),
         "mean_score": rounded(rates.mean_score),
         "stderr": rounded(rates.stderr),
+        "stderr_clustered": rounded(rates.stderr_clustered),
+        "clusters": rates.clusters,
         "reduced": {name: _reduced(one) for name, one in rates.reduced.items()},
     }
 
@@ -207,6 +209,8 @@ def _reduced(rates: ReducedRates) -> JsonObject:
         "pass_rate_ci95": bounds(rates.interval),
         "mean_score": rounded(rates.mean_score),
         "stderr": rounded(rates.stderr),
+        "stderr_clustered": rounded(rates.stderr_clustered),
+        "clusters": rates.clusters,
     }
 
 

@@ -4,15 +4,18 @@ Everything works on values in 0..1, one for each case: a case that was asked sev
 value (`reduce_passes`), because its repeats are not independent of each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from math import comb, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tui_eval.statistics.distributions import t_quantile
 from tui_eval.statistics.intervals import Z95, Interval, wilson
 
 if TYPE_CHECKING:
     from tui_eval.suites.spec.run import Reduce
+
+_NO_ERROR: Final = 1e-12
 
 
 def reduce_passes(passed: int, n: int, how: "Reduce") -> float | None:
@@ -74,8 +77,8 @@ class Sample:
     _w2x: float = field(default=0.0, repr=False)
     _w2x2: float = field(default=0.0, repr=False)
 
-    def add(self, value: float, weight: float = 1.0) -> None:
-        """Take one case's value."""
+    def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
+        """Take one case's value; its cluster makes no difference here."""
         self.n += 1
         self.weight += weight
         self.zero_or_one = self.zero_or_one and value in (0.0, 1.0)
@@ -108,6 +111,16 @@ class Sample:
         return sqrt(max(squares, 0.0) * self.n / (self.n - 1)) / self.weight
 
     @property
+    def clusters(self) -> int | None:
+        """How many clusters the cases are in; None: each case is for itself."""
+        return None
+
+    @property
+    def stderr_clustered(self) -> float | None:
+        """The standard error of the weighted mean over clusters; None where there are none."""
+        return None
+
+    @property
     def interval95(self) -> Interval | None:
         """The 95% interval of the mean; None where nothing can be said.
 
@@ -123,6 +136,60 @@ class Sample:
         if error is None:
             return None
         return (max(mean - Z95 * error, 0.0), min(mean + Z95 * error, 1.0))
+
+
+@dataclass(slots=True)
+class ClusteredSample(Sample):
+    """Values of cases that may not be independent within a cluster; it grows with the clusters."""
+
+    _units: dict[Hashable, tuple[float, float]] = field(default_factory=dict, repr=False)
+    """Of each cluster, or case without one, the sum of its weights, and of its weighted values."""
+
+    def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
+        """Take one case's value.
+
+        Args:
+            value: The value.
+            weight: Its weight.
+            cluster: Which others it is not independent of; None: of none.
+        """
+        Sample.add(self, value, weight)
+        if weight > 0:
+            unit = ("case", self.n) if cluster is None else ("cluster", cluster)
+            weights, values = self._units.get(unit, (0.0, 0.0))
+            self._units[unit] = (weights + weight, values + weight * value)
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters the cases are in; a case without one is one."""
+        return len(self._units)
+
+    @property
+    def stderr_clustered(self) -> float | None:
+        """The standard error of the weighted mean over clusters; None below two of them.
+
+        √(C/(C − 1)·Σ_c(Σ w(x − m))²)/Σw (Miller 2024, "Adding Error Bars to Evals", sec. 2.2).
+        """
+        mean, n = self.mean, self.clusters
+        if mean is None or n < 2:
+            return None
+        squares = sum((values - mean * weights) ** 2 for weights, values in self._units.values())
+        return sqrt(n / (n - 1) * squares) / self.weight
+
+    @property
+    def interval95(self) -> Interval | None:
+        """The 95% interval of the mean, kept within 0..1; None below two clusters.
+
+        The mean ± t of C − 1 degrees of freedom times the error over clusters. Where all clusters
+        came to the same that error says nothing: Wilson, as if each cluster were a case.
+        """
+        mean, error = self.mean, self.stderr_clustered
+        if mean is None or error is None:
+            return None
+        if error < _NO_ERROR:
+            return wilson(mean, self.clusters)
+        half = t_quantile(0.975, self.clusters - 1) * error
+        return (max(mean - half, 0.0), min(mean + half, 1.0))
 
 
 def percentile(ascending: Sequence[float], q: float) -> float | None:

@@ -1,5 +1,3 @@
-import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -177,13 +175,9 @@ def test_a_scorer_that_a_run_has_not_is_named_with_those_that_it_has(tmp_path: P
 def test_clusters_widen_the_interval(tmp_path: Path) -> None:
     passages = [Case(n, f"case-{n}", {"n": n, "passage": n // 10}) for n in range(60)]
     a, b = verdicts([False] * 60, passages), verdicts([n < 20 for n in range(60)], passages)
-    store = tmp_path / "store.db"
-    runs = [fill(store, plan) for plan in (a, b)]
-    with reading(store) as db:
-        alone = compare(*_sides(db, runs), ALL).rows[0].difference
-    _cluster(store, "passage")
-    with reading(store) as db:
-        together = compare(*_sides(db, runs), ALL).rows[0].difference
+    alone = compared(tmp_path, a, b).rows[0].difference
+    one, other = (replace(plan, cluster="passage") for plan in (a, b))
+    together = compared(tmp_path, one, other).rows[0].difference
     assert alone is not None
     assert together is not None
     assert together.clusters == 6
@@ -191,22 +185,6 @@ def test_clusters_widen_the_interval(tmp_path: Path) -> None:
     assert together.stderr is not None
     assert alone.stderr is not None
     assert together.stderr > 2 * alone.stderr
-
-
-def _sides(db: sqlite3.Connection, runs: list[int]) -> tuple[RunSide, RunSide]:
-    first, second = (RunSide(db, run_queries.run(db, run)) for run in runs)
-    return first, second
-
-
-def _cluster(store: Path, column: str) -> None:
-    """Have the suites of all runs name a column as cluster."""
-    db = sqlite3.connect(store)
-    for run, spec in db.execute("SELECT id, spec FROM runs").fetchall():
-        suite = json.loads(spec)
-        suite["dataset"] = {"cluster": column}
-        db.execute("UPDATE runs SET spec = ? WHERE id = ?", (json.dumps(suite), run))
-    db.commit()
-    db.close()
 
 
 def test_columns_of_one_name_belong_together_or_those_that_are_named(tmp_path: Path) -> None:

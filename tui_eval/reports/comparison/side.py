@@ -8,7 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
-from tui_eval.model.json import digest, dotted
+from tui_eval.model.case import cluster_of
+from tui_eval.model.json import digest
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
 from tui_eval.store.read import comparison_queries, run_queries, trial_queries
 from tui_eval.store.read.comparison_queries import StoredTrial, compared
@@ -166,9 +167,4 @@ class RunSide:
     def _weight_and_cluster(self, data: str) -> tuple[float, str | None]:
         frozen = json.loads(data)
         weight, column = float(frozen.get("weight", 1.0)), self._suite.dataset.cluster
-        if column is None:
-            return weight, None
-        try:
-            return weight, json.dumps(dotted(frozen["fields"], column), sort_keys=True)
-        except KeyError:
-            return weight, None
+        return weight, None if column is None else cluster_of(frozen["fields"], column)

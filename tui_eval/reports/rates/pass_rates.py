@@ -33,6 +33,11 @@ class ColumnPassRate:
     """95%; None while trials are open or still to be staged, or where nothing can be said."""
     open: bool
     """Whether it may still change by itself."""
+    clusters: int | None = None
+    """How many the interval is over; None: it is over cases."""
+    stderr: float | None = None
+    """Of the mean score over cases, and over clusters; None: unknown, or there are no clusters."""
+    stderr_clustered: float | None = None
 
 
 def pass_rates(
@@ -56,7 +61,12 @@ def pass_rates(
     _, by_column = board(db, run_id)
     if a_case_is_a_trial(db, run_id) if one_each is None else one_each:
         fails = rules.get("errors") == "fail"
-        return {column: _counted(of, fails, staged) for column, of in by_column.items()}
+        counted = {column: _counted(of, fails, staged) for column, of in by_column.items()}
+        # only an interval needs to know which cases belong together
+        if run_queries.cluster_column(db, run_id) is None or any(
+            of.open for of in counted.values()
+        ):
+            return counted
     return _reduced(db, run_id, rules, staged)
 
 
@@ -113,6 +123,14 @@ def _reduced(
     except ValidationError:
         return {}
     return {
-        column: ColumnPassRate(of.pass_rate, of.n, of.interval, of.open > 0 or not staged)
+        column: ColumnPassRate(
+            of.pass_rate,
+            of.n,
+            of.interval,
+            of.open > 0 or not staged,
+            of.clusters,
+            of.stderr if of.clusters else None,
+            of.stderr_clustered,
+        )
         for column, of in rates(db, run_id, known).columns.items()
     }

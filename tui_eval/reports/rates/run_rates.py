@@ -4,6 +4,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
@@ -14,7 +15,7 @@ from tui_eval.reports.rates.case_results import (
     fate,
     graded_scores,
 )
-from tui_eval.statistics.estimates import Sample
+from tui_eval.statistics.estimates import ClusteredSample, Sample
 from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.report_queries import CaseRow, GradeRow
@@ -41,6 +42,10 @@ class ReducedRates:
     mean_score: float | None
     stderr: float | None
     """Of the mean score, over cases; None below two cases."""
+    stderr_clustered: float | None
+    """The same over clusters; None: there are none, or fewer than two."""
+    clusters: int | None
+    """How many the pass rate's interval is over; None: it is over cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,10 @@ class Rates:
     mean_score: float | None
     stderr: float | None
     """Of the mean score, over cases; None below two cases."""
+    stderr_clustered: float | None
+    """The same over clusters; None: there are none, or fewer than two."""
+    clusters: int | None
+    """How many the pass rate's interval is over; None: it is over cases."""
     reduced: Mapping[str, ReducedRates]
     """What the further reducers of `[run] reduce` say, by name; they decide nothing."""
 
@@ -106,15 +115,17 @@ def rates(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> RunRates:
         UnknownRunError: there is no such run.
     """
     staged = run_queries.run(db, run_id).staged
-    columns = {column.index: _Collector(rules) for column in run_queries.columns(db, run_id)}
+    clusters = run_queries.cluster_column(db, run_id)
+    collector = partial(_Collector, rules, Sample if clusters is None else ClusteredSample)
+    columns = {column.index: collector() for column in run_queries.columns(db, run_id)}
     tags: dict[str, dict[int, _Collector]] = {}
-    for case, trials in _by_case(db, run_id):
+    for case, trials in _by_case(db, run_id, clusters):
         for col, of_column in groupby(trials, attrgetter("col")):
             asked = list(of_column)
-            columns.setdefault(col, _Collector(rules)).add(asked, case.weight)
+            columns.setdefault(col, collector()).add(asked, case)
             for tag in case.tags:
                 of_tag = tags.setdefault(tag, {})
-                of_tag.setdefault(col, _Collector(rules)).add(asked, case.weight)
+                of_tag.setdefault(col, collector()).add(asked, case)
     return RunRates(
         {col: columns[col].rates(staged) for col in sorted(columns)},
         {
@@ -124,9 +135,11 @@ def rates(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> RunRates:
     )
 
 
-def _by_case(db: sqlite3.Connection, run_id: int) -> Iterator[tuple[CaseRow, Iterator[GradeRow]]]:
+def _by_case(
+    db: sqlite3.Connection, run_id: int, clusters: str | None
+) -> Iterator[tuple[CaseRow, Iterator[GradeRow]]]:
     trials = groupby(report_queries.grades(db, run_id), attrgetter("seq"))
-    cases = report_queries.cases(db, run_id)
+    cases = report_queries.cases(db, run_id, clusters)
     for seq, of_case in trials:
         case = next(case for case in cases if case.seq == seq)  # both ascend: never looks back
         yield case, of_case
@@ -134,9 +147,10 @@ def _by_case(db: sqlite3.Connection, run_id: int) -> Iterator[tuple[CaseRow, Ite
 
 @dataclass(slots=True)
 class _Collector:
-    """Adds cases up; its size does not grow with them."""
+    """Adds cases up; its size does not grow with them, but with their clusters."""
 
     rules: RunSettings
+    sample: type[Sample]
     _first: "_Reducer" = field(init=False)
     """The one that decides."""
     _further: list["_Reducer"] = field(init=False)
@@ -146,16 +160,17 @@ class _Collector:
     _unjudged: int = 0
 
     def __post_init__(self) -> None:
-        self._first, *self._further = map(_Reducer, self.rules.reductions)
+        reducers = [_Reducer(how, self.sample(), self.sample()) for how in self.rules.reductions]
+        self._first, *self._further = reducers
 
-    def add(self, trials: Sequence[GradeRow], weight: float) -> None:
+    def add(self, trials: Sequence[GradeRow], of: CaseRow) -> None:
         """Take the epochs of one case."""
         fates = tuple(map(fate, trials))
         scores = graded_scores(trials, fates)
         self._cases += 1
         for one in (self._first, *self._further):
             case = case_verdict(fates, self.rules.errors, one.how)
-            one.add(case, case_score(scores, case, one.how), weight)
+            one.add(case, case_score(scores, case, one.how), of)
         self._fates.update(case.fates)
         self._n += case.n
         self._unjudged += case.fates["passed"] + case.fates["failed"] - len(scores)
@@ -186,6 +201,8 @@ class _Collector:
             bounds=self._first.bounds((settled - n) / settled if settled else 0.0),
             mean_score=first.mean_score,
             stderr=first.stderr,
+            stderr_clustered=first.stderr_clustered,
+            clusters=first.clusters,
             reduced={one.how.name: one.rates(closed) for one in self._further},
         )
 
@@ -195,16 +212,17 @@ class _Reducer:
     """Adds up what cases come to by one way to reduce their epochs."""
 
     how: Reduce
+    _passes: Sample
+    _scores: Sample
     _cases_left_out: int = 0
-    _passes: Sample = field(default_factory=Sample)
-    _scores: Sample = field(default_factory=Sample)
     _worst: Sample = field(default_factory=Sample)
     _best: Sample = field(default_factory=Sample)
 
-    def add(self, case: CaseVerdict, score: float | None, weight: float) -> None:
+    def add(self, case: CaseVerdict, score: float | None, of: CaseRow) -> None:
         """Take the result of one case."""
+        weight = of.weight
         if case.value is not None:
-            self._passes.add(case.value, weight)
+            self._passes.add(case.value, weight, of.cluster)
             self._worst.add(case.least, weight)
             self._best.add(case.most, weight)
         elif not case.fates["open"]:
@@ -212,7 +230,7 @@ class _Reducer:
             self._worst.add(0.0, weight)
             self._best.add(1.0, weight)
         if score is not None:
-            self._scores.add(score, weight)
+            self._scores.add(score, weight, of.cluster)
 
     def bounds(self, trials_left_out: float) -> Interval | None:
         """Return the bounds of the pass rate where a share above `LEFT_OUT_SHOWN` is left out."""
@@ -233,4 +251,6 @@ class _Reducer:
             interval=self._passes.interval95 if closed else None,
             mean_score=self._scores.mean,
             stderr=self._scores.stderr,
+            stderr_clustered=self._scores.stderr_clustered,
+            clusters=self._passes.clusters,
         )

@@ -68,6 +68,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         for said in (
             *_reduced(of.suite.run, column, len(of.columns) > 1),
             *_left_out(column, len(of.columns) > 1),
+            *_clustered(of.suite.dataset.cluster, column, len(of.columns) > 1),
         ):
             lines += folded(said, width)
     if (talked := _talked(of)) is not None:
@@ -200,6 +201,21 @@ def _left_out(of: ColumnResults, named: bool) -> Iterator[str]:
     if rates.bounds is not None:
         worst, best = map(percent, rates.bounds)
         line += f"; {worst} if all of it had failed, {best} if all had passed"
+    yield line
+
+
+def _clustered(by: str | None, of: ColumnResults, named: bool) -> Iterator[str]:
+    """Say what the interval is over where cases are not independent, and both errors."""
+    rates = of.rates
+    if by is None or rates.clusters is None:
+        return
+    who = f"{visible_line(of.column.name)}: " if named else ""
+    line = f"{who}95% is over {many(rates.clusters, 'cluster')} ({visible_line(by, 60)})"
+    if rates.stderr is not None and rates.stderr_clustered is not None:
+        line += (
+            f"; standard error of the mean {rates.stderr_clustered:.3f}, "
+            f"{rates.stderr:.3f} were all cases independent"
+        )
     yield line
 
 

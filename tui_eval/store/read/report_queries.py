@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
-from tui_eval.model.case import Case
+from tui_eval.model.case import Case, cluster_of
 from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Usage
@@ -57,6 +57,8 @@ class CaseRow:
     seq: int
     weight: float
     tags: tuple[str, ...]
+    cluster: str | None = None
+    """Which others it is not independent of; None: of none, or nobody asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +198,22 @@ def grades(db: sqlite3.Connection, run_id: int) -> Iterator[GradeRow]:
         )
 
 
-def cases(db: sqlite3.Connection, run_id: int) -> Iterator[CaseRow]:
-    """Stream a run's cases in dataset order."""
-    for seq, weight, tags in db.execute(
-        "SELECT seq, json_extract(data, '$.weight'), json_extract(data, '$.tags') FROM cases "
-        "WHERE run = ? ORDER BY seq",
+def cases(db: sqlite3.Connection, run_id: int, clusters: str | None = None) -> Iterator[CaseRow]:
+    """Stream a run's cases in dataset order.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        clusters: The column of the dataset that says which cases belong together; None: none does.
+    """
+    fields = "NULL" if clusters is None else "json_extract(data, '$.fields')"
+    for seq, weight, tags, row in db.execute(
+        f"SELECT seq, json_extract(data, '$.weight'), json_extract(data, '$.tags'), {fields} "
+        "FROM cases WHERE run = ? ORDER BY seq",
         (run_id,),
     ):
-        yield CaseRow(seq, 1.0 if weight is None else float(weight), _tags(tags))
+        cluster = None if clusters is None else cluster_of(json.loads(row), clusters)
+        yield CaseRow(seq, 1.0 if weight is None else float(weight), _tags(tags), cluster)
 
 
 def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:

@@ -148,6 +148,16 @@ def gate(db: sqlite3.Connection, run_id: int) -> JsonObject:
     return _table(db, run_id, "gate")
 
 
+def cluster_column(db: sqlite3.Connection, run_id: int) -> str | None:
+    """Return the column of a run's dataset that says which cases belong together; None: none does.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    column = _table(db, run_id, "dataset").get("cluster")
+    return None if column is None else str(column)
+
+
 def _table(db: sqlite3.Connection, run_id: int, name: str) -> JsonObject:
     found = db.execute(
         "SELECT json_extract(spec, '$.' || ?) FROM runs WHERE id = ?", (name, run_id)
