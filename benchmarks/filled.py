@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,10 +22,11 @@ _NUMBERS = (
     "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers "
     "WHERE n + 1 < :total) "
 )
-_FATE = "CASE WHEN n % 100 < 80 THEN 'pass' WHEN n % 100 < 95 THEN 'fail' ELSE 'ungraded' END"
+_PART = "(n + :shift) % 100"
+_FATE = f"CASE WHEN {_PART} < 80 THEN 'pass' WHEN {_PART} < 95 THEN 'fail' ELSE 'ungraded' END"
 _LATENCY = "0.2 + (n * 7919 % 1000) / 500.0"
 _AT = ":now - (:total - n) * 0.001"  # a thousand a second
-_ERRORED = "n % 100 >= 100 - :errored"
+_ERRORED = f"{_PART} >= 100 - :errored"
 _DONE = f"n < :settled AND NOT {_ERRORED}"
 
 _CASES = f"""{_NUMBERS}
@@ -34,14 +36,14 @@ FROM numbers"""
 _OUTPUTS = f"""{_NUMBERS}
 INSERT INTO outputs (id, generation_key, text, finish_reason, model, input_tokens, output_tokens,
     cost_usd, latency_s, digest, at)
-SELECT :first + n, randomblob(32), answer(n), iif(n % 100 < 95, 'stop', 'length'),
+SELECT :first + n, randomblob(32), answer(n), iif({_PART} < 95, 'stop', 'length'),
     'fake-model', 3, 3, 0.0, {_LATENCY}, randomblob(32), {_AT}
 FROM numbers WHERE {_DONE}"""
 _TRIALS = f"""{_NUMBERS}
 INSERT INTO trials (id, run, place, seq, col, epoch, state, verdict, score, generation_key, output,
     attempts, error_kind, error_message, latency_s, input_tokens, output_tokens, since, change)
 SELECT :first + n, :run, n, n, 0, 0, 'done', {_FATE},
-    CASE WHEN n % 100 < 80 THEN 1.0 WHEN n % 100 < 95 THEN 0.0 END,
+    CASE WHEN {_PART} < 80 THEN 1.0 WHEN {_PART} < 95 THEN 0.0 END,
     (SELECT generation_key FROM outputs WHERE id = :first + n), :first + n,
     1, NULL, NULL, {_LATENCY}, 3, 3, {_AT}, :change + n / 4
 FROM numbers WHERE {_DONE}
@@ -70,8 +72,8 @@ _SCORES = f"""{_NUMBERS}
 INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, weight, required,
     at)
 SELECT :first + n, :first + n, 'exact', {_FATE},
-    CASE WHEN n % 100 < 80 THEN 1.0 WHEN n % 100 < 95 THEN 0.0 END, NULL,
-    iif(n % 100 < 80, 'as expected', 'expected ' || quote('question ' || n) || ', got '
+    CASE WHEN {_PART} < 80 THEN 1.0 WHEN {_PART} < 95 THEN 0.0 END, NULL,
+    iif({_PART} < 80, 'as expected', 'expected ' || quote('question ' || n) || ', got '
         || quote(substr(answer(n), 1, 20))), 'code', 1.0, 1, {_AT}
 FROM numbers WHERE {_DONE}"""
 
@@ -98,7 +100,7 @@ def answer(number: int, chars: int) -> str:
 
 @dataclass(frozen=True)
 class Filled:
-    """A store with one run in it."""
+    """A run that has been, and the store it is in."""
 
     store: Path
     run: int
@@ -116,10 +118,12 @@ def fill(
     errored: int = 3,
     in_flight: int = 50,
     chars: int = 0,
+    shift: int = 0,
 ) -> Filled:
     """Make a store whose one run has been settled, but for the last trials of it.
 
-    Of a hundred settled trials 80 pass, 15 fail, 3 are in error and 2 are ungraded.
+    Of a hundred settled trials 80 pass, 15 fail, 3 are in error and 2 are ungraded. A store that is
+    there already gets the run beside those that it has.
 
     Args:
         folder: Where; the suite and its dataset are written there too.
@@ -129,6 +133,7 @@ def fill(
         errored: How many of a hundred are in error, at most 5; the others of 5 are ungraded.
         in_flight: How many calls there may be at once.
         chars: How long answers are at least; their words beyond the question are drawn.
+        shift: How many cases further on the trials are that pass.
     """
     began = time.monotonic()
     store = folder / "store.sqlite3"
@@ -140,7 +145,8 @@ def fill(
         db.create_function("answer", 1, lambda n: answer(n, chars), deterministic=True)
         columns = Session(suite, Settings()).column_rows()
         transact(db, lambda tx: run_writes.add_columns(tx, run, columns))
-        transact(db, partial(_fill, run=run, trials=trials, queued=queued, errored=errored))
+        counts = {"total": trials, "settled": trials - queued, "errored": errored, "shift": shift}
+        transact(db, partial(_fill, run=run, counts=counts))
         name = run_queries.run(db, run).name
         put_away(db)
     finally:
@@ -148,12 +154,11 @@ def fill(
     return Filled(store, run, name, time.monotonic() - began)
 
 
-def _fill(tx: Tx, run: int, trials: int, queued: int, errored: int) -> None:
+def _fill(tx: Tx, run: int, counts: Mapping[str, int]) -> None:
+    trials = counts["total"]
     values = {
+        **counts,
         "run": run,
-        "total": trials,
-        "settled": trials - queued,
-        "errored": errored,
         "first": _first_free(tx.db),
         "now": tx.now,
         "change": tx.change,
@@ -166,7 +171,7 @@ def _fill(tx: Tx, run: int, trials: int, queued: int, errored: int) -> None:
     run_writes.begin(tx, run)
     tx.db.execute("UPDATE runs SET active_since = ? WHERE id = ?", (tx.now - trials * 0.001, run))
     run_writes.end(tx, run)
-    run_writes.move(tx, run, RunState.INTERRUPTED if queued else RunState.DONE)
+    run_writes.move(tx, run, RunState.INTERRUPTED if counts["settled"] < trials else RunState.DONE)
 
 
 def _first_free(db: sqlite3.Connection) -> int:

@@ -154,6 +154,18 @@ def test_groups_by_tag_have_p_values_that_hold_for_all_of_them(tmp_path: Path) -
     assert (even.word, odd.word) == (Word.BETTER, Word.UNCLEAR)
 
 
+def test_each_group_has_its_flips(tmp_path: Path) -> None:
+    tagged = [replace(case, tags=("even" if case.seq % 2 == 0 else "odd",)) for case in cases(4)]
+    a, b = verdicts([True, True, False, False], tagged), verdicts([True, False, True, True], tagged)
+    found = compared(tmp_path, a, b, ComparisonChoice({}, by="tag"))
+    assert {
+        name: [(flip.case_id, flip.row, flip.b) for flip in flips]
+        for name, flips in found.flips_of_groups.items()
+    } == {"even": [("case-2", 0, 1.0)], "odd": [("case-1", 0, 0.0), ("case-3", 0, 1.0)]}
+    by_scorer = compared(tmp_path, a, b, ComparisonChoice({}, by="scorer"))
+    assert by_scorer.flips_of_groups == {"exact": by_scorer.flips}
+
+
 def test_groups_by_scorer(tmp_path: Path) -> None:
     found = compared(
         tmp_path, verdicts([False] * 9), verdicts([True] * 9), ComparisonChoice({}, by="scorer")
@@ -223,6 +235,22 @@ def test_a_run_against_itself_shares_every_output(tmp_path: Path) -> None:
         side = RunSide(db, run_queries.run(db, run))
         (row,) = compare(side, side, ALL).rows
     assert (row.n, row.columns.shared, row.pairs.worse, row.pairs.better) == (2, 2, 0, 0)
+
+
+def test_outputs_are_shared_where_all_epochs_are_the_very_same(tmp_path: Path) -> None:
+    failed = replace(ERROR)
+    plan = Plan(
+        {"gpt": [GOOD, WRONG, GOOD, failed, failed, failed]},
+        cases(3),
+        epochs=2,
+        run={"errors": "fail"},
+    )
+    store = tmp_path / "store.db"
+    run = fill(store, plan)
+    with reading(store) as db:
+        side = RunSide(db, run_queries.run(db, run))
+        (row,) = compare(side, side, ALL).rows
+    assert (row.n, row.columns.shared) == (3, 2)
 
 
 def test_the_text_says_what_could_not_have_been_seen(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.visible import visible_line
+from tui_eval.reports.comparison.column_cases import ColumnCases, ComparedCase
 from tui_eval.reports.comparison.comparison import outcome
-from tui_eval.reports.comparison.side import ComparedCase, RunSide
+from tui_eval.reports.comparison.side import RunSide
 
 _MOST_BYTES: Final = 1_000_000_000
 
@@ -92,7 +93,7 @@ class BaselineFile:
         """None: it has verdicts alone."""
         return {}
 
-    def cases(self, column: str, scorer: str | None = None) -> Mapping[str, ComparedCase]:
+    def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
         """Return what each case came to (see `Side.cases`).
 
         Raises:
@@ -103,7 +104,7 @@ class BaselineFile:
                 f"{self.name} holds the verdicts of cases and none of single scorers: compare two "
                 "runs, or leave --scorer out"
             )
-        return self._cases[column]
+        return ColumnCases.of(self._cases[column])
 
     def row_digest(self, case_id: str) -> bytes:
         """Return the digest of a case's row that the file has."""
@@ -182,7 +183,7 @@ def _case(line: dict[str, object]) -> tuple[str, str, bytes, ComparedCase]:
         _number(score, 1.0)
     case = ComparedCase(
         None if value is None else _number(value, 1.0),
-        (),
+        None,
         bytes.fromhex(row),
         _number(line.get("weight", 1.0), 1e9),
         None if cluster is None else str(cluster),

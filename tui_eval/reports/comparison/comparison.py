@@ -1,12 +1,15 @@
 """How two sides differ: a row for each pair of columns, groups, and the cases that flipped."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Literal
+from itertools import repeat
+from operator import mul
+from typing import Final, Literal, NamedTuple
 
 from tui_eval.reports.comparison.pairing import (
-    CasePair,
+    CasePairs,
     NothingToPairError,
     PairedColumns,
     paired,
@@ -60,8 +63,7 @@ class ComparisonRow:
         return self.pairs.n
 
 
-@dataclass(frozen=True, slots=True)
-class Flip:
+class Flip(NamedTuple):
     """A case that came to something else in B."""
 
     case_id: str
@@ -92,6 +94,8 @@ class RunComparison:
     scorer: str | None = None
     """Whose verdicts are compared; None: the trials' own."""
     margin: float = MARGIN
+    flips_of_groups: Mapping[str, Sequence[Flip]] = field(default_factory=dict)
+    """Those of each group, in the same order; of a scorer, by what it says."""
 
     @property
     def words(self) -> frozenset[Word]:
@@ -121,16 +125,18 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
     found = [paired(a, b, names, choice.scorer) for names in paired_names(a, b, choice.rows)]
     rows = _decided([_row(*of) for of in found], choice.margin)
     groups = _groups(a, b, found, choice)
-    of_groups = iter(_decided([row for rows in groups.values() for row in rows], choice.margin))
+    made = [_row(columns, pairs) for of in groups.values() for _, columns, pairs in of]
+    of_groups = iter(_decided(made, choice.margin))
     return RunComparison(
         a,
         b,
         rows,
-        {name: [next(of_groups) for _ in rows] for name, rows in groups.items()},
-        _flips([pairs for _, pairs in found]),
+        {name: [next(of_groups) for _ in of] for name, of in groups.items()},
+        _flips((row, pairs) for row, (_, pairs) in enumerate(found)),
         _differing(a.scorers, b.scorers),
         choice.scorer,
         choice.margin,
+        {name: _flips((row, pairs) for row, _, pairs in of) for name, of in groups.items()},
     )
 
 
@@ -141,56 +147,72 @@ def _see_that_it_grades(scorer: str, *sides: Side) -> None:
             raise NothingToPairError(f'{side.name} has no scorer "{scorer}"; it has {there}')
 
 
-def _row(columns: PairedColumns, pairs: Sequence[CasePair]) -> ComparisonRow:
-    weight = sum(pair.b.weight for pair in pairs)
-    worse = sum(pair.bv < pair.av for pair in pairs)
-    better = sum(pair.bv > pair.av for pair in pairs)
-    neither = sum(pair.av == pair.bv == 0 for pair in pairs)
+def _row(columns: PairedColumns, pairs: CasePairs) -> ComparisonRow:
+    came_to = Counter(zip(pairs.a, pairs.b, strict=True))
+    worse = sum(n for (a, b), n in came_to.items() if b < a)
+    better = sum(n for (a, b), n in came_to.items() if b > a)
+    neither = came_to[0.0, 0.0]
     counts = VerdictPairs(len(pairs) - worse - better - neither, worse, better, neither)
     return ComparisonRow(
         columns,
         counts,
-        sum(pair.av * pair.b.weight for pair in pairs) / weight if weight else None,
-        sum(pair.bv * pair.b.weight for pair in pairs) / weight if weight else None,
-        _difference(pairs, counts),
+        _mean(pairs.a, pairs.weights),
+        _mean(pairs.b, pairs.weights),
+        _difference(pairs, came_to, counts),
     )
 
 
-def _difference(pairs: Sequence[CasePair], counts: VerdictPairs) -> PairedDifference | None:
-    """Return the difference by the method that fits: exact for verdicts of independent cases."""
-    clustered = any(pair.b.cluster is not None for pair in pairs)
-    if not clustered and _plain(pairs):
+def _mean(values: Sequence[float], weights: Sequence[float] | None) -> float | None:
+    """Return the weighted mean; None: nothing weighs anything."""
+    if weights is None:
+        return sum(values) / len(values) if values else None
+    weight = sum(weights)
+    return sum(map(mul, values, weights)) / weight if weight else None
+
+
+def _difference(
+    pairs: CasePairs, came_to: Iterable[tuple[float, float]], counts: VerdictPairs
+) -> PairedDifference | None:
+    """Return the difference by the method that fits: exact for verdicts of independent cases.
+
+    Args:
+        pairs: The cases.
+        came_to: What they came to in A and B, each pair of values once.
+        counts: How many came to what.
+    """
+    weights = pairs.weights or repeat(1.0, len(pairs))
+    clusters = pairs.clusters or repeat(None, len(pairs))
+    clustered = pairs.clusters is not None and any(one is not None for one in pairs.clusters)
+    even = pairs.weights is None or all(weight == 1.0 for weight in pairs.weights)
+    if not clustered and even and {value for both in came_to for value in both} <= {0.0, 1.0}:
         return counts.difference()
-    values = (ValuePair(pair.av, pair.bv, pair.b.weight, pair.b.cluster) for pair in pairs)
+    values = map(ValuePair, pairs.a, pairs.b, weights, clusters)
     return difference_of_values(values, clustered=clustered)
-
-
-def _plain(pairs: Iterable[CasePair]) -> bool:
-    return all(
-        pair.av in (0.0, 1.0) and pair.bv in (0.0, 1.0) and pair.b.weight == 1.0 for pair in pairs
-    )
 
 
 def _groups(
     a: Side,
     b: Side,
-    found: Sequence[tuple[PairedColumns, Sequence[CasePair]]],
+    found: Sequence[tuple[PairedColumns, CasePairs]],
     choice: ComparisonChoice,
-) -> dict[str, list[ComparisonRow]]:
-    groups: dict[str, list[ComparisonRow]] = {}
+) -> dict[str, list[tuple[int, PairedColumns, CasePairs]]]:
+    """Return the pairs of each group, those of each row for itself; rows are counted from 0."""
+    groups: dict[str, list[tuple[int, PairedColumns, CasePairs]]] = {}
     if choice.by == "tag":
         tags = b.tags()
-        for columns, pairs in found:
-            of_tag: dict[str, list[CasePair]] = {}
-            for pair in pairs:
-                for tag in tags.get(pair.case_id, ()):
-                    of_tag.setdefault(tag, []).append(pair)
-            for tag, tagged in of_tag.items():
-                groups.setdefault(tag, []).append(_row(columns, tagged))
+        for row, (columns, pairs) in enumerate(found):
+            of_tag: dict[str, list[int]] = {}
+            for at, case_id in enumerate(pairs.ids):
+                for tag in tags.get(case_id, ()):
+                    of_tag.setdefault(tag, []).append(at)
+            for tag, places in of_tag.items():
+                groups.setdefault(tag, []).append((row, columns, pairs.some(places)))
     elif choice.by == "scorer":
         for scorer in (name for name in a.scorers if name in b.scorers):
-            of_scorer = [paired(a, b, (of.a, of.b), scorer) for of, _ in found]
-            groups[scorer] = [_row(of, pairs) for of, pairs in of_scorer if pairs]
+            for row, (of, _) in enumerate(found):
+                columns, pairs = paired(a, b, (of.a, of.b), scorer)
+                if pairs:
+                    groups.setdefault(scorer, []).append((row, columns, pairs))
     return groups
 
 
@@ -219,12 +241,12 @@ def word(difference: PairedDifference | None, p_holm: float | None, margin: floa
     return Word.UNCLEAR
 
 
-def _flips(found: Sequence[Sequence[CasePair]]) -> list[Flip]:
+def _flips(found: Iterable[tuple[int, CasePairs]]) -> list[Flip]:
     flips = [
-        Flip(pair.case_id, row, pair.av, pair.bv)
-        for row, pairs in enumerate(found)
-        for pair in pairs
-        if pair.av != pair.bv
+        Flip(case_id, row, a, b)
+        for row, pairs in found
+        for case_id, a, b in zip(pairs.ids, pairs.a, pairs.b, strict=True)
+        if a != b
     ]
     return sorted(flips, key=lambda flip: (flip.b > flip.a, -abs(flip.b - flip.a)))
 

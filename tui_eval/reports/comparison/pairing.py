@@ -1,25 +1,41 @@
 """The cases of two columns put together, by their ids."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from tui_eval.reports.comparison.side import ComparedCase, Side
+from tui_eval.reports.comparison.column_cases import ColumnCases
+from tui_eval.reports.comparison.side import Side
 
 
 class NothingToPairError(Exception):
     """Two sides have no columns that belong together; the message says what to do."""
 
 
-class CasePair(NamedTuple):
-    """A case that both columns have a result of."""
+@dataclass(frozen=True, slots=True)
+class CasePairs:
+    """The cases that both of two columns have a result of: a list for each fact."""
 
-    case_id: str
-    a: ComparedCase
-    b: ComparedCase
-    av: float
-    bv: float
-    """What it came to in A, and in B."""
+    ids: Sequence[str]
+    a: Sequence[float]
+    b: Sequence[float]
+    """What each came to in A, and in B."""
+    weights: Sequence[float] | None = None
+    """In B; None: each is 1."""
+    clusters: Sequence[str | None] | None = None
+    """In B; None: each case is for itself."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def some(self, places: Sequence[int]) -> "CasePairs":
+        """Return those at these places."""
+        return CasePairs(
+            [self.ids[at] for at in places],
+            [self.a[at] for at in places],
+            [self.b[at] for at in places],
+            None if self.weights is None else [self.weights[at] for at in places],
+            None if self.clusters is None else [self.clusters[at] for at in places],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,7 @@ def paired_names(a: Side, b: Side, rows: Mapping[str, str]) -> list[tuple[str, s
 
 def paired(
     a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None
-) -> tuple[PairedColumns, list[CasePair]]:
+) -> tuple[PairedColumns, CasePairs]:
     """Put the cases of two columns together.
 
     Args:
@@ -85,20 +101,40 @@ def paired(
         What is not compared, and the pairs that are.
     """
     of_a, of_b = a.cases(columns[0], scorer), b.cases(columns[1], scorer)
-    pairs: list[CasePair] = []
     both = changed = left_a = left_b = shared = 0
-    for case_id, one in of_a.items():
-        other = of_b.get(case_id)
+    here: list[int] = []
+    there: list[int] = []
+    """Where the pairs stand in A and in B."""
+    for at, other in enumerate(_places_in(of_b, of_a)):
         if other is None:
             continue
         both += 1
-        if one.row != other.row and a.row_digest(case_id) != b.row_digest(case_id):
-            changed += 1
+        if of_a.rows[at] != of_b.rows[other]:
+            case_id = of_a.ids[at]
+            if a.row_digest(case_id) != b.row_digest(case_id):
+                changed += 1
+                continue
+        if of_a.values[at] is None or of_b.values[other] is None:
+            left_a += of_a.values[at] is None
+            left_b += of_b.values[other] is None
             continue
-        left_a += one.value is None
-        left_b += other.value is None
-        if one.value is not None and other.value is not None:
-            shared += one.outputs == other.outputs and any(one.outputs)
-            pairs.append(CasePair(case_id, one, other, one.value, other.value))
+        outputs = of_a.outputs[at]
+        shared += outputs is not None and outputs == of_b.outputs[other]
+        here.append(at)
+        there.append(other)
     only_a, only_b = len(of_a) - both, len(of_b) - both
-    return PairedColumns(*columns, only_a, only_b, changed, left_a, left_b, shared), pairs
+    return PairedColumns(*columns, only_a, only_b, changed, left_a, left_b, shared), CasePairs(
+        [of_a.ids[at] for at in here],
+        [of_a.values[at] or 0.0 for at in here],
+        [of_b.values[at] or 0.0 for at in there],
+        None if of_b.weights is None else [of_b.weights[at] for at in there],
+        None if of_b.clusters is None else [of_b.clusters[at] for at in there],
+    )
+
+
+def _places_in(other: ColumnCases, of: ColumnCases) -> Iterable[int | None]:
+    """Return where in another column each case stands; None: it is not there."""
+    if of.ids == other.ids:
+        return range(len(of))
+    places = dict(zip(other.ids, range(len(other)), strict=True))
+    return map(places.get, of.ids)

@@ -12,19 +12,26 @@ from tui_eval.model.states import TrialState, Verdict
 
 _STATES = {str(state): state for state in TrialState}
 _VERDICTS = {str(verdict): verdict for verdict in Verdict}
-_OF_TRIAL = (
+_OF_RUN = (
     "SELECT c.id, t.col, t.state, t.verdict, t.score, t.output, c.data FROM trials t "
+    "JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE t.run = ? ORDER BY t.place"
+)
+_OF_COLUMN = (
+    "SELECT c.id, t.state, t.verdict, t.score, t.output, c.data FROM trials t "
     "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+    "WHERE t.run = ? AND t.col = ? ORDER BY t.place"
 )
 _OF_SCORER = (
-    "SELECT c.id, t.col, t.state, s.verdict, s.value, t.output, c.data FROM trials t "
+    "SELECT c.id, t.state, s.verdict, s.value, t.output, c.data FROM trials t "
     "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
-    "LEFT JOIN scores s ON s.trial = t.id AND s.scorer = ?2 AND s.current = 1 "
-    "AND s.superseded = 0 "
+    "LEFT JOIN scores s ON s.trial = t.id AND s.scorer = ?3 AND s.current = 1 "
+    "AND s.superseded = 0 WHERE t.run = ?1 AND t.col = ?2 ORDER BY t.place"
 )
 
 StoredTrial: TypeAlias = tuple[str, int, str, str | None, float | None, int | None, str]
 """Case, column, state, verdict, score, output, and the case's frozen copy (JSON)."""
+ColumnTrial: TypeAlias = tuple[str, str, str | None, float | None, int | None, str]
+"""Likewise, without the column."""
 
 
 class ComparedTrial(NamedTuple):
@@ -35,18 +42,32 @@ class ComparedTrial(NamedTuple):
     score: float | None
 
 
-def trials(db: sqlite3.Connection, run_id: int, scorer: str | None = None) -> Iterator[StoredTrial]:
-    """Yield a run's trials in dataset order.
+def trials(db: sqlite3.Connection, run_id: int) -> Iterator[StoredTrial]:
+    """Yield a run's trials in dataset order."""
+    return db.execute(_OF_RUN, (run_id,))
+
+
+def column_trials(
+    db: sqlite3.Connection, run_id: int, col: int, scorer: str | None = None
+) -> Iterator[ColumnTrial]:
+    """Yield the trials of one column of a run in dataset order, a case's epochs together.
 
     Args:
         db: The connection.
         run_id: The run.
+        col: The column's index.
         scorer: Verdict and score are this scorer's, and there are none where it says nothing;
             None: the trial's own.
     """
     if scorer is None:
-        return db.execute(f"{_OF_TRIAL}WHERE t.run = ?1 ORDER BY t.place", (run_id,))
-    return db.execute(f"{_OF_SCORER}WHERE t.run = ?1 ORDER BY t.place", (run_id, scorer))
+        return db.execute(_OF_COLUMN, (run_id, col))
+    return db.execute(_OF_SCORER, (run_id, col, scorer))
+
+
+def case_copies(db: sqlite3.Connection, run_id: int) -> Iterator[str]:
+    """Yield the frozen copies of a run's cases (JSON) in dataset order."""
+    rows = db.execute("SELECT data FROM cases WHERE run = ? ORDER BY seq", (run_id,))
+    return (row[0] for row in rows)
 
 
 def compared(state: str, verdict: str | None, score: float | None = None) -> ComparedTrial:
