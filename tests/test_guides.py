@@ -1,5 +1,7 @@
 """Guides are followed line by line: their files are written, their commands run, in their order."""
 
+import json
+import os
 import re
 import shlex
 import subprocess
@@ -14,9 +16,37 @@ from tui_eval.isolated.calls import import_path
 DOCS = Path(__file__).parent.parent / "docs"
 GUIDES = [
     DOCS / name
-    for name in ("evaluate-a-function.md", "evaluate-an-agent.md", "write-your-own-scorer.md")
+    for name in (
+        "evaluate-a-function.md",
+        "evaluate-an-agent.md",
+        "which-is-better.md",
+        "write-your-own-scorer.md",
+    )
 ]
+DATA = Path(os.environ.get("TUI_EVAL_DATA", DOCS.parents[1] / "shared" / "data"))
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def gsm8k(folder: Path) -> None:
+    """Write what three systems said to the problems of GSM8K, a row each."""
+    recorded = DATA / "gsm8k_labelled_solutions.jsonl"
+    if not recorded.exists():
+        pytest.skip(f"there is no {recorded}")
+    rows: dict[str, dict[str, str]] = {}
+    for line in recorded.read_text("utf-8").splitlines():
+        said = json.loads(line)
+        case = said["id"].rpartition("-")[0].replace("-sol", "")
+        row = rows.setdefault(case, {"id": case, "question": said["input"]})
+        row["answer"] = said["target"]
+        row["small" if said["metadata"]["model"] == "6b_finetuning" else "large"] = said["output"]
+    for place, row in enumerate(rows.values()):
+        row["routed"] = row["large" if place % 10 else "small"]
+    told = "".join(f"{json.dumps(row)}\n" for row in rows.values())
+    (folder / "answers.jsonl").write_text(told, "utf-8")
+
+
+DATA_OF = {"which-is-better": gsm8k}
+"""Who writes the data that a guide has, by its name."""
 
 
 def steps(guide: Path) -> Iterator[tuple[str, str]]:
@@ -31,11 +61,13 @@ def test_a_guide_can_be_followed(
     monkeypatch.setenv("PYTHONPATH", import_path())
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # a store and trust of its own
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    if (prepare := DATA_OF.get(guide.stem)) is not None:
+        prepare(tmp_path)
     run, said = "", ""
     for language, text in steps(guide):
         if language == "sh":
             for line in text.splitlines():
-                words = [run if word == "RUN" else word for word in shlex.split(line)]
+                words = [re.sub(r"^RUN\b", run, word) for word in shlex.split(line)]
                 assert words[0] == "tui-eval"
                 command = [sys.executable, "-m", "tui_eval", *words[1:]]
                 done = subprocess.run(
@@ -47,6 +79,8 @@ def test_a_guide_can_be_followed(
                 run = run if found is None else found[1]
         elif language:
             first, _, rest = text.partition("\n")
+            if not first.startswith("# "):
+                continue  # a row of the data
             file = tmp_path / first.removeprefix("# ")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(rest if language.startswith("json") else text, "utf-8")
