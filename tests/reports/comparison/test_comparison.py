@@ -130,6 +130,17 @@ def test_epochs_are_one_value_compared_by_t(tmp_path: Path) -> None:
     ]
 
 
+def test_a_case_of_any_name_is_told_by_it(tmp_path: Path) -> None:
+    odd = [Case(0, "half \ud83d of it", {"n": 0}, ("odd \ud83d",)), *cases(2)[1:]]
+    by_tag = ComparisonChoice({}, by="tag")
+    found = compared(tmp_path, verdicts([True] * 2, odd), verdicts([False] * 2, odd), by_tag)
+    assert [flip.case_id for flip in found.flips] == ["half \ud83d of it", "case-1"]
+    assert list(found.groups) == ["odd \ud83d"]
+    changed = [replace(odd[0], fields={"n": 7}), odd[1]]
+    other = compared(tmp_path, verdicts([True] * 2, odd), verdicts([False] * 2, changed))
+    assert other.rows[0].columns.changed == 1
+
+
 def test_weights_count(tmp_path: Path) -> None:
     heavy = [replace(case, weight=3.0 if case.seq == 0 else 1.0) for case in cases(4)]
     a = verdicts([True, False, False, False], heavy)

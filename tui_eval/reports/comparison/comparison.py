@@ -71,6 +71,14 @@ class Flip(NamedTuple):
     """Which of the rows it is in, from 0."""
     a: float
     b: float
+    """What it came to in A, and in B."""
+    place: int
+    """Where the case stands in A, from 0."""
+
+    @property
+    def worse(self) -> bool:
+        """Whether B has less of it."""
+        return self.b < self.a
 
 
 def outcome(value: float) -> str | float:
@@ -243,9 +251,9 @@ def word(difference: PairedDifference | None, p_holm: float | None, margin: floa
 
 def _flips(found: Iterable[tuple[int, CasePairs]]) -> list[Flip]:
     flips = [
-        Flip(case_id, row, a, b)
+        Flip(case_id, row, a, b, place)
         for row, pairs in found
-        for case_id, a, b in zip(pairs.ids, pairs.a, pairs.b, strict=True)
+        for case_id, a, b, place in zip(pairs.ids, pairs.a, pairs.b, pairs.places, strict=True)
         if a != b
     ]
     return sorted(flips, key=lambda flip: (flip.b > flip.a, -abs(flip.b - flip.a)))

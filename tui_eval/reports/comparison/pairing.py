@@ -19,6 +19,8 @@ class CasePairs:
     a: Sequence[float]
     b: Sequence[float]
     """What each came to in A, and in B."""
+    places: Sequence[int]
+    """Where each stands in A."""
     weights: Sequence[float] | None = None
     """In B; None: each is 1."""
     clusters: Sequence[str | None] | None = None
@@ -33,6 +35,7 @@ class CasePairs:
             [self.ids[at] for at in places],
             [self.a[at] for at in places],
             [self.b[at] for at in places],
+            [self.places[at] for at in places],
             None if self.weights is None else [self.weights[at] for at in places],
             None if self.clusters is None else [self.clusters[at] for at in places],
         )
@@ -127,6 +130,7 @@ def paired(
         [of_a.ids[at] for at in here],
         [of_a.values[at] or 0.0 for at in here],
         [of_b.values[at] or 0.0 for at in there],
+        here,
         None if of_b.weights is None else [of_b.weights[at] for at in there],
         None if of_b.clusters is None else [of_b.clusters[at] for at in there],
     )

@@ -15,6 +15,7 @@ from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, 
 from tui_eval.store.read import comparison_queries, run_queries
 from tui_eval.store.read.comparison_queries import compared
 from tui_eval.store.rows import RunRow
+from tui_eval.store.text import unpack_text
 from tui_eval.suites.frozen_suite import frozen_suite
 
 
@@ -110,7 +111,7 @@ class RunSide:
                 fates = tuple(map(fate, epochs))
                 verdict = case_verdict(fates, rules.errors, rules.reduction)
                 scores = graded_scores(epochs, fates)
-                found[name, case_id] = case_score(scores, verdict, rules.reduction)
+                found[name, unpack_text(case_id)] = case_score(scores, verdict, rules.reduction)
         return found
 
     def row_digest(self, case_id: str) -> bytes:
@@ -118,7 +119,7 @@ class RunSide:
         return digest(json.loads(comparison_queries.row_of(self._db, self.run.id, case_id)))
 
     def _results(self, col: int, scorer: str | None) -> ColumnCases:
-        ids: list[str] = []
+        ids: list[str | bytes] = []
         epochs: list[tuple[str | None, ...]] = []
         outputs: list[Hashable] = []
         rows: list[int] = []
@@ -137,7 +138,13 @@ class RunSide:
                 if output is not None or outputs[-1] is not None:
                     outputs[-1] = (outputs[-1], output)
         values = list(map(self._value_of(), epochs))
-        return ColumnCases(ids, values, outputs, rows, *self._weights_and_clusters(weighted))
+        return ColumnCases(
+            list(map(unpack_text, ids)),
+            values,
+            outputs,
+            rows,
+            *self._weights_and_clusters(weighted),
+        )
 
     def _value_of(self) -> Callable[[tuple[str | None, ...]], float | None]:
         """Return what says what a case comes to, by state and verdict of each of its epochs."""

@@ -30,10 +30,10 @@ def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
     lines = [ink.bold(visible_line(f"{of.a.name} → {of.b.name}{by}")), ""]
     lines += table(_columns(of.rows), width, ink)
     for row in of.rows:
-        for said in (*_unclear(row, of.margin), *_beside(row, of)):
-            named = f"{_name(row)}: {said}" if len(of.rows) > 1 else said
+        for said in (*_unclear(row, of.margin), *not_compared(row, of)):
+            named = f"{row_name(row)}: {said}" if len(of.rows) > 1 else said
             lines += folded(visible_line(named), width)
-    for said in _scorers(of):
+    for said in scorer_notes(of):
         lines += folded(visible_line(said), width)
     if of.groups:
         lines += ["", *table(_group_columns(of), width, ink)]
@@ -58,7 +58,8 @@ def p_value(p: float | None) -> str:
     return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
 
 
-def _name(row: ComparisonRow) -> str:
+def row_name(row: ComparisonRow) -> str:
+    """Return a row's columns, once where they have one name."""
     a, b = row.columns.a, row.columns.b
     return a if a == b else f"{a} → {b}"
 
@@ -66,7 +67,7 @@ def _name(row: ComparisonRow) -> str:
 def _columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
     known = [row.difference for row in rows]
     return [
-        TableColumn("target", [_name(row) for row in rows], left=True),
+        TableColumn("target", [row_name(row) for row in rows], left=True),
         TableColumn("pairs", [number(row.n) for row in rows]),
         TableColumn("A", [percent(row.rate_a) for row in rows]),
         TableColumn("B", [percent(row.rate_b) for row in rows]),
@@ -84,18 +85,13 @@ def _columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
 def _group_columns(of: RunComparison) -> list[TableColumn]:
     rows = [(name, row) for name, rows in of.groups.items() for row in rows]
     several = len(of.rows) > 1
-    titles = [f"{name}, {_name(row)}" if several else name for name, row in rows]
-
-    def rate(share: float | None, row: ComparisonRow) -> str:
-        if share is None or row.n >= SMALL_GROUP:
-            return percent(share)
-        return f"{share * row.n:g}/{row.n}"
+    titles = [f"{name}, {row_name(row)}" if several else name for name, row in rows]
 
     return [
         TableColumn("group", titles, left=True),
         TableColumn("pairs", [number(row.n) for _, row in rows]),
-        TableColumn("A", [rate(row.rate_a, row) for _, row in rows]),
-        TableColumn("B", [rate(row.rate_b, row) for _, row in rows]),
+        TableColumn("A", [group_rate(row.rate_a, row) for _, row in rows]),
+        TableColumn("B", [group_rate(row.rate_b, row) for _, row in rows]),
         TableColumn(
             "points",
             [
@@ -110,22 +106,38 @@ def _group_columns(of: RunComparison) -> list[TableColumn]:
     ]
 
 
-def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
+def group_rate(share: float | None, row: ComparisonRow) -> str:
+    """Return a rate of a group; of few cases how many they are."""
+    if share is None or row.n >= SMALL_GROUP:
+        return percent(share)
+    return f"{share * row.n:g}/{row.n}"
+
+
+def seen(row: ComparisonRow) -> str:
+    """Say how many pairs there are, and how small a difference could have been seen."""
     if row.n == 0:
-        yield "no case has a result on both sides: nothing is compared"
-    elif row.word is Word.UNCLEAR and row.difference is not None:
-        differ = f"{many(row.n, 'pair')}, {number(row.pairs.worse + row.pairs.better)} differ"
-        mde = row.difference.mde
-        if mde is None:
-            yield f"{differ}: too few to say how large a difference could have been seen"
-        else:
-            missed = f"a difference under {mde * 100:.1f} points would be missed one time in five"
-            yield f"{differ}; {missed}"
+        return "no case has a result on both sides: nothing is compared"
+    differ = f"{many(row.n, 'pair')}, {number(row.pairs.worse + row.pairs.better)} differ"
+    mde = None if row.difference is None else row.difference.mde
+    if mde is None:
+        return f"{differ}: too few to say how large a difference could have been seen"
+    return f"{differ}; a difference under {mde * 100:.1f} points would be missed one time in five"
+
+
+def equivalent(margin: float) -> str:
+    """Say what an equivalent row is."""
+    return f"equivalent: with 90% confidence within ±{margin * 100:g} points"
+
+
+def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
+    if row.n == 0 or row.word is Word.UNCLEAR:
+        yield seen(row)
     elif row.word is Word.EQUIVALENT:
-        yield f"equivalent: with 90% confidence within ±{margin * 100:g} points"
+        yield equivalent(margin)
 
 
-def _beside(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
+def not_compared(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
+    """Say which cases are not compared, and which of those that are share something."""
     columns, a, b = row.columns, of.a.name, of.b.name
     said = (
         (columns.changed, "case", "changed: not compared"),
@@ -143,7 +155,8 @@ def _beside(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
         yield "; ".join(parts)
 
 
-def _scorers(of: RunComparison) -> Iterator[str]:
+def scorer_notes(of: RunComparison) -> Iterator[str]:
+    """Say which scorers are not the same on both sides, and what makes them so."""
     if not of.scorers_differ:
         return
     names = ", ".join(of.scorers_differ)
@@ -160,15 +173,16 @@ def _flips(of: RunComparison, ink: AnsiStyle) -> list[str]:
     shown = of.flips[:_FLIPS_SHOWN]
     several = len(of.rows) > 1
     for flip in shown:
-        where = f"  {_name(of.rows[flip.row])}" if several else ""
+        where = f"  {row_name(of.rows[flip.row])}" if several else ""
         said = visible_line(f"{flip.case_id}{where}", 70)
-        change = f"{_outcome(flip.a)} → {_outcome(flip.b)}"
+        change = f"{outcome_words(flip.a)} → {outcome_words(flip.b)}"
         lines.append(f"  {ink.bad(change) if flip.b < flip.a else ink.good(change)}  {said}")
     if len(of.flips) > len(shown):
         lines.append(f"  … {number(len(of.flips) - len(shown))} more: --json has all")
     return lines
 
 
-def _outcome(value: float) -> str:
+def outcome_words(value: float) -> str:
+    """Return what a case came to: `pass`, `fail`, or a value where its epochs differ."""
     said = outcome(value)
     return said if isinstance(said, str) else decimal(said)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from tui_eval.model.states import TrialState, Verdict
+from tui_eval.store.text import pack, unpack_text
 
 _STATES = {str(state): state for state in TrialState}
 _VERDICTS = {str(verdict): verdict for verdict in Verdict}
@@ -30,8 +31,8 @@ _OF_SCORER = (
 
 StoredTrial: TypeAlias = tuple[str, int, str, str | None, float | None, int | None, str]
 """Case, column, state, verdict, score, output, and the case's frozen copy (JSON)."""
-ColumnTrial: TypeAlias = tuple[str, str, str | None, float | None, int | None, str]
-"""Likewise, without the column."""
+ColumnTrial: TypeAlias = tuple[str | bytes, str, str | None, float | None, int | None, str]
+"""Likewise, without the column; the case as it is packed."""
 
 
 class ComparedTrial(NamedTuple):
@@ -82,7 +83,7 @@ def tags(db: sqlite3.Connection, run_id: int) -> dict[str, tuple[str, ...]]:
         "AND json_extract(data, '$.tags') IS NOT NULL",
         (run_id,),
     )
-    return {case_id: tuple(json.loads(found)) for case_id, found in rows}
+    return {unpack_text(case_id): tuple(json.loads(found)) for case_id, found in rows}
 
 
 def count(db: sqlite3.Connection, run_id: int) -> int:
@@ -95,6 +96,17 @@ def row_of(db: sqlite3.Connection, run_id: int, case_id: str) -> str:
     """Return a case's row of the dataset, JSON as it is stored."""
     row = db.execute(
         "SELECT json_extract(data, '$.fields') FROM cases WHERE run = ? AND id = ?",
-        (run_id, case_id),
+        (run_id, pack(case_id)),
     ).fetchone()
     return str(row[0])
+
+
+def trial_ids(db: sqlite3.Connection, run_id: int, column: str, case_id: str) -> list[int]:
+    """Return the trials of a case in a column, by their epochs; none: they are not there."""
+    rows = db.execute(
+        "SELECT t.id FROM cases c JOIN trials t ON t.run = c.run AND t.seq = c.seq "
+        "JOIN columns k ON k.run = t.run AND k.idx = t.col "
+        "WHERE c.run = ? AND c.id = ? AND k.name = ? ORDER BY t.epoch",
+        (run_id, pack(case_id), pack(column)),
+    )
+    return [row[0] for row in rows]
