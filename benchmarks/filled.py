@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import suites
+from benchmarks.suites import PLAIN, Shape
 from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
@@ -28,11 +29,15 @@ _LATENCY = "0.2 + (n * 7919 % 1000) / 500.0"
 _AT = ":now - (:total - n) * 0.001"  # a thousand a second
 _ERRORED = f"{_PART} >= 100 - :errored"
 _DONE = f"n < :settled AND NOT {_ERRORED}"
+_PLACED = "n / (:targets * :epochs), n / :epochs % :targets, n % :epochs"  # case, column, epoch
 
 _CASES = f"""{_NUMBERS}
 INSERT INTO cases (run, seq, id, data)
-SELECT :run, n, 'c' || n, json_object('fields', json_object('id', 'c' || n, 'q', 'question ' || n))
-FROM numbers"""
+SELECT :run, n, 'c' || n, iif(:tags,
+    json_object('fields', json_object('id', 'c' || n, 'q', 'question ' || n,
+        'topic', 'topic-' || n % :tags), 'tags', json_array('topic-' || n % :tags)),
+    json_object('fields', json_object('id', 'c' || n, 'q', 'question ' || n)))
+FROM numbers WHERE n < :cases"""
 _OUTPUTS = f"""{_NUMBERS}
 INSERT INTO outputs (id, generation_key, text, finish_reason, model, input_tokens, output_tokens,
     cost_usd, latency_s, digest, at)
@@ -42,17 +47,17 @@ FROM numbers WHERE {_DONE}"""
 _TRIALS = f"""{_NUMBERS}
 INSERT INTO trials (id, run, place, seq, col, epoch, state, verdict, score, generation_key, output,
     attempts, error_kind, error_message, latency_s, input_tokens, output_tokens, since, change)
-SELECT :first + n, :run, n, n, 0, 0, 'done', {_FATE},
+SELECT :first + n, :run, n, {_PLACED}, 'done', {_FATE},
     CASE WHEN {_PART} < 80 THEN 1.0 WHEN {_PART} < 95 THEN 0.0 END,
     (SELECT generation_key FROM outputs WHERE id = :first + n), :first + n,
     1, NULL, NULL, {_LATENCY}, 3, 3, {_AT}, :change + n / 4
 FROM numbers WHERE {_DONE}
 UNION ALL
-SELECT :first + n, :run, n, n, 0, 0, 'error', NULL, NULL, randomblob(32), NULL,
+SELECT :first + n, :run, n, {_PLACED}, 'error', NULL, NULL, randomblob(32), NULL,
     1, 'status', 'HTTP 500: it broke', NULL, 0, 0, {_AT}, :change + n / 4
 FROM numbers WHERE n < :settled AND {_ERRORED}
 UNION ALL
-SELECT :first + n, :run, n, n, 0, 0, 'queued', NULL, NULL, randomblob(32), NULL,
+SELECT :first + n, :run, n, {_PLACED}, 'queued', NULL, NULL, randomblob(32), NULL,
     0, NULL, NULL, NULL, 0, 0, {_AT}, :change + n / 4
 FROM numbers WHERE n >= :settled"""
 _TALLIES = """
@@ -75,6 +80,29 @@ SELECT :first + n, :first + n, 'exact', {_FATE},
     CASE WHEN {_PART} < 80 THEN 1.0 WHEN {_PART} < 95 THEN 0.0 END, NULL,
     iif({_PART} < 80, 'as expected', 'expected ' || quote('question ' || n) || ', got '
         || quote(substr(answer(n), 1, 20))), 'code', 1.0, 1, {_AT}
+FROM numbers WHERE {_DONE}"""
+_BATCH = 5
+_JUDGE_CALLS = f"""{_NUMBERS}
+INSERT INTO judge_calls (id, run, scorer, judge, model, purpose, round, try, items, request, reply,
+    finish_reason, state, sent_at, call_s, input_tokens, output_tokens, cost_usd)
+SELECT :first_call + n / {_BATCH}, :run, 'judged', 'judge', 'fake-judge', 'grade', 'first', 1,
+    {_BATCH}, json_object('outputs', answer(n)), answer(n), 'stop', 'answered', {_AT}, {_LATENCY},
+    500, 50, 0.0
+FROM numbers WHERE n < :settled AND n % {_BATCH} = 0"""
+_FINDINGS = f"""{_NUMBERS}
+INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, made,
+    problem, call, position, at)
+SELECT :first + n, :first + n, 'judged', 'judge', 'grade', 0, '[0]', randomblob(32),
+    '{{"0":{{"met":true}}}}', NULL, :first_call + n / {_BATCH}, n % {_BATCH}, {_AT}
+FROM numbers WHERE {_DONE}"""
+_JUDGED = f"""{_NUMBERS}
+INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, weight, required,
+    at)
+SELECT :first + n, :first + n, 'judged', {_FATE},
+    CASE WHEN {_PART} < 80 THEN 1.0 WHEN {_PART} < 95 THEN 0.0 END,
+    json_object('form', 'requirements', 'judge', 'judge', 'parts', json_array(json_object(
+        'text', 'Answers the question', 'value', iif({_PART} < 80, 1, 0)))),
+    iif({_PART} < 80, 'met', 'not met: Answers the question'), 'judge', 1.0, 1, {_AT}
 FROM numbers WHERE {_DONE}"""
 
 _WORDS = (
@@ -119,6 +147,7 @@ def fill(
     in_flight: int = 50,
     chars: int = 0,
     shift: int = 0,
+    shape: Shape = PLAIN,
 ) -> Filled:
     """Make a store whose one run has been settled, but for the last trials of it.
 
@@ -134,10 +163,12 @@ def fill(
         in_flight: How many calls there may be at once.
         chars: How long answers are at least; their words beyond the question are drawn.
         shift: How many cases further on the trials are that pass.
+        shape: Its targets, epochs, tags and judge; the last case may have fewer trials.
     """
     began = time.monotonic()
     store = folder / "store.sqlite3"
-    suite = suites.echo(folder, base_url, trials, in_flight)
+    cases = -(-trials // shape.trials)
+    suite = suites.echo(folder, base_url, cases, in_flight, shape)
     run = create(store, suite, Settings())
     db = open_writable(store)
     try:
@@ -145,8 +176,18 @@ def fill(
         db.create_function("answer", 1, lambda n: answer(n, chars), deterministic=True)
         columns = Session(suite, Settings()).column_rows()
         transact(db, lambda tx: run_writes.add_columns(tx, run, columns))
-        counts = {"total": trials, "settled": trials - queued, "errored": errored, "shift": shift}
-        transact(db, partial(_fill, run=run, counts=counts))
+        values = {
+            "run": run,
+            "total": trials,
+            "cases": cases,
+            "settled": trials - queued,
+            "errored": errored,
+            "shift": shift,
+            "targets": shape.targets,
+            "epochs": shape.epochs,
+            "tags": shape.tags,
+        }
+        transact(db, partial(_fill, values=values, judged=shape.judged))
         name = run_queries.run(db, run).name
         put_away(db)
     finally:
@@ -154,25 +195,26 @@ def fill(
     return Filled(store, run, name, time.monotonic() - began)
 
 
-def _fill(tx: Tx, run: int, counts: Mapping[str, int]) -> None:
-    trials = counts["total"]
-    values = {
-        **counts,
-        "run": run,
-        "first": _first_free(tx.db),
+def _fill(tx: Tx, values: Mapping[str, int], judged: bool) -> None:
+    run, trials = values["run"], values["total"]
+    more = {
+        "first": _first_free(tx.db, "trials"),
+        "first_call": _first_free(tx.db, "judge_calls"),
         "now": tx.now,
         "change": tx.change,
     }
-    for statement in (_CASES, _OUTPUTS, _TRIALS, _TALLIES, _ATTEMPTS, _SCORES):
-        tx.db.execute(statement, values)
+    by_judge = (_JUDGE_CALLS, _FINDINGS, _JUDGED) if judged else ()
+    for statement in (_CASES, _OUTPUTS, _TRIALS, _TALLIES, _ATTEMPTS, _SCORES, *by_judge):
+        tx.db.execute(statement, {**values, **more})
     tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'change'", (trials // 4 + 1,))
     run_writes.staged(tx, run)
     run_writes.move(tx, run, RunState.RUNNING)
     run_writes.begin(tx, run)
     tx.db.execute("UPDATE runs SET active_since = ? WHERE id = ?", (tx.now - trials * 0.001, run))
     run_writes.end(tx, run)
-    run_writes.move(tx, run, RunState.INTERRUPTED if counts["settled"] < trials else RunState.DONE)
+    queued = values["settled"] < trials
+    run_writes.move(tx, run, RunState.INTERRUPTED if queued else RunState.DONE)
 
 
-def _first_free(db: sqlite3.Connection) -> int:
-    return int(db.execute("SELECT ifnull(max(id), 0) + 1 FROM trials").fetchone()[0])
+def _first_free(db: sqlite3.Connection, table: str) -> int:
+    return int(db.execute(f"SELECT ifnull(max(id), 0) + 1 FROM {table}").fetchone()[0])

@@ -1,3 +1,4 @@
+import json
 import math
 from itertools import combinations
 
@@ -174,3 +175,35 @@ def test_clusters_that_all_came_to_the_same_are_no_certainty() -> None:
     one.add(1.0, 1.0, "a")
     one.add(0.0, 1.0, "a")
     assert (one.stderr_clustered, one.interval95) == (None, None)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from((0.0, 0.5, 1.0)),
+            st.sampled_from((0.0, 1.0, 2.5)),
+            st.sampled_from((None, "a", "b")),
+            st.integers(1, 3),
+        ),
+        max_size=12,
+    ),
+    st.integers(0, 12),
+)
+def test_a_sample_of_two_parts_is_the_sample_of_all(
+    cases: list[tuple[float, float, str | None, int]], at: int
+) -> None:
+    for kind in (Sample, ClusteredSample):
+        whole, together = kind(), kind()
+        for value, weight, cluster, times in cases:
+            for _ in range(times):
+                whole.add(value, weight, cluster)
+        for part in (cases[:at], cases[at:]):
+            one = kind()
+            for case in part:
+                one.add(*case)
+            together.add_sums(json.loads(json.dumps(one.sums())))
+        assert (together.n, together.weight, together.clusters) == (
+            whole.n, whole.weight, whole.clusters
+        )  # fmt: skip
+        for figure in ("mean", "stderr", "stderr_clustered", "effective_n", "interval95"):
+            assert getattr(together, figure) == pytest.approx(getattr(whole, figure), abs=1e-7)

@@ -4,11 +4,13 @@ Everything works on values in 0..1, one for each case: a case that was asked sev
 value (`reduce_passes`), because its repeats are not independent of each other.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import comb, sqrt
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from tui_eval.model.json import Json
 from tui_eval.statistics.distributions import t_quantile
 from tui_eval.statistics.intervals import Z95, Interval, wilson
 
@@ -77,15 +79,40 @@ class Sample:
     _w2x: float = field(default=0.0, repr=False)
     _w2x2: float = field(default=0.0, repr=False)
 
-    def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
-        """Take one case's value; its cluster makes no difference here."""
-        self.n += 1
-        self.weight += weight
+    def add(
+        self, value: float, weight: float = 1.0, cluster: str | None = None, times: int = 1
+    ) -> None:
+        """Take the value of one case, or of several that are alike.
+
+        Args:
+            value: The value.
+            weight: The weight of each.
+            cluster: It makes no difference here.
+            times: How many cases there are.
+        """
+        w, w2 = times * weight, times * weight * weight
+        self.n += times
+        self.weight += w
         self.zero_or_one = self.zero_or_one and value in (0.0, 1.0)
-        self._w2 += weight * weight
-        self._wx += weight * value
-        self._w2x += weight * weight * value
-        self._w2x2 += weight * weight * value * value
+        self._w2 += w2
+        self._wx += w * value
+        self._w2x += w2 * value
+        self._w2x2 += w2 * value * value
+
+    def sums(self) -> list[Json]:
+        """Return all that it knows, as `add_sums` takes it."""
+        return [self.n, self.weight, self.zero_or_one, self._w2, self._wx, self._w2x, self._w2x2]
+
+    def add_sums(self, sums: Sequence[Any]) -> None:
+        """Take all that another sample has taken."""
+        n, weight, zero_or_one, w2, wx, w2x, w2x2 = sums
+        self.n += n
+        self.weight += weight
+        self.zero_or_one = self.zero_or_one and zero_or_one
+        self._w2 += w2
+        self._wx += wx
+        self._w2x += w2x
+        self._w2x2 += w2x2
 
     @property
     def mean(self) -> float | None:
@@ -142,27 +169,51 @@ class Sample:
 class ClusteredSample(Sample):
     """Values of cases that may not be independent within a cluster; it grows with the clusters."""
 
-    _units: dict[Hashable, tuple[float, float]] = field(default_factory=dict, repr=False)
-    """Of each cluster, or case without one, the sum of its weights, and of its weighted values."""
+    _units: dict[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    """Of each cluster the sum of its weights, and of its weighted values."""
+    _alone: list[tuple[float, float]] = field(default_factory=list, repr=False)
+    """Of each case without a cluster its weight, and its weighted value."""
 
-    def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
-        """Take one case's value.
+    def add(
+        self, value: float, weight: float = 1.0, cluster: str | None = None, times: int = 1
+    ) -> None:
+        """Take the value of one case, or of several that are alike.
 
         Args:
             value: The value.
-            weight: Its weight.
-            cluster: Which others it is not independent of; None: of none.
+            weight: The weight of each.
+            cluster: Which others they are not independent of; None: of none.
+            times: How many cases there are.
         """
-        Sample.add(self, value, weight)
-        if weight > 0:
-            unit = ("case", self.n) if cluster is None else ("cluster", cluster)
-            weights, values = self._units.get(unit, (0.0, 0.0))
-            self._units[unit] = (weights + weight, values + weight * value)
+        Sample.add(self, value, weight, times=times)
+        if weight <= 0:
+            return
+        if cluster is None:
+            self._alone += [(weight, weight * value)] * times
+        else:
+            self._add_to(cluster, times * weight, times * weight * value)
+
+    def _add_to(self, cluster: str, weight: float, value: float) -> None:
+        weights, values = self._units.get(cluster, (0.0, 0.0))
+        self._units[cluster] = (weights + weight, values + value)
+
+    def sums(self) -> list[Json]:
+        """Return all that it knows, as `add_sums` takes it."""
+        units: Json = [[cluster, *unit] for cluster, unit in self._units.items()]
+        return [*Sample.sums(self), units, [[*case] for case in self._alone]]
+
+    def add_sums(self, sums: Sequence[Any]) -> None:
+        """Take all that another sample of this kind has taken."""
+        *shared, units, alone = sums
+        Sample.add_sums(self, shared)
+        for cluster, weight, value in units:
+            self._add_to(cluster, weight, value)
+        self._alone += [(weight, value) for weight, value in alone]
 
     @property
     def clusters(self) -> int:
         """How many clusters the cases are in; a case without one is one."""
-        return len(self._units)
+        return len(self._units) + len(self._alone)
 
     @property
     def stderr_clustered(self) -> float | None:
@@ -173,7 +224,8 @@ class ClusteredSample(Sample):
         mean, n = self.mean, self.clusters
         if mean is None or n < 2:
             return None
-        squares = sum((values - mean * weights) ** 2 for weights, values in self._units.values())
+        units = chain(self._units.values(), self._alone)
+        squares = sum((values - mean * weights) ** 2 for weights, values in units)
         return sqrt(n / (n - 1) * squares) / self.weight
 
     @property
