@@ -169,7 +169,7 @@ def test_cases_alone_in_their_clusters_have_the_error_of_cases_and_t_of_few() ->
 def test_clusters_that_all_came_to_the_same_are_no_certainty() -> None:
     sample = ClusteredSample()
     for number in range(100):
-        sample.add(1.0, 1.0, number % 10)
+        sample.add(1.0, 1.0, str(number % 10))
     assert sample.interval95 == wilson(1.0, 10)
     one = ClusteredSample()
     one.add(1.0, 1.0, "a")
