@@ -516,8 +516,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     checked = json.loads(said("check", suite, "--json"))
     events = said(
         "run", suite, "--events", "--set", "gate.pass_rate=1", "--set", "gate.max_error_rate=1",
-        "--set", "run.retries=0", "--set", "targets.made-up.latency_s=0",
-        "--set", "targets.made-up.faults.empty=0.2", "--set", "targets.made-up.accuracy=0.5",
+        "--set", "run.retries=0", "--set", "targets.simulated.latency_s=0",
+        "--set", "targets.simulated.faults.empty=0.2", "--set", "targets.simulated.accuracy=0.5",
     )  # fmt: skip
     return Ran(
         store,

@@ -149,17 +149,16 @@ class Spent(Protocol):
         """Whether some of what is unknown is not in `about_usd` either."""
 
 
-def call_cost(usd: float | None, about_usd: float | None, *, short: bool = False) -> str:
+def call_cost(usd: float | None, about_usd: float | None) -> str:
     """Return what a call, or the calls of a trial, cost: `$0.12`; `about $0.12` by an estimate.
 
     Args:
         usd: What is known of it; None: something is unknown.
         about_usd: An estimate, where there is one.
-        short: `~$0.12` for `about`.
     """
     if usd is not None or about_usd is None:
         return money(usd)
-    return f"~{money(about_usd)}" if short else f"about {money(about_usd)}"
+    return f"about {money(about_usd)}"
 
 
 def estimated_usd(of: Spent) -> float | None:

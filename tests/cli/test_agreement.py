@@ -185,7 +185,7 @@ async def test_head_summary_and_json_agree_on_pace_caps_and_money(
     app = app_on(place.store, run="last")
     async with shown_on(app, (140, 36)) as pilot:
         await run_screen(pilot)
-        for words in ("2.5/s", "$1.00/2", "2000/50.0k tok", "~$2.00 in all"):
+        for words in ("2.5/s", "$1.00/2", "2000/50.0k tok", "about $2.00 in all"):
             await until_shown(pilot, words)
             assert words in summary
 

@@ -87,7 +87,7 @@ async def test_lasting_faults_end_as_errors_with_their_reasons(harness: Harness)
     ("kind", "state", "verdict", "word"),
     [
         ("null_text", TrialState.ERROR, None, "empty"),
-        ("length", TrialState.DONE, Verdict.UNGRADED, "cut short"),
+        ("length", TrialState.DONE, Verdict.UNGRADED, "truncated"),
         ("content_filter", TrialState.DONE, Verdict.UNGRADED, "filter"),
         ("error_in_200", TrialState.ERROR, None, ""),
         ("no_choices", TrialState.ERROR, None, ""),

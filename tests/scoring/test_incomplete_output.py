@@ -20,31 +20,31 @@ def test_a_cut_short_output_is_ungraded_unless_the_suite_says_grade() -> None:
     grade = override(CUT, "ungraded", "ungraded")
     assert grade is not None
     assert (grade.verdict, grade.value) == (Verdict.UNGRADED, None)
-    assert "cut short" in grade.reason
+    assert "truncated" in grade.reason
     assert override(CUT, "grade", "ungraded") is None
 
 
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
-        (CUT, "the output was cut short at its token limit"),
+        (CUT, "the output was truncated at its token limit"),
         (
             replace(CUT, finish_reason="limit:wall"),
             "the trial was ended at its limit of `wall`",
         ),
-        (replace(CUT, reasoning="well"), "the output was cut short at its token limit"),
-        (replace(CUT, text=None), "the output was cut short at its token limit"),
+        (replace(CUT, reasoning="well"), "the output was truncated at its token limit"),
+        (replace(CUT, text=None), "the output was truncated at its token limit"),
         (
             replace(CUT, text=None, reasoning="well", messages=({"role": "assistant"},)),
-            "the output was cut short at its token limit",
+            "the output was truncated at its token limit",
         ),
         (
             replace(CUT, text=None, reasoning="well"),
-            "its reasoning was cut short: no answer had begun",
+            "its reasoning was truncated: no answer had begun",
         ),
         (
             replace(CUT, text=" ", reasoning="well"),
-            "its reasoning was cut short: no answer had begun",
+            "its reasoning was truncated: no answer had begun",
         ),
     ],
 )

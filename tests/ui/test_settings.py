@@ -141,4 +141,4 @@ async def test_what_is_cut_in_the_table_stands_whole_below_it(config_file: Path)
             ".services.ai.azure.com",
         )
         await choose(pilot, "keymap", "run.undo")
-        await until_shown(pilot, "Take back what was done last: cancel, note, scores, marks")
+        await until_shown(pilot, "Undo the last cancel, note, scores or marks")

@@ -99,7 +99,7 @@ class Scene:
 
 SCENES = (
     Scene("suites", shown=("capitals", "Capitals of the world")),
-    Scene("launch", ("enter",), ("at once", "Start")),
+    Scene("launch", ("enter",), ("concurrency", "Start")),
     Scene("runs", ("2",), ("capitals-aaaa",)),
     Scene("run", run=True),
     Scene("run scores", ("right_square_bracket",), ("includes",), run=True),

@@ -66,7 +66,7 @@ def test_keys_typed_in_one_burst_after_slash_go_into_the_field(
     app = terminal("watch", "last")
     app.until_shown("case-000", "12/12")
     app.press("/CaR 7")
-    app.until_shown("CaR 7", "no trial is like that")
+    app.until_shown("CaR 7", "no match in id, question")
     assert "marked" not in app.text()
     assert "engine" not in app.text()
     app.press("\x1b")
@@ -90,7 +90,7 @@ def test_a_burst_of_keys_does_what_the_same_keys_do_typed_slowly(
     app.until_shown("case-000", "answer 0", "30/30")
     for keys, listed in (
         ("/answer 29\x7f\r", ["11 of 30", "“answer 2”"]),
-        ("/answer 3\x7f\x7f\x7f 1\x7f2\r", ["“answe 2”", "no trial is like that"]),
+        ("/answer 3\x7f\x7f\x7f 1\x7f2\r", ["“answe 2”", "no match in id, question"]),
         ("/answer 19\x7f\rjj", ["11 of 30", "“answer 1”"]),
     ):
         app.press(keys)

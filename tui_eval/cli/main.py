@@ -45,7 +45,7 @@ _COMMANDS: dict[str, _Entry] = {
     "retry": _Entry("control", "Ask again: what errored, failed, or the cases named."),
     "rescore": _Entry("control", "Score a run's outputs again; no target is asked."),
     "cancel": _Entry("control", "Cancel a run, or some of its cases."),
-    "undo": _Entry("control", "Take back what was last cancelled or scored again in a run."),
+    "undo": _Entry("control", "Undo the last cancel or rescore of a run."),
     "delete": _Entry("delete", "Delete runs with all that only they have."),
     "baseline": _Entry("analysis.baseline", "Pin the run that later runs are compared with."),
     "compare": _Entry("analysis.compare", "Compare two runs case by case: is B better than A?"),

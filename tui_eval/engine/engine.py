@@ -346,9 +346,7 @@ class Engine:
     def _start(self, tx: Tx, limits: dict[str, int], paused: bool) -> None:
         run_writes.move(tx, self._run, RunState.RUNNING)
         if paused:  # somebody asked for it while the run was staged
-            run_writes.move(
-                tx, self._run, RunState.PAUSED, reason="paused by a person", stopped_by="person"
-            )
+            run_writes.move(tx, self._run, RunState.PAUSED, reason="paused", stopped_by="person")
         for endpoint, concurrency in limits.items():
             run_writes.add_limit(tx, self._run, endpoint, concurrency, endpoint_event.START)
 

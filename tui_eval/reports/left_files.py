@@ -28,7 +28,7 @@ from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets import build
 
 ADDED, CHANGED, REMOVED = "added", "changed", "removed"
-_SIGNS: Mapping[str, str] = {ADDED: "+", CHANGED: "~", REMOVED: "-"}
+_SIGNS: Mapping[str, str] = {ADDED: "+", CHANGED: "*", REMOVED: "-"}
 ALONE = "--changes-only writes what was changed, alone"
 
 
@@ -44,7 +44,7 @@ class LeftFile:
 
     @property
     def sign(self) -> str:
-        """`+` added, `~` changed, `-` removed."""
+        """`+` added, `*` changed, `-` removed."""
         return _SIGNS[self.change]
 
     @property

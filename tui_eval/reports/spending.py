@@ -45,7 +45,7 @@ class Spending:
 
     @property
     def to_come(self) -> str:
-        """What it will cost: `$0.12/min, ~$1.17 in all`; empty: nothing more, or who knows."""
+        """What it will cost: `$0.12/min, about $1.17 in all`; empty: nothing more, or who knows."""
         spent = estimated_usd(self.total)
         if spent is None or not self._worth_showing:
             return ""
@@ -53,7 +53,7 @@ class Spending:
         if self.usd_per_minute:
             parts.append(f"{money(self.usd_per_minute)}/min")
         if self.expected_usd is not None and self.expected_usd > spent:
-            parts.append(f"~{money(self.expected_usd)} in all")
+            parts.append(f"about {money(self.expected_usd)} in all")
         return ", ".join(parts)
 
     @property

@@ -42,8 +42,8 @@ def override(output: Output, truncated: Truncated, filtered: Filtered) -> Grade 
 def _where_cut(output: Output) -> str:
     begun = bool(output.messages or (output.text and output.text.strip()))
     if output.reasoning and not begun:
-        return "its reasoning was cut short: no answer had begun"
+        return "its reasoning was truncated: no answer had begun"
     limit = trial_limit(output.finish_reason)
     if limit is not None:
         return f"the trial was ended at its limit of `{limit}`"
-    return "the output was cut short at its token limit"
+    return "the output was truncated at its token limit"

@@ -48,7 +48,7 @@ class Verb(StrEnum):
             case Verb.CANCEL_RUN:
                 return "cancel"
             case Verb.SET_LIMIT:
-                return "another number of calls at once"
+                return "another concurrency"
             case _:
                 return self.value
 
@@ -120,7 +120,7 @@ def why_not_resumed(state: RunState, run_name: str, *, live: bool, unfinished: b
         unfinished: Whether any of it is missing.
     """
     if live:
-        return None if state is RunState.PAUSED else "the run is going on"
+        return None if state is RunState.PAUSED else "the run is running"
     return why_cancelled(state, run_name) or (None if unfinished else "everything is finished")
 
 

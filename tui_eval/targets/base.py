@@ -31,7 +31,7 @@ class NothingToSendError(Exception):
 def at_most(most: int) -> str:
     """Return what is said where more calls at once are wanted than there can be."""
     why = "" if most == MOST_CALLS else ": its target has no more `workers`"
-    return f"at most {most} calls at once{why}"
+    return f"concurrency {most} at most{why}"
 
 
 class Asked(ABC):

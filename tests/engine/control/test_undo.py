@@ -55,7 +55,7 @@ async def test_cancelled_trials_go_on_and_those_cancelled_before_stay(harness: H
     assert harness.trial(run, "c0").state is TrialState.CANCELLED
     assert harness.counts(run).passed == 3
     again = await harness.again(run, Verb.UNCANCEL, request=second.id)
-    assert (again.outcome, again.detail) == ("closed", "nothing of it is left to take back")
+    assert (again.outcome, again.detail) == ("closed", "nothing of it is left to undo")
 
 
 async def test_an_output_that_came_too_late_is_not_asked_for_again(harness: Harness) -> None:
@@ -175,10 +175,10 @@ async def test_what_was_undone_is_not_undone(harness: Harness) -> None:
         undone = harness.request(ask(harness.path, run, Verb.WITHDRAW, {"request": done.id}))
         for verb in (Verb.WITHDRAW, Verb.UNCANCEL):
             again = await harness.again(run, verb, request=undone.id)
-            why = f"{verb} does not take back what withdraw has done"
+            why = f"{verb} does not undo withdraw"
             assert (again.outcome, again.detail) == ("closed", why)
         wrong = await harness.again(run, Verb.UNCANCEL, request=done.id)
-        why = "uncancel does not take back what rescore has done"
+        why = "uncancel does not undo rescore"
         assert (wrong.outcome, wrong.detail) == ("closed", why)
     assert last(harness, run) is None
     assert verdicts(harness, run) == ["pass", "pass"]
@@ -289,7 +289,7 @@ async def test_each_rescore_is_withdrawn_in_turn(harness: Harness) -> None:
         answers_ = [ask(harness.path, run, Verb.WITHDRAW, {"request": request}) for _ in range(2)]
         assert [harness.request(one).detail for one in answers_] == [
             "2 trials",
-            "nothing of it is left to take back",
+            "nothing of it is left to undo",
         ]
         assert specs(harness, run) == before
     assert verdicts(harness, run) == ["pass", "pass"]

@@ -25,7 +25,7 @@ SCORERS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize(
     ("kind", "rules", "verdict", "reason"),
     [
-        ("length", {}, Verdict.UNGRADED, "cut short"),
+        ("length", {}, Verdict.UNGRADED, "truncated"),
         ("length", {"truncated": "grade"}, None, ""),
         ("content_filter", {}, Verdict.UNGRADED, "content filter"),
         ("content_filter", {"filtered": "fail"}, Verdict.FAIL, "content filter"),

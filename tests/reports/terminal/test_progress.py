@@ -16,7 +16,7 @@ RATE = 460 / 638
 def test_a_line_says_how_far_how_fast_and_how_good() -> None:
     assert line(HALF, [HALF], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True) == (
         "██████████████░░░░░░  642/900  71%  0:42  48/s  50 in flight  pass 72.1% so far  "
-        "2 errors  2 ungraded  $0.83 of ~$1.16  ~0:05 left"
+        "2 errors  2 ungraded  $0.83 of about $1.16  about 0:05 left"
     )
 
 
@@ -47,11 +47,11 @@ def test_where_it_is_narrow_what_matters_least_goes_and_nothing_is_cut(width: in
 
 def test_from_60_columns_up_count_rate_spend_and_time_left_are_there() -> None:
     assert line(HALF, [HALF], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True, width=59) == (
-        "642/900  pass 72.1%  2 errors  $0.83 of ~$1.16  ~0:05 left"
+        "642/900  pass 72.1%  2 errors  $0.83  about 0:05 left"
     )
     calm = replace(HALF, error=0, ungraded=0, cost_usd=0.0)
     assert line(calm, [calm], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True, width=79) == (
-        "██████████████░░░░░░  640/900  71%  48/s  50 in flight  pass 72.1%  ~0:05 left"
+        "██████████████░░░░░░  640/900  71%  48/s  50 in flight  pass 72.1%  about 0:05 left"
     )
 
 
@@ -59,7 +59,7 @@ def test_what_the_run_will_have_cost_is_worked_out_for_each_target() -> None:
     dear = Counts(total=10, done=6, cached=1, cost_usd=5.0)  # 5 of 9 asked trials: $1 each
     cheap = Counts(total=10, done=2, cancelled=2, cost_usd=0.2)  # 2 of 8: $0.1 each
     both = Counts(total=20, done=8, cached=1, cancelled=2, cost_usd=5.2)
-    assert "$5.20 of ~$9.80" in line(both, [dear, cheap], [RATE] * 2, None, 0, bar=False)
+    assert "$5.20 of about $9.80" in line(both, [dear, cheap], [RATE] * 2, None, 0, bar=False)
     unasked = Counts(total=10)  # nobody knows yet what this one takes
     assert "$5.20 of" not in line(both, [dear, cheap, unasked], [RATE] * 3, None, 0, bar=False)
     assert "$5.20" in line(both, [dear, cheap, unasked], [RATE] * 3, None, 0, bar=False)

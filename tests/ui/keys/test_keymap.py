@@ -184,7 +184,7 @@ async def test_the_help_has_room_for_all_its_words(tmp_path: Path) -> None:
     plain_run(tmp_path / "s.sqlite3", 2)
     app = app_on(tmp_path / "s.sqlite3", run="last")
     longest = max((action.words for action in keyboard().actions.values()), key=len)
-    assert longest == keyboard().actions["run.undo"].words
+    assert longest == keyboard().actions["run.follow"].words
     async with shown_on(app) as pilot:
         await run_screen(pilot)
         await pilot.press("question_mark")

@@ -80,7 +80,7 @@ async def test_a_judges_reference_is_what_is_expected_and_compared_with(store: P
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         await run_screen(pilot)
-        await until_shown(pilot, "expected in substance so")
+        await until_shown(pilot, "expected as reference so")
         await pilot.press("d")
         await until_shown(pilot, "expected", "- so", "+ no")
 

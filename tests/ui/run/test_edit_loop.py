@@ -125,7 +125,7 @@ async def test_what_only_judges_can_say_is_told_as_unknown(store: Path, tmp_path
         file.write_text(SUITE.replace("[[scorers]]", JUDGED + "[[scorers]]", 1))
         await until_shown(pilot, "verdicts unknown until judged")
         assert screen.why_not("would_change") == (
-            "3 verdicts unknown until judged: S asks the judges"
+            "3 verdicts unknown until judged: S runs the judges"
         )
 
 

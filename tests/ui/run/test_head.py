@@ -45,7 +45,7 @@ def test_targets_beyond_the_room_are_folded(store: Path) -> None:
     found = first_snapshot(store, made.run)
     lines = target_lines(found, None, None, 3, 80)
     assert len(lines) == 4
-    assert words(lines[0]).split("  ")[1] == "target · prompt, 3 of 6"
+    assert words(lines[0]).split("  ")[1] == "target, 3 of 6"
     assert len(target_lines(found, None, None, 8, 80)) == 7
     narrow = target_lines(found, None, None, 8, 60)
     assert all(len(words(line)) <= 60 for line in narrow)
@@ -62,7 +62,7 @@ def test_money_is_shown_with_its_cap_and_where_it_leads() -> None:
     assert spent(cap_usd=2.0).so_far == "$0.83/2"
     assert spent(cap_usd=0.5).so_far == "$0.83/0.5"
     assert spent(cap_tokens=50_000).so_far == "$0.83  41.2k/50.0k tok"
-    assert spent().to_come == "$0.12/min, ~$1.17 in all"
+    assert spent().to_come == "$0.12/min, about $1.17 in all"
 
 
 def test_money_nobody_knows_is_unknown_and_none_is_nothing() -> None:
@@ -78,7 +78,7 @@ def test_money_nobody_knows_is_unknown_and_none_is_nothing() -> None:
 def test_money_that_is_estimated_is_expected_too() -> None:
     about = spent(2.0, cost_usd=None, known_usd=0.0, about_usd=0.83)
     assert about.so_far == "about $0.83/2"
-    assert about.to_come == "$0.12/min, ~$1.17 in all"
+    assert about.to_come == "$0.12/min, about $1.17 in all"
     column = Counts(total=10, done=2, queued=8, cost_usd=None, about_usd=1.0, attempts=2)
     assert expected_usd([column]) == pytest.approx(5.0)
     assert expected_usd([replace(column, unestimated=True)]) is None
@@ -94,7 +94,7 @@ def test_the_expected_sum_is_made_target_by_target(store: Path) -> None:
     expected = expected_usd(columns.values())
     assert expected == pytest.approx(1.0 + 8 * 0.5 + 0.05 + 4 * 0.01 + 8.0)
     said = line(found.total, [*columns.values()], [], None, 0, bar=False)
-    assert f"of ~{money(expected)}" in said, "the line of progress says the same"
+    assert f"of about {money(expected)}" in said, "the line of progress says the same"
     unasked = Counts(total=10, queued=10)
     assert expected_usd([dear, unasked]) is None
     assert expected_usd([replace(dear, cost_usd=None)]) is None

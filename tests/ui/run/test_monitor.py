@@ -113,7 +113,7 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
         "n",
         "?",
         "!",
-        "cut",
+        "truncated",
         "p50",
     ]
     assert words(line).split() == [

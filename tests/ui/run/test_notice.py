@@ -79,7 +79,7 @@ def test_the_reason_of_a_pause_is_told_with_what_to_do(store: Path) -> None:
     at_cap = with_run(found, stopped_by="max_cost_usd")
     at_cap = replace(at_cap, caps=Caps(cost_usd=2.0), total=Counts(cost_usd=2.1))
     assert awaits_cap(at_cap.run)
-    assert said(at_cap, 0.0) == "Paused at its cap: $2.10 of $2 is spent; u asks how to go on"
+    assert said(at_cap, 0.0) == "Paused at its cap: $2.10 of $2 is spent; u asks how to resume"
     assert not awaits_cap(with_run(at_cap, live=True).run)
 
 

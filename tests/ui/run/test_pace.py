@@ -40,7 +40,7 @@ def test_a_retry_does_not_turn_the_pace_round() -> None:
         pace.see(float(second), 10 * second, 10 * second)
     pace.see(5.0, 12, 12)
     pace.see(6.0, 14, 14)
-    assert pace.per_second() == pytest.approx(2.0)  # what came before counts no more
+    assert pace.per_second() == pytest.approx(2.0)  # what came before superseded
     assert pace.history(7.0, 7) == [10, 10, 10, 10, 0, 2]
 
 

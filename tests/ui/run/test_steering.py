@@ -146,7 +146,7 @@ async def test_a_run_at_its_cap_asks_when_told_to_and_goes_on_with_a_higher_one(
         app = app_on(store, run="last")
         async with shown_on(app) as pilot:
             screen = await run_screen(pilot)
-            await until_shown(pilot, "○ paused", "/10", "u asks how to go on", "waits at its cap")
+            await until_shown(pilot, "○ paused", "/10", "u asks how to resume", "waits at its cap")
             await pilot.pause(1.2)
             assert screen.is_current, "nothing opens by itself"
             await pilot.press("u")
@@ -172,7 +172,7 @@ async def test_resuming_a_capped_run_from_the_list_asks_for_the_cap(store: Path)
         await until_shown(pilot, "○ paused")
         await pilot.press("u")
         await run_screen(pilot)
-        await until_shown(pilot, "u asks how to go on")
+        await until_shown(pilot, "u asks how to resume")
         await pilot.press("u")
         await until_shown(pilot, "of $10 is spent", "new cap, $")
         with writing(store) as db:  # as an engine would that somebody else has started
@@ -188,7 +188,7 @@ async def test_a_run_at_its_error_cap_asks_what_becomes_of_them(store: Path) -> 
     await finished(store, made_up(10, targets=[broken], run=limits))
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
-        await until_shown(pilot, "u asks how to go on")
+        await until_shown(pilot, "u asks how to resume")
         await pilot.press("u")
         await until(pilot, lambda: isinstance(app.screen, Menu))
         await until_shown(pilot, "3 trials have errored", "try the 3 errored again", "6 errors")

@@ -194,7 +194,7 @@ async def test_slash_narrows_by_text_and_escape_takes_it_back(store: Path) -> No
         await until(pilot, lambda: screen.trial_list.trials.count == 30)
         await pilot.press("slash", *"nothing is so")
         await until(pilot, lambda: screen.trial_list.trials.count == 0)
-        await until_shown(pilot, "no trial is like that")
+        await until_shown(pilot, "no match in id, question")
         await pilot.press("escape")
         await until(pilot, lambda: screen.trial_list.trials.count == 30)
         assert screen.trial_list.table.has_focus

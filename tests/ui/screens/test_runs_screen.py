@@ -379,7 +379,7 @@ async def test_a_live_run_is_not_deleted(store: Path) -> None:
         await pilot.press("p")
         await until_shown(pilot, "● running")
         await pilot.press("C")
-        await until_shown(pilot, "Stop live-", "stay open")
+        await until_shown(pilot, "Stop live-", "stay queued")
         await pilot.press("enter")
         await until_shown(pilot, "○ interrupted")
         await pilot.press("C")
@@ -422,7 +422,7 @@ async def test_runs_are_listed_live_ones_first(store: Path) -> None:
         assert isinstance(screen, RunsScreen)
         assert [one.run.suite for one in screen.table.runs] == ["live", "over"]
         await pilot.press("u")
-        await until_shown(pilot, "the run is going on")
+        await until_shown(pilot, "the run is running")
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
 

@@ -49,7 +49,7 @@ async def test_changed_files_are_listed_with_what_became_of_them(
         screen = await opened(pilot)
         await until_shown(pilot, "5 added, 1 changed, 1 removed", "greet.py", "old.txt")
         told = {file.name: (file.sign, file.size) for file in screen.files.files}
-        assert told["greet.py"] == ("~", "48 bytes")
+        assert told["greet.py"] == ("*", "48 bytes")
         assert told["picture.bin"] == ("+", "300 bytes")
         assert told["large.txt"] == ("+", "2.0 MB")
         assert told["old.txt"] == ("-", "")

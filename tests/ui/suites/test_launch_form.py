@@ -71,8 +71,8 @@ def test_fields_become_settings() -> None:
         (LaunchForm((), False), "target"),
         (LaunchForm(("a",), True, limit="0"), "limit"),
         (LaunchForm(("a",), True, epochs="two"), "epochs"),
-        (LaunchForm(("a",), True, concurrency="-1"), "at once .* or auto"),
-        (LaunchForm(("a",), True, concurrency="10,001"), "at once .* at most 10000; or auto"),
+        (LaunchForm(("a",), True, concurrency="-1"), "concurrency .* or auto"),
+        (LaunchForm(("a",), True, concurrency="10,001"), "concurrency .* at most 10000; or auto"),
         (LaunchForm(("a",), True, epochs="9" * 5000), "epochs must be at most"),
         (LaunchForm(("a",), True, sample="²"), "sample"),
         (LaunchForm(("a",), True, max_cost="free"), "max cost"),
@@ -98,7 +98,7 @@ async def test_the_account_says_what_is_there_already(store: Path, tmp_path: Pat
     with reading(store) as db:
         found = looked(db, entry)
         assert "6 trials: 6 reusable · 0 stale · 0 new" in said(found)
-        assert "asks nobody" in said(found)
+        assert "no API calls" in said(found)
         fresh = looked(db, entry, Settings(epochs=2))
         assert "12 trials: 6 reusable" in said(fresh)
         some = looked(db, entry, Settings(limit=2))

@@ -51,13 +51,13 @@ def test_further_lines_stand_below_the_text_beside_a_label() -> None:
 
 def test_what_is_cut_is_said_with_the_whole_length() -> None:
     found = list(fold([Para("y" * (LONGEST + 10))], 100))
-    assert found[-1][0] == f"… cut here: {LONGEST + 10:,} characters in all"
+    assert found[-1][0] == f"… truncated here: {LONGEST + 10:,} characters in all"
     assert sum(line.count("y") for line, _ in found) == LONGEST
 
 
 def test_a_page_of_many_long_texts_has_an_end() -> None:
     found = list(fold([Para("z" * LONGEST), Para("never shown")], 100))
-    assert found[-1][0].startswith("… cut here")
+    assert found[-1][0].startswith("… truncated here")
     assert all("never" not in line for line, _ in found)
 
 

@@ -136,7 +136,7 @@ def rescore(
     """Score a run's outputs again; no target is asked.
 
     Judges are, where scorers have any: how often is said before. With --suite they are asked
-    only what they have not said yet: a changed threshold or weight asks nobody.
+    only what they have not said yet: a changed threshold or weight makes no API calls.
     --set changes judges and scorers of the run, or of the suite that is named.
     """
     from tui_eval.store.requests import Verb
@@ -190,10 +190,10 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
 @run_argument
 @grouped("how", FollowOptions)
 def undo(name: str, how: FollowOptions) -> int:
-    """Take back what was last cancelled, or scored again, in a run.
+    """Undo the last cancel or rescore of a run.
 
     Cancelled trials go on where they were left. Of what was scored again, what was graded before
-    counts again; the history keeps both. Each further `undo` takes back what was done before that.
+    counts again; the history keeps both. Each further `undo` undoes what was done before that.
     """
     from tui_eval.store.requests import Verb
 

@@ -149,12 +149,12 @@ def _configuration() -> "JsonObject":
     looks = preferences(read, AppState(state_file()).get("theme"), keyboard)
     in_file = str(read.file)
     found: JsonObject = {
-        "file": in_file if read.there else f"{in_file} (not there: all is as usual)",
+        "file": in_file if read.there else f"{in_file} (not there: all is default)",
         "theme": f"{looks.theme} ({looks.theme_from})",
         "concurrency": f"{read.concurrency} ({in_file})" if read.concurrency else "auto (default)",
         "log level": said_level() or f"{USUAL} (default)",
         "keymap": ", ".join(f"{name} = {' '.join(keys)}" for name, keys in looks.keymap.items())
-        or "as usual",
+        or "default",
         "bound keys": ", ".join(sorted(read.keys)) or "none",
         "mistakes": [str(one) for one in looks.mistakes],
     }

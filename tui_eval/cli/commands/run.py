@@ -81,7 +81,7 @@ class LaunchOptions:
     no_judge: Annotated[
         bool,
         click.option(
-            "--no-judge", is_flag=True, help="Ask no judge: leave what judges decide ungraded."
+            "--no-judge", is_flag=True, help="Run no judge: what judges decide is ungraded."
         ),
     ]
     fresh: Annotated[

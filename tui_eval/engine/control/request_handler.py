@@ -241,7 +241,7 @@ class RequestHandler:
             request,
             RequestAnswer(Outcome.ACCEPTED),
             RunState.PAUSED,
-            "paused by a person",
+            "paused",
             "person",
         )
 
@@ -249,7 +249,7 @@ class RequestHandler:
         if not self.paused:
             why = "the run is not paused"
             if self._lacking is not None:
-                why = f"{self._lacking}: it goes on by itself once there is room"
+                why = f"{self._lacking}: it resumes by itself once there is room"
             await self._say(request, RequestAnswer(Outcome.ALREADY, why))
             return
         self.paused, self._lacking = False, None  # what still waits for room is told anew
@@ -297,7 +297,7 @@ class RequestHandler:
         by, to = request.args.get("by"), request.args.get("to")
         wanted = int(str(to)) if to is not None else now + int(str(by or 0))
         if wanted < 1:
-            raise ValueError("at least 1 call at once; pause the run to have none")
+            raise ValueError("concurrency is at least 1; pause the run to have none")
         most = self._workers.most(endpoint)
         if wanted > most:
             raise ValueError(at_most(most))

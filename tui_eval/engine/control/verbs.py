@@ -232,7 +232,7 @@ def request_to_undo(
         raise ValueError("there is no such request that has done anything")
     done = UndoableRequest(row[0], Verb(row[1]))
     if done.verb not in verb.takes_back:
-        raise ValueError(f"{verb} does not take back what {done.verb} has done")
+        raise ValueError(f"{verb} does not undo {done.verb}")
     return done
 
 
@@ -255,7 +255,7 @@ def last_done(db: sqlite3.Connection, run: int) -> UndoableRequest | None:
 def answer_for(verb: Verb, total: int, found: MoveResult) -> RequestAnswer:
     """Say how a request about so many trials ended."""
     if not total and verb in (Verb.UNCANCEL, Verb.WITHDRAW):
-        return RequestAnswer(Outcome.CLOSED, "nothing of it is left to take back")
+        return RequestAnswer(Outcome.CLOSED, "nothing of it is left to undo")
     if not total:
         return RequestAnswer(Outcome.CLOSED, "there are no such trials")
     if found.moved == total:

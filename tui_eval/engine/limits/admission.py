@@ -225,7 +225,7 @@ class Admission:
         """Begin a few where nobody knows what one takes."""
         running = sum(1 for one in self._holds if one.share is share)
         more = MOST - len(self._holds) if share.measured(case_limits) else self.processors - running
-        return _Bound(more, EndpointEventKind.UNMEASURED, lambda: f"{MOST} at once at most")
+        return _Bound(more, EndpointEventKind.UNMEASURED, lambda: f"concurrency {MOST} at most")
 
     def _pressure(self) -> _Bound:
         pressure = self.reading.pressure or 0.0

@@ -92,7 +92,7 @@ class JudgeForecast:
             if calls
         ]
         if self.simulated:
-            parts.append("grades are made up, it costs nothing")
+            parts.append("simulated, no API calls")
         else:
             cost = "cost unknown" if self.cost_usd is None else f"about {money(self.cost_usd)}"
             parts.append(f"about {self.input_tokens:,} tokens in, about {self.output_tokens:,} out")

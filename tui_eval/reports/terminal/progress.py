@@ -105,12 +105,12 @@ def _costs(counts: Counts, columns: Sequence[Counts]) -> list[str]:
     spent, expected = cost(counts), expected_usd(columns)
     if expected is None or counts.settled == counts.total:
         return [spent]
-    return [f"{spent} of ~{money(expected)}", spent]
+    return [f"{spent} of about {money(expected)}", spent]
 
 
 def _left(counts: Counts, settling: float | None) -> list[str]:
     left = counts.total - counts.settled
-    return [f"~{clock(left / settling)} left"] if settling and left else []
+    return [f"about {clock(left / settling)} left"] if settling and left else []
 
 
 class Progress:

@@ -41,8 +41,8 @@ _OF_THE_SUITE = ("unknown_host", "unknown_model", "not_found", "auth", "tls", "c
 """What may be wrong in the suite: a resume takes the run's frozen copy and would meet it again."""
 _CUT_SHORT = (
     "raise the limit in the target's params, or in its limits and run with --fresh (limits alone "
-    "ask nobody again); or grade what is there: "
-    '[run] truncated = "grade", and run it again, which asks nobody'
+    "make no new API calls); or grade what is there: "
+    '[run] truncated = "grade", and run it again, without API calls'
 )
 _ERROR_INDENT = " " * 8
 """As far as the number of an error and its sign reach."""
@@ -143,7 +143,7 @@ def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn
         *rate_columns(rates, judged),
         TableColumn("errors", [counted_cell(of.error) for of in rates]),
         TableColumn("ungraded", [counted_cell(of.ungraded) for of in rates]),
-        TableColumn("cut", [counted_cell(of.cut_short) for of in columns]),
+        TableColumn("truncated", [counted_cell(of.cut_short) for of in columns]),
         TableColumn("mean", [decimal(of.mean_score) for of in rates]),
         TableColumn("p50", [seconds(of.p50_s) for of in columns]),
         TableColumn("p95", [seconds(of.p95_s) for of in columns]),
@@ -313,9 +313,9 @@ def _next(of: Results, width: int) -> list[str]:
         if why in _OF_THE_SUITE and of.run.path is not None:
             hints.append((f"tui-eval run {_named(of.run.path)}", "if the suite had to be changed"))
     elif not of.finished:
-        hints.append((f"tui-eval watch {name}", "see it go on"))
+        hints.append((f"tui-eval watch {name}", "watch it"))
     elif of.state is RunState.CANCELLED:
-        hints.append((f"tui-eval undo {name}", "go on where it was cancelled; outputs stay"))
+        hints.append((f"tui-eval undo {name}", "undo the cancel; outputs stay"))
         hints.append((f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"))
     elif any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))

@@ -190,7 +190,7 @@ def _limits(trace: TrialTrace) -> Iterator[TraceEvent]:
         yield TraceEvent(
             limit.at,
             "limit",
-            f"its endpoint: {limit.concurrency} at once: {limit.event.words}",
+            f"its endpoint: concurrency {limit.concurrency}: {limit.event.words}",
             {
                 "concurrency": limit.concurrency,
                 "kind": str(limit.event.kind),

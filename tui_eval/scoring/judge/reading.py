@@ -216,7 +216,7 @@ _DISAGREE: Final = "the judge's reply has several documents, and they disagree"
 _TWICE: Final = "a JSON key stands twice in its grade"
 _TWICE_IN_ALL: Final = "a JSON key stands twice in the judge's reply"
 _BROKEN: Final = "its grade is not JSON"
-_CUT: Final = "its grade is cut off"
+_CUT: Final = "its grade is truncated"
 
 
 def _unwrapped(text: str) -> str:
@@ -235,7 +235,7 @@ def _absent(reply: str | None, finish_reason: str | None) -> str:
     if reply is None or not reply.strip():
         return "the judge's reply is empty"
     if how is Ending.CUT:
-        return "the judge's reply is cut off before its grade"
+        return "the judge's reply is truncated before its grade"
     return "the judge's reply has no grade for it"
 
 

@@ -277,14 +277,15 @@ def _reason(check: Check, finding: Finding, score: float) -> str:
     if form == "criteria":
         low, high = bounds(check.settings)
         worst = min(parts, key=lambda number: parts[number].value)
-        return f"{score:.3g} of {low:g} to {high:g}; criterion {worst}: {parts[worst].reason}"
+        return f"{score:.3g} (scale {low:g}–{high:g}); criterion {worst}: {parts[worst].reason}"
     reason = parts[0].reason or finding.reason
     if form == SIMILARITY:
         return reason
     if form == "pass-fail":
         return reason or ("met" if score else "not met")
     low, high = bounds(check.settings)
-    return f"{score:g} of {low:g} to {high:g}: {reason}" if reason else f"{score:g} of {high:g}"
+    shown = f"{score:g} (scale {low:g}–{high:g})"
+    return f"{shown}: {reason}" if reason else shown
 
 
 def _object(value: Json) -> JsonObject:

@@ -155,11 +155,11 @@ def unique(name: str, taken: Iterable[str], fallback: str) -> str:
 
 def simulated_target(answer: str) -> JsonObject:
     """Return a simulated target for a suite whose file names none."""
-    return {"name": "made-up", "kind": "simulated", "answers": [answer]}
+    return {"name": "simulated", "kind": "simulated", "answers": [answer]}
 
 
 NO_TARGET: Final = (
-    "no target stands in the file: a made-up one does, that asks nobody. Put a model in its "
+    "no target stands in the file: a simulated one does, without API calls. Put a model in its "
     'place: provider = "openai", model = "…"'
 )
 """What is told of suites with such a target."""

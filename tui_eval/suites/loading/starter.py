@@ -10,7 +10,7 @@ _SUITE: Final = """\
 #     tui-eval run suite.toml       run it here
 #     tui-eval suite.toml           run it on a screen
 #
-# It runs as it is: its target is made up and needs no key. Put a real one in its place below.
+# It runs as it is: its target is simulated and needs no key. Put a real one in its place below.
 
 name = "first-steps"
 description = "Capitals of a few countries, one word each."
@@ -25,8 +25,8 @@ tags = "region"                   # columns to group results by
 system = "Answer with the name of the city only."
 user = "What is the capital of {{ country }}?"
 
-[[targets]]                       # made up: right in 8 of 10 cases, and a little slow
-name = "made-up"
+[[targets]]                       # simulated: right in 8 of 10 cases, and a little slow
+name = "simulated"
 kind = "simulated"
 answers = ["{{ capital }}", "I do not know."]
 accuracy = 0.8

@@ -79,7 +79,7 @@ class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
             yield rows
             yield self._sum
             keys = (("space", "tick"), ("enter", "apply"), ("0", "clear"), ("esc", "close"))
-            words = {"apply": "list", "clear": "all", "close": "leave as it was"}
+            words = {"apply": "list", "clear": "all", "close": "close"}
             yield Bar(
                 [
                     piece

@@ -52,7 +52,7 @@ class HelpDialog(ModalScreen[ActiveBinding | None]):
             yield Hints(
                 ("help.choose", "do it"),
                 ("help.close", "close"),
-                more=[Piece("greyed: makes no sense just now", "dim")],
+                more=[Piece("greyed: not available now", "dim")],
             )
 
     def on_mount(self) -> None:

@@ -63,7 +63,7 @@ _FIELDS = (
     Field("n", 5, right=True),
     Field("?", 3, right=True),
     Field("!", 3, right=True),
-    Field("cut", 3, right=True, drop=1),
+    Field("truncated", 9, right=True, drop=1),
     Field("p50", 6, right=True, drop=2),
 )
 
@@ -216,7 +216,7 @@ def _title(
     open_trials = total.total - total.settled
     if row.live and row.state is RunState.RUNNING and open_trials:
         eta = pace.left(open_trials)
-        right.append(Piece(f" ~{clock(eta)} " if eta is not None else "", "dim"))
+        right.append(Piece(f" about {clock(eta)} " if eta is not None else "", "dim"))
     if (money := spent.so_far) and (total.attempts or total.lost):
         at_cap = awaits_cap(row)
         right.append(Piece(f" {money} ", "ungraded" if at_cap else "plain", "screen.resume"))
@@ -336,7 +336,7 @@ def _line(cells: Sequence[tuple[str, Tone]], widths: Sequence[int]) -> list[Piec
 
 def _named(column: ColumnRow) -> str:
     made_up = column.source is AnswerSource.SIMULATED
-    return f"{column.name} (made up)" if made_up else column.name
+    return f"{column.name} (simulated)" if made_up else column.name
 
 
 def _target(

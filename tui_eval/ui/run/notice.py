@@ -63,7 +63,7 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
             "error",
         )
     elif awaits_cap(row):
-        yield Para(f"Paused at its cap: {_cap_words(run)}; {resume} asks how to go on", "ungraded")
+        yield Para(f"Paused at its cap: {_cap_words(run)}; {resume} asks how to resume", "ungraded")
     elif row.state is RunState.PAUSED:
         yield Para(f"Paused: {row.reason or 'no engine works on it'}; {resume} resumes it", "error")
     elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":
@@ -94,9 +94,9 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
             yield Para(f"{_named(endpoint, run)}: {limit.event.words}", "ungraded")
     if row.state is RunState.PAUSED:
         yield Para(
-            f"Paused by a person: what is in flight ends; {key('run.pause', 'p')} goes on"
+            f"Paused: what is in flight ends; {key('run.pause', 'p')} resumes"
             if row.stopped_by == "person"
-            else f"Paused: {row.reason}; it goes on when that has passed",
+            else f"Paused: {row.reason}; it resumes when that has passed",
             "ungraded",
         )
 

@@ -19,12 +19,18 @@ _IN_THE_KEY_LINE = (
     (_TRIALS, "r", "retry", "retry", "Ask again for this trial or the marked ones"),
     (_TRIALS, "s", "rescore", "rescore", "Score this trial or the marked ones again"),
     (_TRIALS, "c", "cancel", "cancel", "Cancel this trial or the marked ones"),
-    (_RUN, "p", "pause", "pause", "Start nothing new, or go on"),
+    (_RUN, "p", "pause", "pause", "Start nothing new, or resume"),
     (_TRIALS, "n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
     (_TRIALS, "f", "filter", "filter", "List some of the trials; with counts"),
     (_TRIALS, "b", "groups", "groups", "Group the listed trials: why do so many fail?"),
     (_TRIALS, "slash", "find", "find", "Narrow the list by text, or find in the detail"),
-    (_TRIALS, "enter", "zoom", "zoom", "Give the detail the whole screen, or take it back"),
+    (
+        _TRIALS,
+        "enter",
+        "zoom",
+        "zoom",
+        "Zoom the detail, or back to the list",
+    ),
     (_TRIALS, "space", "mark", "mark", "Mark this trial: keys then act on all marked ones"),
     (_TRIALS, "o", "sort", "sort", "Sort the list; ties stay in dataset order"),
     (
@@ -36,7 +42,7 @@ _IN_THE_KEY_LINE = (
     ),
     (_TRIALS, "d", "diff", "diff", "What differs from what is expected, or came before"),
     (_TRIALS, "t", "note", "note", "Write a note on this trial or the marked ones"),
-    (_TRIALS, "U", "undo", "undo", "Take back what was done last: cancel, note, scores, marks"),
+    (_TRIALS, "U", "undo", "undo", "Undo the last cancel, note, scores or marks"),
     (_RUN, "C", "stop_run", "stop run", "Stop the run; it can be resumed"),
     (_RUN, "v", "charts", "charts", "Throughput, latency, concurrency, cost and scores, drawn"),
 )
@@ -62,13 +68,19 @@ _ELSEWHERE = (
         "what would change",
         "What the suite's edited scorers would change",
     ),
-    (_RUN, "plus", "limit(1)", "more concurrency", "One call more at once at the trial's endpoint"),
+    (
+        _RUN,
+        "plus",
+        "limit(1)",
+        "more concurrency",
+        "One concurrent call more at the trial's endpoint",
+    ),
     (
         _RUN,
         "minus",
         "limit(-1)",
         "less concurrency",
-        "One call fewer at once at the trial's endpoint",
+        "One concurrent call fewer at the trial's endpoint",
     ),
     (_TRIALS, "tab", "switch_focus", "table/detail", "Between the table and the detail"),
     (_TRIALS, "w", "workspace", "workspace", "What the trial's program changed in its workspace"),
@@ -122,7 +134,7 @@ def key_words(binding: Binding, now: RunSituation | None) -> str:
     if binding.action == "zoom" and now.zoomed:
         return "list"
     if binding.action == "pause" and now.state is RunState.PAUSED:
-        return "go on"
+        return "resume"
     if binding.action not in ABOUT_TRIALS or not (now.marked or now.hidden_marks):
         return words
     return f"{words} this one" if now.hidden_marks else f"{words} {number(now.marked)}"

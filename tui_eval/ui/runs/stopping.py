@@ -26,7 +26,7 @@ async def stop(screen: BaseScreen, chosen: Sequence[ListedRun]) -> None:
     """Stop the live ones, once a person has said yes."""
     live = [one for one in chosen if one.run.live]
     left = sum(one.total.total - one.total.settled for one in live)
-    more = f"{many(left, 'trial')} stay open; {key('runs.resume', 'u')} takes them up again."
+    more = f"{many(left, 'trial')} stay queued; {key('runs.resume', 'u')} resumes them."
     if await screen.app.push_screen_wait(
         ConfirmDialog(f"Stop {_named(live)}?", yes="stop", more=more)
     ):
@@ -38,9 +38,9 @@ async def pause(screen: BaseScreen, chosen: Sequence[ListedRun]) -> None:
     live = [one for one in chosen if one.run.live]
     going = [one for one in live if one.run.state is not RunState.PAUSED]
     if not going:
-        await _ask(screen, live, Verb.CONTINUE, "going on:")
+        await _ask(screen, live, Verb.CONTINUE, "resuming")
         return
-    more = f"What is in flight ends, nothing new starts; {key('runs.pause', 'p')} goes on."
+    more = f"What is in flight ends, nothing new starts; {key('runs.pause', 'p')} resumes."
     if await screen.app.push_screen_wait(
         ConfirmDialog(f"Pause {_named(going)}?", yes="pause", more=more)
     ):

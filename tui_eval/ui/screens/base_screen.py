@@ -97,7 +97,7 @@ class BaseScreen(Acting, Screen[None]):
             return False
         reason = active.node.why_not(active.binding.action.partition("(")[0])
         if reason is not None:
-            self.say(reason)
+            self.say(f"not available: {reason}")
         return reason is not None
 
     def say(self, text: str, severity: Severity = "information", *, seconds: float = 4.0) -> None:

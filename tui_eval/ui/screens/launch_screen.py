@@ -115,8 +115,8 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
             for name, hint in hints(suite).items()
         }
         self._only = ChoiceField(ONLY, id="only", first=ONLY.index(last.only))
-        self._cache = TickBox("use what is there already", last.cache, id="cache")
-        self._judge = TickBox("ask the judge", last.judge, id="judge")
+        self._cache = TickBox("use cache", last.cache, id="cache")
+        self._judge = TickBox("run the judge", last.judge, id="judge")
         self._title = Bar(id="name")
         self._form = VerticalScroll(id="form", can_focus=False)
         self._said = Lines(id="said")

@@ -126,7 +126,7 @@ class RunScreen(BaseScreen):
         self.say(
             "The run was deleted."
             if seen
-            else "The run could not start and was taken back; its log is beside the store.",
+            else "The run could not start and was removed; its log is beside the store.",
             "error",
             seconds=12,
         )

@@ -46,18 +46,23 @@ class RunsScreen(FirstScreen):
     CSS_PATH = styles_dir() / "runs_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", id="runs.open", tooltip="Open the run"),
-        Binding("space", "mark", "mark", id="runs.mark", tooltip="Mark the run, or take it back"),
+        Binding("space", "mark", "mark", id="runs.mark", tooltip="Mark the run, or unmark it"),
         Binding(
             "a",
             "mark_all",
             "mark all",
             show=False,
             id="runs.mark-all",
-            tooltip="Mark all runs that are listed, or take that back",
+            tooltip="Mark all runs that are listed, or unmark them",
         ),
         Binding("u", "resume", "resume", id="runs.resume", tooltip="Finish what is missing"),
         Binding(
-            "p", "pause", "pause", show=False, id="runs.pause", tooltip="Pause the run, or go on"
+            "p",
+            "pause",
+            "pause",
+            show=False,
+            id="runs.pause",
+            tooltip="Pause or resume the run",
         ),
         Binding("C", "stop", "stop", show=False, id="runs.stop", tooltip="Stop the run"),
         Binding("slash", "find", "find", id="runs.find", tooltip="List runs by their names"),
@@ -237,7 +242,7 @@ class RunsScreen(FirstScreen):
             self.post_message(OpenRun(run.id))
 
     def action_mark(self) -> None:
-        """Mark the run, or take it back, and go on to the next."""
+        """Mark the run, or unmark it, and go on to the next."""
         run = self.selected
         if run is not None:
             self._marked ^= {run.id}
@@ -245,7 +250,7 @@ class RunsScreen(FirstScreen):
             self.table.action_down()
 
     def action_mark_all(self) -> None:
-        """Mark all runs that are listed, or take that back."""
+        """Mark all runs that are listed, or unmark them."""
         shown = {one.run.id for one in self.table.runs}
         if shown <= self._marked:
             self._marked -= shown

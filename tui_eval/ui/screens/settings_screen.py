@@ -45,7 +45,7 @@ class SettingsScreen(BaseScreen):
         Binding(
             "backspace",
             "as_usual",
-            "as usual",
+            "default",
             id="settings.as-usual",
             tooltip="Take this setting out of the configuration",
         ),

@@ -66,7 +66,7 @@ def settings(known: SettingSources) -> list[Setting]:
 
 def _mistakes(mistakes: Sequence[Mistake]) -> Iterator[Setting]:
     if mistakes:
-        yield Setting(SettingKind.HEAD, (), "mistakes: what they are about is as usual")
+        yield Setting(SettingKind.HEAD, (), "mistakes: what they are about has its default")
     for one in mistakes:
         told = ": ".join(filter(None, [one.field, one.message]))
         line = f"line {one.line}" if one.line is not None else ""

@@ -96,7 +96,7 @@ def _calls(text: str) -> int | Literal["auto"] | None:
     if text.strip().lower() == "auto":
         return "auto"
     try:
-        return _whole("at once", text, MOST_CALLS)
+        return _whole("concurrency", text, MOST_CALLS)
     except FormError as error:
         raise FormError(f"{error}; or auto") from None
 
@@ -130,7 +130,7 @@ def preflight_paras(found: "Preflight | None", refused: Sequence[str] = ()) -> I
     if lines:
         yield from (Para(line, "error") for line in lines)
     elif found is None or found.work is None:
-        yield Para("counting what is there already…", "dim")
+        yield Para("counting reusable, stale and new…", "dim")
     else:
         yield from _launch_paras(found, found.work)
 
@@ -140,9 +140,9 @@ def _launch_paras(found: "Preflight", work: "LaunchForecast") -> Iterator[Para]:
     total = work.total
     yield Para(f"{many(total.trials, 'trial')}{partial}: {work.kinds()}", "strong")
     if all(one.asks_nobody for one in found.targets):
-        yield Para("asks nobody: its outputs are recorded or made up", "dim")
+        yield Para("no API calls (replay or simulated)", "dim")
     elif not total.calls:
-        yield Para("no call: every output is there", "dim")
+        yield Para("no API calls: every output is reusable", "dim")
     else:
         yield Para(f"{many(total.calls, 'call')}, {tokens_and_cost(found.targets)}", "dim")
     if cache_off := work.cache_off():
@@ -207,7 +207,7 @@ FIELDS: Sequence[tuple[tuple[str, str], ...]] = (
     (("cases", "cases"),),
     (("tags", "tags"),),
     (("limit", "limit"), ("sample", "sample")),
-    (("epochs", "epochs"), ("concurrency", "at once")),
+    (("epochs", "epochs"), ("concurrency", "concurrency")),
     (("max_cost", "max cost"), ("max_tokens", "max tokens")),
     (("label", "name"),),
 )

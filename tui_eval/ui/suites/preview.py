@@ -134,7 +134,7 @@ def _expected(expected: "Preflight | None") -> Iterator[Para]:
         cost = tokens_and_cost(expected.targets)
         yield Para(f"{many(calls, 'call')} at most, {cost}", "dim")
     else:
-        yield Para("asks nobody: its outputs are recorded or made up", "dim")
+        yield Para("no API calls (replay or simulated)", "dim")
     for trouble in survey.troubles:
         yield Para(str(trouble), "error")
     for warning in expected.warnings:

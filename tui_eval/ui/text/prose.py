@@ -123,7 +123,9 @@ def lay_out(
     room = most
     for at, para in enumerate(paras):
         if room <= 0:
-            yield Line(f"… cut here: there is more than a page can show{more}", "dim", para=at)
+            yield Line(
+                f"… truncated here: there is more than a page can show{more}", "dim", para=at
+            )
             return
         shown = para.text[:room]
         room -= len(shown)
@@ -148,7 +150,7 @@ def lay_out(
                 first, before = rest, rest + " " * further
             start += len(line) + 1
         if len(shown) < len(para.text):
-            words = f"{rest}… cut here: {len(para.text):,} characters in all{more}"
+            words = f"{rest}… truncated here: {len(para.text):,} characters in all{more}"
             yield Line(words, "dim", para=at)
 
 

@@ -35,7 +35,9 @@ def paused_at(store: Path, kind: str, caps: Caps) -> Snapshot:
 def test_a_cap_of_money_suggests_twice_as_much_and_wants_more_than_is_spent(store: Path) -> None:
     found = capped(paused_at(store, "max_cost_usd", Caps(cost_usd=2.0)))
     assert found is not None
-    assert found.question.told.startswith("$2.01 of $2 is spent. 258 of 900 trials are open")
+    assert found.question.told.startswith(
+        "$2.01 of $2 is spent. 258 of 900 trials are queued or running"
+    )
     assert found.question.suggested == "4.02"
     problem = found.question.problem
     assert problem("4.02") is None
@@ -61,11 +63,11 @@ def test_errors_are_tried_again_or_left(store: Path) -> None:
     assert capped(found) is None
     labels = [choice.label for choice in error_choices(found)]
     assert labels == [
-        "try the 2 errored again, and go on",
-        "leave them, go on and pause at 4 errors",
+        "try the 2 errored again, and resume",
+        "leave them, resume and pause at 4 errors",
         "leave the run paused",
     ]
     assert error_args(found, "again") == {}
     assert error_args(found, "more") == {"errored": "leave", "max_errors": 4.0}
     share = replace(found, caps=Caps(errors=0.05))
-    assert error_choices(share)[1].label == "leave them, go on and pause at 10% errors"
+    assert error_choices(share)[1].label == "leave them, resume and pause at 10% errors"

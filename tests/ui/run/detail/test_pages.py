@@ -44,7 +44,7 @@ def whole(store: Path, made: Staged, place: int) -> trial_queries.WholeTrial:
 
 def test_the_tabs_of_a_graded_trial(store: Path) -> None:
     found = whole(store, plain_run(store, 5, failing=(2,)), 2)
-    assert f"answer 2   exact{GLUE}✗ saw expected 2" in page(found, "output")
+    assert f"answer 2   exact{GLUE}✗ extracted expected 2" in page(found, "output")
     assert "10 tokens in, 5 out" in page(found, "output")
     assert "fail 0.00  expected 2" in page(found, "scores")
     assert "hello?" in page(found, "messages")
@@ -90,8 +90,8 @@ def test_an_output_says_what_cut_it_short(store: Path) -> None:
     ends = [output("half", finish_reason=reason) for reason in ("limit:wall", "length")]
     made = by_hand(store, cases, answers=ends)
     by_limit, by_endpoint = (page(whole(store, made, place), "output") for place in (0, 1))
-    assert "Cut short: it was ended at its limit of `wall`." in by_limit
-    assert "Cut short: the endpoint stopped before the model did." in by_endpoint
+    assert "Truncated: it was ended at its limit of `wall`." in by_limit
+    assert "Truncated: the endpoint stopped before the model did." in by_endpoint
 
 
 def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
@@ -99,7 +99,7 @@ def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
     made = by_hand(store, [Case(i, f"c{i}", {}) for i in range(3)], answers=answers)
     assert "an empty text" in page(whole(store, made, 0), "output")
     assert "has no text" in page(whole(store, made, 1), "output")
-    assert "Cut short" in page(whole(store, made, 2), "output")
+    assert "Truncated" in page(whole(store, made, 2), "output")
 
 
 def test_expected_stands_beside_what_came_and_what_was_seen(store: Path) -> None:
@@ -110,7 +110,7 @@ def test_expected_stands_beside_what_came_and_what_was_seen(store: Path) -> None
         (ExpectedValue("exact", "", ("Paris", "Lutetia")), ExpectedValue("x", "with", ("[1]",))), ()
     )
     first = next(iter(output_page(found, beside, OutputRendering(), UNICODE, 0.0))).text
-    assert first == f"answer 1   expected Paris or Lutetia, with [1]   exact{GLUE}✗ saw Rome"
+    assert first == f"answer 1   expected Paris or Lutetia, with [1]   exact{GLUE}✗ extracted Rome"
 
 
 def test_what_a_judge_says_has_a_line_of_its_own(store: Path) -> None:

@@ -39,7 +39,7 @@ class SimulatedJudgeSpec(JudgeSpec):
 
     def in_words(self) -> str:
         """Say what its grades are."""
-        return "made up"
+        return "simulated"
 
     def token_prices(self) -> Prices:
         """Return that it costs nothing: nobody is asked."""

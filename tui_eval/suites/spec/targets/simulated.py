@@ -50,7 +50,7 @@ class SimulatedTargetSpec(TargetSpec):
 
     def in_words(self) -> str:
         """Say what its answers are."""
-        return "made up"
+        return "simulated"
 
     def token_prices(self) -> Prices:
         """Return that it costs nothing: nobody is asked."""

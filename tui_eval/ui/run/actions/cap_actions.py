@@ -50,7 +50,7 @@ class CapActions(ActionGroup):
         if awaits_cap(run) and run.change != self._told_at_change:
             self._told_at_change = run.change
             resume = key("run.resume", "u")
-            self.screen.say(f"{run.name} waits at its cap; {resume} asks how to go on")
+            self.screen.say(f"{run.name} waits at its cap; {resume} asks how to resume")
 
     async def _ask(self, found: Snapshot) -> None:
         cap = capped(found)

@@ -86,8 +86,8 @@ def error_choices(run: Snapshot) -> list[Choice[After]]:
     higher = _more_errors(run)
     words = f"{higher:g} errors" if higher >= 1 else f"{higher * 100:.3g}% errors"
     return [
-        Choice(f"try the {number(run.total.error)} errored again, and go on", "again"),
-        Choice(f"leave them, go on and pause at {words}", "more"),
+        Choice(f"try the {number(run.total.error)} errored again, and resume", "again"),
+        Choice(f"leave them, resume and pause at {words}", "more"),
         Choice("leave the run paused", "leave", chosen=True),
     ]
 
@@ -104,7 +104,7 @@ def _more_errors(run: Snapshot) -> float:
 
 def _open(run: Snapshot) -> str:
     waiting = run.total.total - run.total.settled
-    return f"{number(waiting)} of {many(run.total.total, 'trial')} are open"
+    return f"{number(waiting)} of {many(run.total.total, 'trial')} are queued or running"
 
 
 def _number(typed: str) -> float | None:

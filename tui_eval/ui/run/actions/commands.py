@@ -20,12 +20,12 @@ DOING = {
     Verb.RETRY: "retrying…",
     Verb.RESCORE: "rescoring…",
     Verb.PAUSE: "pausing…",
-    Verb.CONTINUE: "going on…",
+    Verb.CONTINUE: "resuming…",
     Verb.STOP: "stopping…",
     Verb.CANCEL_RUN: "cancelling the run…",
     Verb.RESUME: "resuming…",
     Verb.SET_LIMIT: "setting concurrency…",
-    Verb.UNCANCEL: "taking up again…",
+    Verb.UNCANCEL: "undoing the cancel…",
     Verb.WITHDRAW: "withdrawing scores…",
 }
 """What a request is called while it waits for its answer."""
@@ -34,7 +34,7 @@ _DONE = {
     Verb.RETRY: "on its way again",
     Verb.RESCORE: "being scored again",
     Verb.PAUSE: "paused: what is in flight ends, nothing new starts",
-    Verb.CONTINUE: "going on",
+    Verb.CONTINUE: "resumed",
     Verb.STOP: "stopped; it can be resumed",
     Verb.CANCEL_RUN: "the run is cancelled",
     Verb.RESUME: "resumed",
@@ -100,14 +100,14 @@ def about_trials(
                 args,
                 f"Cancel {count}?",
                 "cancel",
-                f"What they have produced is kept; {key('run.undo', 'U')} takes them up again.",
+                f"What they have produced is kept; {key('run.undo', 'U')} undoes it.",
             )
         case Verb.RETRY:
             whose = "its output and scores" if lost is not None else "their outputs and scores"
             more = f"{cost}{whose} are superseded, which cannot be undone."
             return Command(verb, args, f"Retry {count}?", "retry", sentence(more))
         case _:
-            more = f"{cost}no target is asked; {key('run.undo', 'U')} takes it back."
+            more = f"{cost}no target is asked; {key('run.undo', 'U')} undoes it."
             return Command(verb, args, f"Score {count} again?", "score", sentence(more))
 
 
@@ -161,8 +161,8 @@ def stop(open_trials: int) -> Command:
         {},
         "Stop the run?",
         "stop",
-        f"{many(open_trials, 'trial')} stay open; {key('run.resume', 'u')} resumes it and asks "
-        "for nothing twice.",
+        f"{many(open_trials, 'trial')} stay queued; {key('run.resume', 'u')} resumes it and calls "
+        "nothing twice.",
     )
 
 
@@ -174,7 +174,7 @@ def answer_words(request: RequestRow) -> tuple[str, bool]:
     if verb is Verb.RESUME and accepted:
         return _DONE[verb], True  # what it takes up again is seen at once
     if not accepted:
-        asked = "not taken back" if verb in (Verb.UNCANCEL, Verb.WITHDRAW) else str(verb)
+        asked = "not undone" if verb in (Verb.UNCANCEL, Verb.WITHDRAW) else str(verb)
         return f"{asked}: {detail or request.outcome}", False
     return f"{_DONE[verb]}: {detail}" if detail else _DONE[verb], True
 

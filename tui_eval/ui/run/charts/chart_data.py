@@ -52,8 +52,8 @@ _TIMES: Final = (
 )
 """Steps of the scale below, in seconds."""
 NO_CALLS: Final = (
-    "No call was made: every output was there already, or made up. `space` in the launch form "
-    "unticks “use what is there already”."
+    "No call was made: every output was in the cache, or simulated. `space` in the launch form "
+    "unticks “use cache”."
 )
 NO_PROGRAMS: Final = (
     "No program told yet what memory it takes: a trial's is drawn once it has ended. Models take "

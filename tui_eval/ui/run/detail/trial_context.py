@@ -23,7 +23,7 @@ _HOW = {
     "starts_with": "to begin with",
     "regex": "to match",
     "finish": "to finish with",
-    "judge": "in substance",
+    "judge": "as reference",
 }
 """How a scorer of a kind expects, where it is not the whole output that is meant."""
 

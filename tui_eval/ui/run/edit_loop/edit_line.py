@@ -78,7 +78,7 @@ class EditLine(Bar):
             return None
         if tried.judged:
             judges = f"{many(tried.judged, 'verdict')} unknown until judged"
-            return f"{judges}: {key('run.rescore-all', 'S')} asks the judges"
+            return f"{judges}: {key('run.rescore-all', 'S')} runs the judges"
         return "no verdict would change" if tried.ended else "no verdict would change so far"
 
     @work

@@ -98,9 +98,9 @@ def part_words(part: Condition) -> str:
 def _words(part: Condition) -> str:
     match part.kind:
         case FilterKind.STANDS:
-            return part.value
+            return "queued, running" if part.value == TrialOutcome.OPEN else part.value
         case FilterKind.CUT:
-            return "cut short"
+            return "truncated"
         case FilterKind.FLAKY:
             return "flaky"
         case FilterKind.NOTED:

@@ -398,7 +398,7 @@ class TrialList(Vertical):
             table.say_empty(
                 "searching"
                 if searching
-                else f"no trial is like that; {drop} takes "
+                else f"{_no_match(view)}; {drop} takes "
                 f"the newest condition away, {others} lists others"
             )
         table.place(self.trials.count, self.trials.nearest(place, table.cursor))
@@ -418,3 +418,8 @@ class TrialList(Vertical):
     def _missing(self, event: Rows.Missing) -> None:
         event.stop()
         self._rows_wanted.set()
+
+
+def _no_match(view: View) -> str:
+    """Say that nothing is listed, and where it was looked for."""
+    return "no match in id, question, output, error, reason, note" if view.text else "no match"

@@ -68,10 +68,8 @@ _COLUMNS = (
         Order.LATENCY,
     ),
     _Column(
-        Field("cost", 8, right=True),
-        lambda _, trial: _figure(
-            call_cost(trial.cost_usd, trial.about_usd, short=True), trial.cost_usd
-        ),
+        Field("cost", 13, right=True),
+        lambda _, trial: _figure(call_cost(trial.cost_usd, trial.about_usd), trial.cost_usd),
         Order.COST,
         only_sorted=True,
     ),

@@ -44,7 +44,7 @@ async def test_it_shows_batch_reply_and_request(harness: Harness) -> None:
         [ids[item.position], item.case_id] for item in (here, *others)
     ]
     assert told[0].startswith(f"▸ {here.position + 1} ")
-    said, _, asked = shown.partition("Said of it")[2].partition("Asked of it")
+    said, _, asked = shown.partition("Judge reply")[2].partition("Judge input")
     assert '"score": 3' in said
     assert '"output": "q3"' in asked.partition("batch of 5")[0]
     assert shown.count("· fake") == 5

@@ -38,7 +38,7 @@ def test_figures_stand_side_by_side_with_their_limits(store: Path) -> None:
         "wall", "▁▁▁▁▁▁▁", "0:00", "of", "5:00", "CPU", "▄▄▄▄▄▄▁", "50.0s", "of", "60.0s",
     ]  # fmt: skip
     assert "1.2M of 5.0M" in lines[5] or "1.3M of 5.0M" in lines[5]
-    assert "~$0.25 of $2.00" in lines[5]  # its own word
+    assert "$0.25 of $2.00" in lines[5]  # its own word
 
 
 def test_where_there_is_little_room_those_stay_that_are_nearest_to_a_limit(store: Path) -> None:

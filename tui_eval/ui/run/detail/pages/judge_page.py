@@ -96,7 +96,7 @@ def _about(asked: JsonObject | None, reply: str | None) -> Iterator[Para]:
     if asked is None:
         return
     said = None if reply is None else _grade(reply, asked["id"])
-    for title, found in (("Said of it", said), ("Asked of it", asked)):
+    for title, found in (("Judge reply", said), ("Judge input", asked)):
         if found is not None:
             fields = {name: value for name, value in found.items() if name != "id"}
             yield Para(title, "accent", indent=4)

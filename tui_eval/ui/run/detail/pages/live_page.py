@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import call_cost, clock, compact, many, money, number, seconds, size
+from tui_eval.format import clock, compact, many, money, number, seconds, size
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -181,7 +181,7 @@ def _worded(limit: str, value: float) -> str:
     if limit == "cpu_s":
         return seconds(value)
     if limit == "cost_usd":
-        return call_cost(None, value, short=True)  # its own word
+        return money(value)  # its own word
     if limit in ("memory", "disk", "output"):
         return size(round(value))
     return compact(round(value)) if limit == "tokens" else number(round(value))

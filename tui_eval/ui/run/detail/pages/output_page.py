@@ -105,7 +105,7 @@ def _no_output(found: WholeTrial, now: float) -> str:
         TrialState.QUEUED: f"No output yet: the trial waits for its turn{since}.",
         TrialState.RUNNING: f"No output yet: {at}{since}.",
         TrialState.CANCELLED: "Cancelled before there was an output; "
-        f"{key('run.undo', 'U')} takes back the last cancel, "
+        f"{key('run.undo', 'U')} undoes the last cancel, "
         f"{key('run.retry', 'r')} asks anew.",
     }.get(trial.state, "No output.")
 
@@ -208,7 +208,7 @@ def _told(entry: ScoreRow, output: Output | None) -> str | None:
         saw = str(entry.raw)
         if output is not None and output.text is not None and saw == output.text.strip():
             return "" if len(saw) <= _SHORT else None
-        return f"saw {saw}" if 0 < len(saw) <= _SHORT else None
+        return f"extracted {saw}" if 0 < len(saw) <= _SHORT else None
     return entry.reason if len(entry.reason) <= _SHORT else None
 
 
@@ -240,7 +240,7 @@ def _spoken(output: Output, looks: OutputRendering, *, in_head: bool) -> Iterato
         limit = (output.finish_reason or "").removeprefix("limit:")
         by_limit = limit != output.finish_reason
         why = f"it was ended at its limit of `{limit}`" if by_limit else _STOPPED
-        yield Para(f"Cut short: {why}.", "ungraded")
+        yield Para(f"Truncated: {why}.", "ungraded")
     if output.filtered:
         yield Para("Taken away by the endpoint's content filter.", "ungraded")
     if output.broken_off:

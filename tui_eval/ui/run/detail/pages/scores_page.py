@@ -88,7 +88,7 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
         yield Para(line.text, of, indent=3 + 2 * line.depth)
     if entry.raw is not None and entry.source != "judge" and not said:
         saw = entry.raw if isinstance(entry.raw, str) else json.dumps(entry.raw, ensure_ascii=False)
-        yield Para(saw, "plain" if counts else "dim", indent=3, label="saw")
+        yield Para(saw, "plain" if counts else "dim", indent=3, label="extracted")
     facts = [_WHO.get(entry.source, f"by {entry.source}"), moment(entry.at)]
     if entry.weight != 1.0:
         facts.append(f"weight {entry.weight:g}")
@@ -97,5 +97,5 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
     if entry.withdrawn_at is not None:
         facts.append(f"withdrawn {moment(entry.withdrawn_at)}")
     elif not counts:
-        facts.append("counts no more")
+        facts.append("superseded")
     yield Para(", ".join(facts), "dim", indent=3)
