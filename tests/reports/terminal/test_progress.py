@@ -51,7 +51,7 @@ def test_from_60_columns_up_count_rate_spend_and_time_left_are_there() -> None:
     )
     calm = replace(HALF, error=0, ungraded=0, cost_usd=0.0)
     assert line(calm, [calm], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True, width=79) == (
-        "██████████████░░░░░░  640/900  71%  48/s  50 in flight  pass 72.1%  about 0:05 left"
+        "███████░░░  640/900  71%  48/s  50 in flight  pass 72.1%  about 0:05 left"
     )
 
 
