@@ -17,6 +17,7 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.suite_runs import SuiteRun
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import board
+from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.spec import Suite
 
@@ -31,6 +32,8 @@ class CheckedSuite:
     label: str | None
     warnings: tuple[str, ...]
     """What may not be meant so."""
+    base: BaseChoice | None = None
+    """What its run is compared with; None: its baseline, if there is one."""
 
     def create(self, store: Path) -> int:
         """Make its run, after telling what a person should know of it; return the run's id.
@@ -45,7 +48,9 @@ class CheckedSuite:
                 for words in target.runs():
                     streams.tell(f"{visible_line(target.name)} runs {visible_line(words)}")
         path = str(self.file.absolute())
-        return create_run.create(store, self.suite, self.settings, path=path, label=self.label)
+        return create_run.create(
+            store, self.suite, self.settings, path=path, label=self.label, base=self.base
+        )
 
 
 def run_in_turn(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tui_eval.cli.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
+    from tui_eval.store.write.baseline_writes import BaseChoice
     from tui_eval.suites.spec import Suite
 
 
@@ -87,6 +88,14 @@ class LaunchOptions:
     fresh: Annotated[
         bool,
         click.option("--fresh", is_flag=True, help="Use no output and no grade of an earlier run."),
+    ]
+    baseline: Annotated[
+        str | None,
+        click.option(
+            "--baseline",
+            metavar="RUN|FILE",
+            help="Compare with this run, or baseline file.  [default: the suite's baseline]",
+        ),
     ]
     max_cost: Annotated[float | None, max_cost_option]
     max_tokens: Annotated[int | None, max_tokens_option]
@@ -221,22 +230,26 @@ def _checked(
         explain(error)
     settings = launch.settings()
     checked: list[CheckedSuite] = []
+    if launch.baseline is not None and len(files) > 1:
+        raise click.UsageError("--baseline is about one suite: name one")
     for file in files:
         try:
             suite = launch.load(file, trusted=trusted)
-            warnings = _look_before(store, suite, settings)
+            warnings, base = _look_before(store, suite, settings, launch.baseline)
         except SuiteError as error:
             explain(error)
         except CommandError as error:
             which = f"{file}: " if len(files) > 1 else ""
             streams.tell_usage(CommandError(f"{which}{error.message}"))
         else:
-            checked.append(CheckedSuite(file, suite, settings, label, warnings))
+            checked.append(CheckedSuite(file, suite, settings, label, warnings, base))
     return checked if len(checked) == len(files) and not wrong else None
 
 
-def _look_before(store: Path, suite: "Suite", settings: "Settings") -> tuple[str, ...]:
-    """Refuse what cannot be started, and return what may not be meant so.
+def _look_before(
+    store: Path, suite: "Suite", settings: "Settings", baseline: str | None
+) -> "tuple[tuple[str, ...], BaseChoice | None]":
+    """Refuse what cannot be started; return what may not be meant so, and what it is compared with.
 
     Raises:
         SuiteError: the data has mistakes, or templates need what no case has.
@@ -248,11 +261,19 @@ def _look_before(store: Path, suite: "Suite", settings: "Settings") -> tuple[str
 
     with readable_if_there(store) as db:
         found = preflight(db, suite, settings, Depth.READ)
-    if found.mistakes:
-        raise SuiteError(found.mistakes)
-    if not found.may_start:
-        raise CommandError("\n".join((*found.refused, *found.missing)))
-    return found.warnings
+        if found.mistakes:
+            raise SuiteError(found.mistakes)
+        if not found.may_start:
+            raise CommandError("\n".join((*found.refused, *found.missing)))
+        if baseline is None:
+            return found.warnings, None
+        from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
+
+        try:
+            base = checked_base(db, baseline, suite, settings)
+        except BaseRefusedError as error:
+            raise CommandError(f"--baseline: {error}") from None
+    return (*found.warnings, *base.warnings), base.choice
 
 
 def _leave_running(store: Path, run_id: int) -> int:

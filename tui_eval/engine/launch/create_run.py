@@ -21,6 +21,7 @@ from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Outcome
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
+from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.store.writer import once
 from tui_eval.suites.config import configuration
 from tui_eval.suites.data.data_files import data_files
@@ -39,6 +40,7 @@ def create(
     *,
     path: str | None = None,
     label: str | None = None,
+    base: BaseChoice | None = None,
 ) -> int:
     """Write a run down, in state `pending`, with its frozen suite; quick whatever its size.
 
@@ -50,6 +52,7 @@ def create(
         settings: What was chosen beside it.
         path: The file the suite came from, for showing.
         label: A name a person gave the run.
+        base: What it is compared with; None: its suite's baseline, if there is one.
 
     Returns:
         The run's id.
@@ -72,6 +75,7 @@ def create(
                 settings=settings.as_json(),
                 partial=settings.partial,
                 data_files=files,
+                base=base,
             ),
         ),
     )

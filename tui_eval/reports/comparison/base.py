@@ -4,7 +4,7 @@ Document, summary, gate and screens all take it from here.
 """
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,9 +89,11 @@ def base_comparison(db: sqlite3.Connection, run: RunRow) -> BaseComparison:
         return BaseComparison(base, why=base.why)
     try:
         found = compare(base.side, RunSide(db, run), ComparisonChoice({}))
-    except (NothingToPairError, ValidationError) as error:
-        why = str(error) if isinstance(error, NothingToPairError) else _unreadable(run)
-        return BaseComparison(base, why=why)
+    except NothingToPairError:
+        columns = [column.name for column in run_queries.columns(db, run.id)]
+        return BaseComparison(base, why=no_common_target(base.side, columns))
+    except ValidationError:
+        return BaseComparison(base, why=_unreadable(run))
     return BaseComparison(base, found, rows={row.columns.b: row for row in found.rows})
 
 
@@ -112,6 +114,12 @@ def refusal(run: RunRow) -> str | None:
             f"(`tui-eval resume {run.name}`)"
         )
     return None
+
+
+def no_common_target(base: Side, columns: Iterable[str]) -> str:
+    """Say that a run has no column that belongs to one of its base's."""
+    there, here = ", ".join(base.columns), ", ".join(columns)
+    return f"no target is one of {base.name}'s, which has {there}: there are {here}"
 
 
 def _pinned(db: sqlite3.Connection, run: RunRow) -> RunBase:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tui_eval.reports.comparison.column_cases import ColumnCases
 from tui_eval.reports.comparison.side import Side
@@ -59,7 +60,19 @@ class PairedColumns:
     """Pairs of the very same outputs."""
 
 
-def paired_names(a: Side, b: Side, rows: Mapping[str, str]) -> list[tuple[str, str]]:
+class ColumnNames(Protocol):
+    """What has columns that may be paired."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns, in their order."""
+
+
+def paired_names(a: ColumnNames, b: ColumnNames, rows: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the columns that are compared with each other.
 
     Args:

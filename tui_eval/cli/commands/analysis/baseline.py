@@ -81,19 +81,12 @@ def _see_that_it_may_be(suite: str, run: "RunRow") -> None:
     Raises:
         CommandError: it is another suite's, leaves something out, or has not finished.
     """
-    from tui_eval.model.states import RunState
+    from tui_eval.reports.comparison.base import refusal
 
     if run.suite != suite:
         raise CommandError(f"{run.name} is a run of {run.suite}, not of {suite}")
-    if run.partial:
-        raise CommandError(
-            f"{run.name} leaves cases or targets of its suite out: a baseline is a whole run"
-        )
-    if run.state is not RunState.DONE:
-        raise CommandError(
-            f"{run.name} is {run.state}: a baseline is a run that has finished "
-            f"(`tui-eval resume {run.name}`)"
-        )
+    if why := refusal(run):
+        raise CommandError(why)
 
 
 def _write(db: "sqlite3.Connection", suite: str, run: "RunRow | None", file: Path) -> None:
