@@ -34,6 +34,7 @@ from tui_eval.suites.scorers import PARTS, SCORERS, Scorer, ScorerSpec
 from tui_eval.suites.spec import (
     FAULT_KINDS,
     TARGETS,
+    BaselineGate,
     CommandTargetSpec,
     Dataset,
     EmbeddingSpec,
@@ -262,6 +263,7 @@ MODELS: list[tuple[str, tuple[type[BaseModel], ...], tuple[type[BaseModel], ...]
     ("Embedding", (EmbeddingSpec, EmbeddingPrices), ()),
     ("Run settings", (RunSettings,), ()),
     ("Gate", (Gate, Thresholds, ScorerThresholds), ()),
+    ("Gate against a baseline", (BaselineGate,), ()),
 ]
 
 

@@ -115,6 +115,16 @@ def interval(bounds: tuple[float, float] | None) -> str:
     return UNKNOWN if bounds is None else f"{bounds[0] * 100:.1f}–{bounds[1] * 100:.1f}"
 
 
+def points(share: float) -> str:
+    """Return a difference of rates in percentage points, with its sign: `+6.4`."""
+    return f"{share * 100:+.1f}"
+
+
+def points_interval(bounds: tuple[float, float] | None) -> str:
+    """Return an interval of differences in percentage points: `[-0.8, +13.6]`."""
+    return "" if bounds is None else f"[{points(bounds[0])}, {points(bounds[1])}]"
+
+
 def decimal(value: float | None) -> str:
     """Return a score in 0..1 with two digits."""
     return UNKNOWN if value is None else f"{value:.2f}"

@@ -91,6 +91,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "tokens": {"input": 40, "output": 20},
                 "cost_usd": None,
                 "cost_about_usd": None,
+                "vs_baseline": None,
             }
         },
         "scorers": {
@@ -136,6 +137,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "throughput": {"answered": 4, "answers_s": None},
         "programs": None,
         "gate": None,
+        "baseline": None,
         "errors": [
             {
                 "kind": "timeout",
@@ -301,7 +303,7 @@ def test_a_gate_holds_for_each_target_and_names_what_does_not(tmp_path: Path) ->
 def test_a_targets_own_threshold_wins(tmp_path: Path) -> None:
     gate: dict[str, object] = {"pass_rate": 0.9, "targets": {"gpt": {"pass_rate": 0.4}}}
     got = made(tmp_path, Plan({"gpt": [Told(), WRONG]}, cases(2), gate=gate))
-    assert at(got, "gate") == {"holds": True, "failed": []}
+    assert at(got, "gate") == {"holds": True, "failed": [], "baseline": {}}
 
 
 def test_a_partial_run_is_not_judged_by_what_it_left_out(tmp_path: Path) -> None:
@@ -314,4 +316,4 @@ def test_a_gate_says_nothing_before_the_run_has_finished(tmp_path: Path) -> None
     plan = Plan(
         {"gpt": [Told(), OPEN]}, cases(2), gate={"pass_rate": 0.5}, state=RunState.INTERRUPTED
     )
-    assert at(made(tmp_path, plan), "gate") == {"holds": None, "failed": []}
+    assert at(made(tmp_path, plan), "gate") == {"holds": None, "failed": [], "baseline": {}}

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from tui_eval.format import Spent, counted
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports.column_results import ColumnResults
+from tui_eval.reports.comparison.comparison_document import row_document
 from tui_eval.reports.jsontext import bounds, dollars, rounded
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_document
 from tui_eval.reports.rates.run_rates import Rates, ReducedRates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
-from tui_eval.reports.results import ColumnResults, Results, results
+from tui_eval.reports.results import Results, results
 from tui_eval.store.read.conversation_queries import ConversationFigures
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts
@@ -33,14 +35,18 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
 
     Args:
         of: The results.
-        groups: Whether scorers and tags are in it; a list of runs leaves them out.
+        groups: Whether scorers, tags and the baseline are in it; a list of runs leaves them out.
     """
     whole: JsonObject = {
         **_run(of),
         "counts": _counts(of.counts),
-        "targets": {column.column.name: _target(column) for column in of.columns},
+        "targets": {
+            column.column.name: _target(column) | (_vs_baseline(of, column) if groups else {})
+            for column in of.columns
+        },
     }
     if groups:
+        whole["baseline"] = _baseline(of)
         whole["scorers"] = {
             name: _scorer(name, tally, of.columns) for name, tally in of.scorers.items()
         }
@@ -227,9 +233,30 @@ def _tag(tag: str, columns: Sequence[ColumnResults]) -> JsonObject:
     }
 
 
+def _baseline(of: Results) -> Json:
+    """Return what the run is compared with; null: nothing, or it has not finished."""
+    if of.base is None or of.base.base.name is None:
+        return None
+    base = of.base.base
+    return {
+        "name": base.name,
+        "run": None if base.run is None else base.run.name,
+        "why": of.base.why,
+    }
+
+
+def _vs_baseline(of: Results, column: ColumnResults) -> JsonObject:
+    row = None if of.base is None else of.base.rows.get(column.column.name)
+    return {"vs_baseline": None if row is None else row_document(row)}
+
+
 def _gate(of: Results) -> Json:
     if of.suite.gate is None:
         return None
-    if of.missed is None:
-        return {"holds": None, "failed": []}  # not decided before the run has finished
-    return {"holds": not of.missed, "failed": [missed.as_json() for missed in of.missed]}
+    if of.missed is None:  # not decided before the run has finished
+        return {"holds": None, "failed": [], "baseline": {}}
+    return {
+        "holds": not of.missed,
+        "failed": [missed.as_json() for missed in of.missed],
+        "baseline": {one.column: one.as_json() for one in of.against},
+    }

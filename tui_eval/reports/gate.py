@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from tui_eval.format import money
 from tui_eval.model.json import JsonObject
@@ -47,6 +47,32 @@ class TargetMeasures:
     tags: Mapping[str, GateMeasures]
 
 
+class Missed(Protocol):
+    """Something that a gate asks and a run does not hold; as text, a sentence about it."""
+
+    @property
+    def column(self) -> str:
+        """Whose it is."""
+
+    @property
+    def threshold(self) -> str:
+        """The field of the gate."""
+
+    @property
+    def group(self) -> str | None:
+        """`scorer NAME`, `tag NAME` or `baseline`; None: the target as a whole."""
+
+    @property
+    def got(self) -> float | None:
+        """None: there is nothing to measure."""
+
+    def in_short(self) -> str:
+        """Return it in a few words, without its column; may hold foreign names."""
+
+    def as_json(self) -> JsonObject:
+        """Return the form the document uses."""
+
+
 @dataclass(frozen=True, slots=True)
 class MissedThreshold:
     """One threshold that does not hold."""
@@ -79,6 +105,14 @@ class MissedThreshold:
             if not _holds(self.threshold, self.limit, float(f"{self.got:.{digits}g}"))
         )
         return _figure(self.threshold, self.got, next(enough, 12)), limit
+
+    def in_short(self) -> str:
+        """Return it in a few words, without its column; may hold foreign names."""
+        most = self.threshold.startswith("max_")
+        measure = self.threshold.removeprefix("max_").removesuffix("_s").replace("_", " ")
+        got, limit = self.figures
+        group = "" if self.group is None else f"{self.group} "
+        return f"{group}{measure} {got} {'>' if most else '<'} {limit}"
 
     def as_json(self) -> JsonObject:
         """Return the form the document uses."""

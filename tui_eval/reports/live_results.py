@@ -17,7 +17,7 @@ from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.run_counts import Counts, board
 
 if TYPE_CHECKING:
-    from tui_eval.reports.gate import MissedThreshold
+    from tui_eval.reports.gate import Missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,13 @@ class LiveGate:
 
     settled: bool
     """Whether nothing more will happen by itself: then it is the last word."""
-    missed: tuple["MissedThreshold", ...]
+    missed: tuple["Missed", ...]
     """Thresholds that do not hold; while trials are open without those that cannot be measured
     yet."""
     unmeasured: int
     """Those that cannot be measured yet."""
+    unclear: tuple[str, ...] = ()
+    """Columns of which nobody can tell how they stand to the baseline; only once it is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,16 @@ def live_results(db: sqlite3.Connection, run_id: int, one_each: bool | None = No
 
 def _gate(db: sqlite3.Connection, run_id: int, total: Counts) -> LiveGate | None:
     # imported late: the suite's format is slow to load, and the first picture needs none of it
-    from tui_eval.reports.results import missed_so_far
+    from tui_eval.reports.comparison.baseline_gate import GateWord
+    from tui_eval.reports.gate_standing import gate_so_far
 
+    settled = run_queries.run(db, run_id).staged and total.settled == total.total
     try:
-        missed = missed_so_far(db, run_id)
+        found = gate_so_far(db, run_id, settled=settled)
     except ValidationError:
         return None  # a run of a version that knew more: its rules are not ours to guess
-    if missed is None:
+    if found is None:
         return None
-    settled = run_queries.run(db, run_id).staged and total.settled == total.total
-    known = [threshold for threshold in missed if settled or threshold.got is not None]
-    return LiveGate(settled, tuple(known), len(missed) - len(known))
+    known = [threshold for threshold in found.missed if settled or threshold.got is not None]
+    unclear = (one.column for one in found.against if one.word is GateWord.UNCLEAR)
+    return LiveGate(settled, tuple(known), len(found.missed) - len(known), tuple(unclear))

@@ -2,52 +2,37 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tui_eval.engine.settings import caps_in_force
-from tui_eval.format import estimated_usd
 from tui_eval.model.exit_code import ExitCode
-from tui_eval.model.finish import Ending
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.reports import gate
-from tui_eval.reports.gate import GateMeasures, MissedThreshold, TargetMeasures
+from tui_eval.reports.column_results import ColumnResults, column_results
+from tui_eval.reports.comparison.base import BaseComparison, base_comparison
+from tui_eval.reports.comparison.baseline_gate import (
+    ColumnAgainstBaseline,
+    GateWord,
+)
+from tui_eval.reports.gate import Missed
+from tui_eval.reports.gate_standing import gate_standing
 from tui_eval.reports.rates.pass_rates import rests_on_judges
-from tui_eval.reports.rates.run_rates import Rates, rates
-from tui_eval.reports.rates.scorer_rates import ScorerTally, add, scorer_tallies
+from tui_eval.reports.rates.scorer_rates import ScorerTally, add
 from tui_eval.reports.spending import Spending, spending
 from tui_eval.reports.throughput import mean_rate
-from tui_eval.statistics.estimates import percentile
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.read.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.report_queries import ErrorRow, UngradedRow
 from tui_eval.store.read.run_counts import Counts, board
-from tui_eval.store.rows import ColumnRow, RunRow
+from tui_eval.store.rows import RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
-from tui_eval.suites.spec import Gate, Suite, Thresholds
+from tui_eval.suites.spec import Suite
 
 _REFUSALS = frozenset(StartRefusal)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnResults:
-    """One row of a summary."""
-
-    column: ColumnRow
-    counts: Counts
-    rates: Rates
-    p50_s: float | None
-    """Median of the calls; None: no call was timed."""
-    p95_s: float | None
-    cut_short: int
-    """Outputs that ended before the model did."""
-    filtered: int
-    """Outputs that the endpoint's content filter took away."""
-    scorers: Mapping[str, ScorerTally]
-    tags: Mapping[str, Rates]
 
 
 @dataclass(frozen=True)
@@ -72,8 +57,12 @@ class Results:
     """What programs took and changed; None: it ran none."""
     conversations: ConversationFigures
     """What calls there were beside one an attempt, and what the simulated user took."""
-    missed: Sequence[MissedThreshold] | None
+    missed: Sequence[Missed] | None
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
+    base: BaseComparison | None = None
+    """How it differs from its baseline; None: it has not finished, or nobody asked."""
+    against: Sequence[ColumnAgainstBaseline] = ()
+    """What `[gate.baseline]` comes to; empty: there is none, or the run has not finished."""
 
     @property
     def state(self) -> RunState:
@@ -89,6 +78,11 @@ class Results:
     def resumable(self) -> bool:
         """Whether there is something to resume, and nobody at it."""
         return not self.finished and not self.run.live
+
+    @property
+    def gate_unclear(self) -> bool:
+        """Whether the gate holds although nobody can tell of some column against its baseline."""
+        return not self.missed and any(one.word is GateWord.UNCLEAR for one in self.against)
 
     @property
     def spending(self) -> Spending:
@@ -148,8 +142,13 @@ def effective_state(run: RunRow) -> RunState:
     return RunState.INTERRUPTED if abandoned else run.state
 
 
-def results(db: sqlite3.Connection, run_id: int) -> Results:
+def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Results:
     """Read all that a report says of a run.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        compared: Whether it is compared with its baseline where its gate does not ask for that.
 
     Raises:
         UnknownRunError: there is no such run.
@@ -158,10 +157,13 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
         run = run_queries.run(db, run_id)
         suite = frozen_suite(db, run_id)
         whole, by_column = board(db, run_id)
-        columns = list(_columns(db, run_id, suite, by_column))
-        missed = None
-        if suite.gate is not None and effective_state(run) in (RunState.DONE, RunState.CANCELLED):
-            missed = _missed(db, run, suite.gate, columns)
+        columns = list(column_results(db, run_id, suite, by_column))
+        standing, base = None, None
+        if effective_state(run) in (RunState.DONE, RunState.CANCELLED):
+            gated = suite.gate is not None and suite.gate.baseline is not None
+            base = base_comparison(db, run) if compared or gated else None
+            if suite.gate is not None:
+                standing = gate_standing(db, run, suite.gate, columns, base)
         return Results(
             run=run,
             suite=suite,
@@ -175,101 +177,7 @@ def results(db: sqlite3.Connection, run_id: int) -> Results:
             cached_scores=report_queries.copied_scores(db, run_id),
             programs=program_figures(db, run_id),
             conversations=conversation_figures(db, run_id),
-            missed=missed,
+            missed=None if standing is None else standing.missed,
+            base=base,
+            against=() if standing is None else standing.against,
         )
-
-
-def missed_so_far(db: sqlite3.Connection, run_id: int) -> list[MissedThreshold] | None:
-    """Return the thresholds that do not hold by what is settled so far.
-
-    None: there is no gate, or nobody knows yet which columns the run has.
-
-    A few reads in a row: put them in a `report_queries.moment`.
-
-    Raises:
-        UnknownRunError: there is no such run.
-    """
-    run = run_queries.run(db, run_id)
-    suite = frozen_suite(db, run_id)
-    if suite.gate is None:
-        return None
-    columns = list(_columns(db, run_id, suite, board(db, run_id)[1]))
-    if not columns:
-        return None
-    return _missed(db, run, suite.gate, columns)
-
-
-def _missed(
-    db: sqlite3.Connection, run: RunRow, asked: Gate, columns: Sequence[ColumnResults]
-) -> list[MissedThreshold]:
-    """Hold columns against a gate; of a partial run those that have trials."""
-    measured = [
-        _measures(db, run.id, of, asked.tags)
-        for of in columns
-        if of.rates.trials or not run.partial
-    ]
-    return gate.judge(asked, measured, partial=run.partial)
-
-
-def _columns(
-    db: sqlite3.Connection, run_id: int, suite: Suite, counts: Mapping[int, Counts]
-) -> Iterator[ColumnResults]:
-    of_run = rates(db, run_id, suite.run)
-    ends = report_queries.endings(db, run_id)
-    scored = scorer_tallies(db, run_id, suite.run)
-    for column in run_queries.columns(db, run_id):
-        col = column.index
-        calls = report_queries.latencies(db, run_id, col)
-        yield ColumnResults(
-            column=column,
-            counts=counts[col],
-            rates=of_run.columns[col],
-            p50_s=percentile(calls, 0.5),
-            p95_s=percentile(calls, 0.95),
-            cut_short=ends[col][Ending.CUT],
-            filtered=ends[col][Ending.FILTERED],
-            scorers=scored.get(col, {}),
-            tags={tag: of_tag[col] for tag, of_tag in of_run.tags.items() if col in of_tag},
-        )
-
-
-def _measures(
-    db: sqlite3.Connection, run_id: int, of: ColumnResults, gated_tags: Mapping[str, Thresholds]
-) -> TargetMeasures:
-    def of_rates(rates: Rates, p95_s: float | None, cost_usd: float | None) -> GateMeasures:
-        return GateMeasures(
-            trials=rates.trials - rates.cancelled,
-            pass_rate=rates.pass_rate,
-            mean_score=rates.mean_score,
-            errors=rates.error,
-            ungraded=rates.ungraded,
-            p95_latency_s=p95_s,
-            cost_usd=cost_usd,
-        )
-
-    col = of.column.index
-    free = of.counts.cost_usd == 0
-    return TargetMeasures(
-        column=of.column.name,
-        target=of.column.target,
-        whole=of_rates(of.rates, of.p95_s, estimated_usd(of.counts)),
-        scorers={
-            name: GateMeasures(
-                trials=tally.n + tally.ungraded,
-                pass_rate=tally.pass_rate,
-                mean_score=tally.mean,
-                ungraded=tally.ungraded,
-            )
-            for name, tally in of.scorers.items()
-        },
-        tags={
-            tag: of_rates(
-                of.tags[tag],
-                percentile(report_queries.latencies(db, run_id, col, tag), 0.95),
-                # where all calls are free, so are those that were never answered
-                0.0 if free else report_queries.cost_of_tag(db, run_id, col, tag),
-            )
-            for tag in gated_tags
-            if tag in of.tags
-        },
-    )

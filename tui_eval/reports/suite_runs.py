@@ -7,9 +7,10 @@ from pathlib import Path
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.exit_code import worst
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.document import of_results
 from tui_eval.reports.jsontext import bounds, rounded
-from tui_eval.reports.results import ColumnResults, Results
+from tui_eval.reports.results import Results
 from tui_eval.statistics.intervals import Interval, mean_interval
 
 

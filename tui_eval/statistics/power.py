@@ -44,6 +44,19 @@ def smallest_effect(n: int, differing: float, power: float = 0.8) -> float | Non
     return high
 
 
+def cases_like_these(n: int, mde: float, effect: float) -> int:
+    """Return how many cases show a difference, were they to vary as those there are.
+
+    n·(MDE/δ)²: a standard error falls with the root of the number of cases.
+
+    Args:
+        n: The cases there are.
+        mde: The smallest difference that they show.
+        effect: δ, the difference that is to be seen, above 0.
+    """
+    return ceil(n * (mde / effect) ** 2)
+
+
 @dataclass(frozen=True, slots=True)
 class VarianceParts:
     """What the results of a column vary by."""

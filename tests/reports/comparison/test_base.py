@@ -115,4 +115,4 @@ def test_columns_that_do_not_belong_together_are_no_error(store: Path) -> None:
     second = fill(store, Plan({"c": told, "d": told}, cases(2), base=BaseChoice("first", first)))
     with reading(store) as db:
         found = base.base_comparison(db, run_queries.run(db, second))
-    assert (dict(found.rows), "say which belong together" in str(found.why)) == ({}, True)
+    assert (dict(found.rows), "which has a, b: there are c, d" in str(found.why)) == ({}, True)

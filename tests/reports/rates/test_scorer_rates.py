@@ -13,8 +13,9 @@ from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.reports.document import of_results
+from tui_eval.reports.gate_standing import gate_so_far
 from tui_eval.reports.rates.scorer_rates import scorer_tallies
-from tui_eval.reports.results import missed_so_far, results
+from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.suites.spec.run import RunSettings
@@ -55,7 +56,7 @@ def test_the_one_scorer_of_a_suite_has_the_rates_of_its_target(
     plan = Plan(told, asked(weights), epochs=epochs, run={"reduce": reduce}, gate=gate)
     with TemporaryDirectory() as folder, filled(Path(folder) / "store.db", plan) as (db, run):
         of = results(db, run)
-        missed = missed_so_far(db, run)
+        standing = gate_so_far(db, run, settled=True)
         charts = by_target(db, run, 10), by_tag(db, run, 10)
     for column in of.columns:
         rates, tally = column.rates, column.scorers.get("exact")
@@ -70,7 +71,8 @@ def test_the_one_scorer_of_a_suite_has_the_rates_of_its_target(
         assert [*tally.reduced] == [*rates.reduced] == reduce[1:]
         for name, one in tally.reduced.items():
             assert one.mean == pytest.approx(rates.reduced[name].pass_rate)
-    assert missed is not None
+    assert standing is not None
+    missed = standing.missed
     of_targets = [(one.column, one.threshold, one.got) for one in missed if one.group is None]
     of_scorers = [(one.column, one.threshold, one.got) for one in missed if one.group is not None]
     assert [one[:2] for one in of_scorers] == [one[:2] for one in of_targets]

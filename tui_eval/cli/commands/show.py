@@ -48,7 +48,9 @@ def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
     with readable(file) as db:
         rows = run_queries.runs(db, limit=limit or -1)
         if as_json:
-            documents = [of_results(results(db, row.id), groups=False) for row in rows]
+            documents = [
+                of_results(results(db, row.id, compared=False), groups=False) for row in rows
+            ]
             streams.say(jsontext.dumps(documents, indent=2))
         elif rows:
             now, ink = time.time(), AnsiStyle(streams.coloured())

@@ -41,6 +41,8 @@ class RunBase:
     """Why it cannot be compared, for a person; None: it can."""
     run: RunRow | None = None
     """The other run; None: it is a file, or is not there."""
+    path: Path | None = None
+    """Where the file was; None: it is a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,12 @@ def run_base(db: sqlite3.Connection, run: RunRow) -> RunBase:
     if kept is None:
         return _pinned(db, run)
     if kept.file is not None:
-        name = Path(kept.name).name
+        path = Path(kept.name)
+        content = baseline_queries.baseline_file(db, kept.file)
         try:
-            content = baseline_queries.baseline_file(db, kept.file)
-            return RunBase(name, BaselineFile(Path(kept.name), content))
+            return RunBase(path.name, BaselineFile(path, content), path=path)
         except BaselineFileError as error:  # of a version that knew more
-            return RunBase(name, None, str(error))
+            return RunBase(path.name, None, str(error), path=path)
     try:
         return _of_run(db, run_queries.run(db, kept.run or 0))
     except UnknownRunError:

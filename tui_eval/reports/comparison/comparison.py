@@ -25,7 +25,7 @@ from tui_eval.statistics.paired import (
     difference_of_values,
 )
 
-_SURE: Final = 0.05
+SURE: Final = 0.05
 """Below this p, corrected for the number of rows, a difference has a direction."""
 
 By = Literal["tag", "scorer"]
@@ -244,7 +244,7 @@ def word(difference: PairedDifference | None, p_holm: float | None, margin: floa
     within = difference.interval90
     if within is not None and -margin < within[0] and within[1] < margin:
         return Word.EQUIVALENT
-    if p_holm is not None and p_holm < _SURE:
+    if p_holm is not None and p_holm < SURE:
         return Word.BETTER if difference.diff > 0 else Word.WORSE
     return Word.UNCLEAR
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tui_eval.format import decimal, many, number, percent
+from tui_eval.format import decimal, many, number, percent, points, points_interval
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.comparison import (
     ComparisonRow,
@@ -13,7 +13,6 @@ from tui_eval.reports.comparison.comparison import (
 )
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
-from tui_eval.statistics.intervals import Interval
 
 _FLIPS_SHOWN: Final = 20
 
@@ -39,16 +38,6 @@ def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
         lines += ["", *table(_group_columns(of), width, ink)]
     lines += _flips(of, ink)
     return "\n".join(lines)
-
-
-def points(share: float) -> str:
-    """Return a difference of rates in percentage points, with its sign."""
-    return f"{share * 100:+.1f}"
-
-
-def points_interval(bounds: Interval | None) -> str:
-    """Return an interval of differences in percentage points."""
-    return "" if bounds is None else f"[{points(bounds[0])}, {points(bounds[1])}]"
 
 
 def p_value(p: float | None) -> str:

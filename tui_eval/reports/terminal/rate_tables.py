@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.format import UNKNOWN, decimal, interval, rate
+from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.rates.run_rates import SMALL_GROUP, Rates
-from tui_eval.reports.results import ColumnResults, Results
+from tui_eval.reports.results import Results
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
 from tui_eval.statistics.intervals import Interval
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from tui_eval.format import UNKNOWN, cost, decimal, many, rate
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.exit_code import worst
-from tui_eval.reports.results import ColumnResults, Results
+from tui_eval.reports.column_results import ColumnResults
+from tui_eval.reports.results import Results
 from tui_eval.reports.suite_runs import SuiteMean, SuiteRun, suite_means
 from tui_eval.reports.terminal.rate_tables import interval_cell, rate_interval, target_cell
 from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
@@ -72,7 +73,9 @@ def _figures(of: Results, column: ColumnResults) -> tuple[str, ...]:
 def _gate(of: Results) -> str:
     if of.missed is None:
         return UNKNOWN
-    return "missed" if of.missed else "holds"
+    if of.missed:
+        return "missed"
+    return "unclear" if of.gate_unclear else "holds"
 
 
 def _mean_row(mean: SuiteMean, suites: int) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """What a run came to, as text for a person."""
 
-import os
-import shlex
 from collections.abc import Iterator, Sequence
 
 from tui_eval.format import (
@@ -18,9 +16,16 @@ from tui_eval.format import (
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.model.visible import visible_line
+from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_line
-from tui_eval.reports.results import ColumnResults, Results
+from tui_eval.reports.results import Results
+from tui_eval.reports.terminal.gate_text import (
+    baseline_lines,
+    compare_command,
+    gate_lines,
+    named_file,
+)
 from tui_eval.reports.terminal.rate_tables import (
     counted_cell,
     rate_columns,
@@ -82,7 +87,8 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         lines += tag_table(of, width, ink)
     lines += _errors(of, width, ink)
     lines += _ungraded(of, width, ink)
-    lines += _gate(of, width, ink)
+    lines += baseline_lines(of, width)
+    lines += gate_lines(of, width, ink)
     lines += _next(of, width)
     return "\n".join(lines)
 
@@ -280,26 +286,6 @@ def _whose(of: Results, error: ErrorRow) -> str:
     return f" ({', '.join(f'{name} {n:,}' for name, n in there.items())})"
 
 
-def _gate(of: Results, width: int, ink: AnsiStyle) -> list[str]:
-    if of.missed is None:
-        return []
-    if not of.missed:
-        return ["", ink.good("the gate holds")]
-    lines = ["", ink.bad("the gate does not hold")]
-    for missed in of.missed:
-        lines += folded(f"  {visible_line(str(missed))}", width, "    ")
-    return lines
-
-
-def _named(path: str) -> str:
-    """Name a file for a shell, from where one is."""
-    try:
-        near = os.path.relpath(path)
-    except OSError:  # where one is has been removed
-        near = ".."
-    return shlex.quote(visible_line(path if near.startswith("..") else near))
-
-
 def _next(of: Results, width: int) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
@@ -311,7 +297,9 @@ def _next(of: Results, width: int) -> list[str]:
         more = f" {_CAPS[why]}" if why in _CAPS else ""
         hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
         if why in _OF_THE_SUITE and of.run.path is not None:
-            hints.append((f"tui-eval run {_named(of.run.path)}", "if the suite had to be changed"))
+            hints.append(
+                (f"tui-eval run {named_file(of.run.path)}", "if the suite had to be changed")
+            )
     elif not of.finished:
         hints.append((f"tui-eval watch {name}", "watch it"))
     elif of.state is RunState.CANCELLED:
@@ -324,6 +312,8 @@ def _next(of: Results, width: int) -> list[str]:
         hints.append((command, "ask judges for what they did not grade"))
     if of.counts.failed and of.finished:
         hints.append((f"tui-eval show {name} --failed", "see what failed and why"))
+    if (compare := compare_command(of)) is not None:
+        hints.append((compare, "see which cases came to something else"))
     if not hints:
         return []
     widest = max(len(command) for command, _ in hints)

@@ -438,11 +438,20 @@ class _Surveyor:
                 f"cases, so every one will pass: {undemanding.ids}"
             )
         yield from self._recording_warnings()
-        gate = self._suite.gate
-        for tag in gate.tags if gate is not None else ():
+        for place, tag in self._gated_tags():
             if tag not in self._tags:
                 near = did_you_mean(tag, sorted(self._tags))
-                yield f'[gate.tags."{tag}"]: no case has this tag' + (f"; {near}" if near else "")
+                yield f"{place}: no case has this tag" + (f"; {near}" if near else "")
+
+    def _gated_tags(self) -> Iterator[tuple[str, str]]:
+        """Yield the tags that the gate names, each with where it does."""
+        gate = self._suite.gate
+        if gate is None:
+            return
+        for tag in gate.tags:
+            yield f'[gate.tags."{tag}"]', tag
+        for tag in () if gate.baseline is None else gate.baseline.never_break:
+            yield f'[gate.baseline] never_break "{tag}"', tag
 
     def _recording_warnings(self) -> Iterator[str]:
         """Say where replays have fewer epochs than the run asks for, and where more."""

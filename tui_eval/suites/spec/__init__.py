@@ -2,7 +2,7 @@
 
 from tui_eval.suites.spec.asked import AskedSpec, CallRates
 from tui_eval.suites.spec.dataset import Dataset
-from tui_eval.suites.spec.gate import Gate, ScorerThresholds, Thresholds
+from tui_eval.suites.spec.gate import BaselineGate, Gate, ScorerThresholds, Thresholds
 from tui_eval.suites.spec.judges import (
     JUDGES,
     RUBRIC_JUDGES,
@@ -38,6 +38,7 @@ __all__ = [
     "TARGETS",
     "UNNAMED",
     "AskedSpec",
+    "BaselineGate",
     "CallRates",
     "CommandTargetSpec",
     "Dataset",

@@ -1,8 +1,10 @@
 """The thresholds that decide a run's exit code."""
 
+from typing import Literal
+
 from pydantic import Field
 
-from tui_eval.suites.spec.base import Amount, Share, Spec
+from tui_eval.suites.spec.base import Amount, Share, Spec, Texts
 
 
 class ScorerThresholds(Spec):
@@ -27,6 +29,17 @@ class Thresholds(ScorerThresholds):
     """The most US dollars it may cost."""
 
 
+class BaselineGate(Spec):
+    """How far each target may fall below the run's baseline."""
+
+    max_drop: Share | None = None
+    """The most a pass rate may fall below the baseline's: 0.03 is three points."""
+    never_break: Texts = ()
+    """Tags: no case with one of them that passes in the baseline may fail."""
+    unclear: Literal["pass", "fail"] = "pass"
+    """What it comes to where nobody can tell, or there is no baseline."""
+
+
 class Gate(Thresholds):
     """Thresholds that hold for each target, and further ones for some."""
 
@@ -36,3 +49,5 @@ class Gate(Thresholds):
     """Thresholds for the results of one scorer, by its name."""
     tags: dict[str, Thresholds] = Field(default_factory=dict)
     """Thresholds for the cases with one tag."""
+    baseline: BaselineGate | None = None
+    """How far each target may fall below the run's baseline."""

@@ -8,7 +8,7 @@ from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.toned import Piece, width_of
 
 if TYPE_CHECKING:
-    from tui_eval.reports.gate import MissedThreshold
+    from tui_eval.reports.gate import Missed
 
 
 def gate_line(gate: LiveGate | None, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
@@ -35,20 +35,15 @@ def gate_line(gate: LiveGate | None, columns: int, width: int, glyphs: Glyphs) -
     return [*left, Piece(shown)]
 
 
-def missed_words(missed: "MissedThreshold", named: bool) -> str:
-    """Return a threshold that does not hold in a few words; may hold foreign names.
+def missed_words(missed: "Missed", named: bool) -> str:
+    """Return what does not hold in a few words; may hold foreign names.
 
     Args:
-        missed: The threshold.
+        missed: What it is.
         named: Whether to name the target.
     """
-    most = missed.threshold.startswith("max_")
-    measure = missed.threshold.removeprefix("max_").removesuffix("_s").replace("_", " ")
-    parts = [missed.column] if named else []
-    if missed.group is not None:
-        parts.append(missed.group)
-    got, limit = missed.figures
-    return f"{' '.join([*parts, measure])} {got} {'>' if most else '<'} {limit}"
+    said = missed.in_short()
+    return f"{missed.column} {said}" if named else said
 
 
 def _as_many_as_fit(parts: Sequence[str], room: int, glyphs: Glyphs) -> str:

@@ -1,0 +1,65 @@
+"""What each column of a run came to: the rows of a summary."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tui_eval.model.finish import Ending
+from tui_eval.reports.rates.run_rates import Rates, rates
+from tui_eval.reports.rates.scorer_rates import ScorerTally, scorer_tallies
+from tui_eval.statistics.estimates import percentile
+from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.rows import ColumnRow
+from tui_eval.suites.spec import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnResults:
+    """One row of a summary."""
+
+    column: ColumnRow
+    counts: Counts
+    rates: Rates
+    p50_s: float | None
+    """Median of the calls; None: no call was timed."""
+    p95_s: float | None
+    cut_short: int
+    """Outputs that ended before the model did."""
+    filtered: int
+    """Outputs that the endpoint's content filter took away."""
+    scorers: Mapping[str, ScorerTally]
+    tags: Mapping[str, Rates]
+
+
+def column_results(
+    db: sqlite3.Connection, run_id: int, suite: Suite, counts: Mapping[int, Counts]
+) -> Iterator[ColumnResults]:
+    """Yield what each column came to, in order.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        suite: Its suite.
+        counts: Its trials counted, by the column's index.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    of_run = rates(db, run_id, suite.run)
+    ends = report_queries.endings(db, run_id)
+    scored = scorer_tallies(db, run_id, suite.run)
+    for column in run_queries.columns(db, run_id):
+        col = column.index
+        calls = report_queries.latencies(db, run_id, col)
+        yield ColumnResults(
+            column=column,
+            counts=counts[col],
+            rates=of_run.columns[col],
+            p50_s=percentile(calls, 0.5),
+            p95_s=percentile(calls, 0.95),
+            cut_short=ends[col][Ending.CUT],
+            filtered=ends[col][Ending.FILTERED],
+            scorers=scored.get(col, {}),
+            tags={tag: of_tag[col] for tag, of_tag in of_run.tags.items() if col in of_tag},
+        )
