@@ -127,6 +127,8 @@ async def test_launch_refuses_what_makes_no_sense(store: Path, tmp_path: Path) -
         await pilot.pause()
         assert app.screen is launch
         await pilot.press("escape")
+        assert launch.query_one(FormButton).has_focus, "the first leaves the field"
+        await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, SuitesScreen))
     assert sql(store, "SELECT count(*) FROM runs") == [(0,)]
 
@@ -186,3 +188,26 @@ async def test_a_form_that_is_covered_as_its_run_is_made_goes_once_it_is_not(
         await until(pilot, lambda: not app.context.client.writing)
         box.dismiss()
         await run_screen(pilot)
+
+
+async def test_a_letter_leads_to_its_field_and_nothing_changes_its_size(
+    store: Path, tmp_path: Path
+) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("enter")
+        await until_shown(pilot, "Start")
+        launch = app.screen
+        box = launch.query_one(".box").region
+        await pilot.press("l", "1", "escape", "u", "a", *"quick", "escape")
+        assert not launch.query_one("#cache", TickBox).ticked
+        await until_shown(pilot, "2 trials (partial): 0 reusable")
+        await pilot.press("r", *"temperature=0", "escape")
+        await until_shown(pilot, "takes no parameters: untick it")
+        assert launch.query_one(".box").region == box
+        await pilot.press("r", "ctrl+u", "enter")
+        await run_screen(pilot)
+    label, settings = sql(store, "SELECT label, settings FROM runs")[0]
+    assert (label, json.loads(settings)) == ("quick", {"limit": 1, "fresh": True})

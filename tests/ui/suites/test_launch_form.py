@@ -12,6 +12,7 @@ from tui_eval.engine.preflight.preflight import Preflight
 from tui_eval.engine.settings import Settings
 from tui_eval.store.errors import StoreError
 from tui_eval.suites.loading.errors import SuiteError
+from tui_eval.suites.spec import Suite
 from tui_eval.ui.suites import suite_list
 from tui_eval.ui.suites.case_book import CaseBook
 from tui_eval.ui.suites.launch_form import (
@@ -218,3 +219,31 @@ def test_a_store_that_cannot_be_used_is_an_error_of_the_store(tmp_path: Path) ->
     (tmp_path / "damaged.db").write_text("this is no database, but long enough to be one" * 20)
     with pytest.raises(StoreError):
         launch(tmp_path / "damaged.db", entry, Settings(), None)
+
+
+def test_parameters_are_set_at_the_ticked_targets_alone() -> None:
+    suite = Suite.model_validate(
+        {
+            "name": "s",
+            "targets": [
+                {"provider": "openai", "model": "a", "params": {"temperature": 1.0, "seed": 7}},
+                {"provider": "openai", "model": "b"},
+                {"kind": "simulated", "name": "c", "answers": ["1"]},
+            ],
+        }
+    )
+    form = LaunchForm(("a",), False, parameters='temperature=0.2, stop=["END"], effort=low')
+    found = [target.model_dump().get("params") for target in form.suite_of(suite).targets]
+    assert found == [
+        {"temperature": 0.2, "seed": 7, "stop": ["END"], "effort": "low"},
+        {},
+        None,
+    ]
+    with pytest.raises(FormError, match=r"c .simulated. takes no parameters"):
+        LaunchForm(("c",), False, parameters="temperature=0").suite_of(suite)
+    for wrong in ("temperature", "=2", "a="):
+        with pytest.raises(FormError, match=r"temperature=0\.2, not"):
+            LaunchForm(("a",), False, parameters=wrong).suite_of(suite)
+    with pytest.raises(FormError, match="cannot be set here"):
+        LaunchForm(("a",), False, parameters="stream=true").suite_of(suite)
+    assert LaunchForm(("a", "b", "c"), True).suite_of(suite) is suite

@@ -69,7 +69,7 @@ def tokens_and_cost(forecasts: Iterable[ColumnForecast]) -> str:
     """Say what calls send, get and cost: `about 12,300 tokens in, up to 3,000 out, about $0.02`."""
     asking = [one for one in forecasts if not one.asks_nobody]
     if not asking:
-        return "nobody is asked, it costs nothing"
+        return "no API calls (replay or simulated)"
     ins = [one.input_tokens for one in asking if one.input_tokens is not None]
     sent = f"about {number(sum(ins))}" if len(ins) == len(asking) else "an unknown number of"
     outs = [one.output_tokens for one in asking if one.output_tokens is not None]

@@ -38,7 +38,7 @@ def apply(
         option = f"--set {path}={value}"
         try:
             _need_settable(path, only)
-            at = _set(data, path, _value(value))
+            at = _set(data, path, toml_or_text(value))
         except _NoSuchPlaceError as error:
             mistakes.append(Mistake(option, None, path, error.message, error.hint))
         else:
@@ -69,7 +69,7 @@ def _need_settable(path: str, only: Collection[str]) -> None:
         )
 
 
-def _value(text: str) -> Json:
+def toml_or_text(text: str) -> Json:
     """Return a value parsed as TOML; as a text where it is not TOML."""
     try:
         read = tomllib.loads(f"value = {text}")

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -19,23 +19,22 @@ from tui_eval.store.errors import StoreError
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import say
 from tui_eval.ui.suites.case_book import CaseBook
+from tui_eval.ui.suites.launch_controls import LaunchControls
+from tui_eval.ui.suites.launch_fields import FIELDS
 from tui_eval.ui.suites.launch_form import (
-    FIELDS,
-    ONLY,
     FormError,
     LaunchForm,
     NotReadyError,
-    hints,
     launch,
     preflight_paras,
     usual_form,
 )
 from tui_eval.ui.suites.saved_form import keep, recall
 from tui_eval.ui.suites.suite_list import SuiteEntry
-from tui_eval.ui.text.prose import fold
-from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.form_controls import ChoiceField, FormButton, TickBox
 from tui_eval.ui.widgets.hints import Hints
+from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.toned import Piece
 
 if TYPE_CHECKING:
@@ -43,9 +42,10 @@ if TYPE_CHECKING:
 
 _REST_S = 0.2
 """The fields rest so long before the data is read."""
-_LABEL = 11
 _LEAST_FORM = 4
 """Lines of the form that stay in view, whatever is said under it."""
+_SAID = 5
+"""Lines for what is said under the form, where the screen has room; it scrolls where it is more."""
 _AROUND = 6
 """Lines of the box that are neither the form nor what is said: borders, title, Start, gaps."""
 
@@ -58,13 +58,29 @@ class EditRequest:
     line: int | None
 
 
+_TARGETS = ("t", "targets", "targets", "Which targets are asked")
+_ONLY = ("o", "only", "only", "Only cases whose latest verdict is so")
+_CACHE = ("u", "cache", "use cache", "Use outputs and grades that the store has, or ask anew")
+_JUDGE = ("d", "judge", "run the judge", "Have judges grade, or leave that for later")
+
+
+def _leads_to(letter: str, field: str, label: str, does: str) -> Binding:
+    return Binding(letter, f"field({field!r})", label, id=f"launch.{field}", tooltip=does)
+
+
 class LaunchScreen(ModalScreen[int | EditRequest | None]):
     """A form; returns the id of the run it made, a request to edit the suite, or None."""
 
     CSS_PATH = styles_dir() / "launch_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "Start", id="launch.start", tooltip="Start the run"),
-        Binding("escape", "close", "Close", id="launch.close", tooltip="Start nothing"),
+        Binding(
+            "escape",
+            "close",
+            "Close",
+            id="launch.close",
+            tooltip="Leave the field; then the form: nothing is started",
+        ),
         Binding(
             "ctrl+r",
             "as_suite",
@@ -79,8 +95,10 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
             id="launch.edit",
             tooltip="Edit the suite at what is wrong, and read it again",
         ),
-        Binding("down", "app.focus_next", "Next", id="launch.next", tooltip="The next field"),
-        Binding("up", "app.focus_previous", "Back", id="launch.back", tooltip="The field before"),
+        Binding("down,j", "app.focus_next", "Next", id="launch.next", tooltip="The next field"),
+        Binding("up,k", "app.focus_previous", "Back", id="launch.back", tooltip="The field before"),
+        *(_leads_to(*one) for one in (_TARGETS, _ONLY, _CACHE, _JUDGE)),
+        *(_leads_to(field.letter, field.id, field.label, field.does) for field in FIELDS),
     ]
 
     def __init__(self, context: AppContext, entry: SuiteEntry, book: CaseBook) -> None:
@@ -101,80 +119,53 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
         self._usual = usual_form(suite)
         self._last = last = recall(context.remembered, str(entry.path), self._usual)
         """How it was launched last; as the suite says, where it was not, or so."""
-        self._ticks = [
-            TickBox(target.name, target.name in last.targets) for target in suite.targets
-        ]
-        self._fields = {
-            name: Input(
-                getattr(last, name, ""),
-                placeholder=hint,
-                id=name.replace("_", "-"),
-                compact=True,
-                select_on_focus=False,
-            )
-            for name, hint in hints(suite).items()
-        }
-        self._only = ChoiceField(ONLY, id="only", first=ONLY.index(last.only))
-        self._cache = TickBox("use cache", last.cache, id="cache")
-        self._judge = TickBox("run the judge", last.judge, id="judge")
+        self._controls = LaunchControls(suite, last)
         self._title = Bar(id="name")
-        self._form = VerticalScroll(id="form", can_focus=False)
-        self._said = Lines(id="said")
+        self._said = Page(id="said")
+        self._said.can_focus = False
         self._start = FormButton("Start")
 
     def compose(self) -> ComposeResult:
         """Lay the form out; the suite's own values stand in the empty fields."""
         with Vertical(classes="box"):
             yield self._title
-            with self._form:
-                yield from self._ticks
-                with Horizontal(classes="field"):
-                    yield _label("only")
-                    yield self._only
-                for line in FIELDS:
-                    with Horizontal(classes="field"):
-                        for name, label in line:
-                            yield _label(label)
-                            yield self._fields[name]
-                with Horizontal(classes="field"):
-                    yield self._cache
-                    if self._suite.judges:
-                        yield self._judge
+            yield self._controls
             yield self._said
             with Horizontal(id="last"):
                 yield self._start
                 yield Hints(
-                    ("launch.start", "starts"),
-                    ("launch.edit", "edits"),
-                    ("launch.close", "closes"),
-                    more=[Piece("space", "accent"), Piece(" ticks")],
+                    ("launch.start", "start"),
+                    ("launch.edit", "edit suite"),
+                    ("launch.close", "close"),
+                    more=[Piece("space", "accent"), Piece(" tick")],
                 )
 
     def on_mount(self) -> None:
         """Stand on Start, and begin to count."""
+        self._share_height(self.app.size.height)
         self._start.focus()
         self._count()
 
-    def on_resize(self) -> None:
-        """Fold what is said for the new width."""
-        self._show()
+    def on_resize(self, event: events.Resize) -> None:
+        """Share the new height between the form and what is said under it."""
+        self._share_height(event.size.height)
+
+    def _share_height(self, height: int) -> None:
+        """Give both parts the lines they keep, whatever is said: nothing moves once it is shown."""
+        room = height - _AROUND
+        fields = self._controls.lines
+        said = max(min(_SAID, room - _LEAST_FORM), room - fields if room < fields + _SAID else 0, 1)
+        self._said.styles.height = said
+        self._controls.styles.height = max(min(fields, room - said), 1)
 
     @property
     def form(self) -> LaunchForm:
         """What stands in the fields now."""
-        fields = {name: field.value for name, field in self._fields.items() if name != "label"}
-        return LaunchForm(
-            targets=tuple(tick.label for tick in self._ticks if tick.ticked),
-            all_targets=all(tick.ticked for tick in self._ticks),
-            only=self._only.word,
-            cache=self._cache.ticked,
-            judge=self._judge.ticked,
-            **fields,
-        )
+        return self._controls.form
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        if event.input is not self._fields["label"]:
+        if not self._controls.is_label(event.input):
             self._count()
 
     @on(TickBox.Changed)
@@ -185,8 +176,9 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
     @work(exclusive=True, group="count")
     async def _count(self) -> None:
         self._found, self._refused = None, ()
+        form = self.form
         try:
-            settings = self.form.settings()
+            settings = form.settings()
         except FormError as error:
             self._wanted = None
             self._refused = (str(error),)
@@ -195,11 +187,18 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
         self._wanted = settings
         self._show()
         await asyncio.sleep(_REST_S)
-        found = await self._app_context.client.ponder(
-            lambda db: (
-                self._book.of_launch(db, settings) if self._wanted is settings else None
-            )  # while it waited for its turn another was asked for
-        )
+        try:
+            found = await self._app_context.client.ponder(
+                lambda db: (
+                    self._book.of_launch(db, settings, form.suite_of(self._suite))
+                    if self._wanted is settings
+                    else None
+                )  # while it waited for its turn another was asked for
+            )
+        except FormError as error:
+            self._refused = (str(error),)
+            self._show()
+            return
         if found is not None:
             self._found = found
             self._show()
@@ -226,13 +225,7 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
 
     def action_as_suite(self) -> None:
         """Set every field to what the suite says."""
-        usual = self._usual
-        for tick in self._ticks:
-            tick.ticked = tick.label in usual.targets
-        for name, field in self._fields.items():
-            field.value = getattr(usual, name, field.value)
-        self._only.picked = ONLY.index(usual.only)
-        self._cache.ticked, self._judge.ticked = usual.cache, usual.judge
+        self._controls.fill(self._usual)
         self._count()
 
     def action_edit(self) -> None:
@@ -246,20 +239,12 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
 
     def _show(self) -> None:
         self._show_title()
-        width = self._said.size.width
-        if not width:
-            self.call_after_refresh(self._show)
-            return
-        paras = preflight_paras(self._found, self._refused)
-        lines = [[Piece(text, tone)] for text, tone in fold(paras, width)]
-        room = self.app.size.height - _AROUND
-        most = room - _LEAST_FORM
-        if len(lines) > most:
-            hidden = len(lines) - most + 1
-            lines = [*lines[: most - 1], [Piece(f"… and {hidden} more lines", "dim")]]
-        self._said.show(lines)
-        fields = len(self._ticks) + len(FIELDS) + 2  # and those for `only`, and the boxes below
-        self._form.styles.height = max(min(fields, room - len(lines)), 1)
+        self._said.show(tuple(preflight_paras(self._found, self._refused)))
+        self._said.can_focus = self._said.max_scroll_y > 0  # to be scrolled
+
+    def action_field(self, name: str) -> None:
+        """Go to a field by its letter; a box that stands alone is ticked."""
+        self._controls.go_to(name)
 
     @on(FormButton.Pressed)
     @on(Input.Submitted)
@@ -271,8 +256,10 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
         """Make the run and start its engine."""
         if self._starting:
             return
+        form = self.form
         try:
-            settings = self.form.settings()
+            settings = form.settings()
+            suite = await asyncio.to_thread(form.suite_of, self._suite)
         except FormError as error:
             self._refuse(str(error))
             return
@@ -280,16 +267,17 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
             self._refuse()
             return
         self._starting = True
-        label = self._fields["label"].value.strip() or None
+        label = self._controls.label or form.parameters.strip() or None
         try:
             with self._app_context.keys_wait():
                 client = self._app_context.client
-                run_id = await client.act(launch, client.path, self._entry, settings, label)
+                entry = replace(self._entry, suite=suite)
+                run_id = await client.act(launch, client.path, entry, settings, label)
         except (NotReadyError, StoreError, OSError) as error:
             self._starting = False
             self._refuse(str(error))
             return
-        keep(self._app_context.remembered, str(self._entry.path), self.form, self._usual)
+        keep(self._app_context.remembered, str(self._entry.path), form, self._usual)
         self._made = run_id
         self._go_to_run()
 
@@ -313,8 +301,10 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
         self.notify(visible("not started: see below the form"), severity="warning", markup=False)
 
     def action_close(self) -> None:
-        """Start nothing."""
-        if not self._starts():
+        """Leave a text field; from elsewhere the form: nothing is started."""
+        if isinstance(self.focused, Input):
+            self._start.focus()
+        elif not self._starts():
             self.dismiss(None)
 
     def _starts(self) -> bool:
@@ -322,7 +312,3 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
         if self._starting:
             say(self, "the run is being started")
         return self._starting
-
-
-def _label(text: str) -> Bar:
-    return Bar([Piece(text.ljust(_LABEL), "dim")], classes="label")

@@ -100,11 +100,21 @@ class CaseBook:
 
         return preflight(db, self._suite, Settings(), Depth.RENDERED, self.survey)
 
-    def of_launch(self, db: "sqlite3.Connection", settings: "Settings") -> "Preflight":
-        """Say what a launch would find in the store, ask and cost."""
+    def of_launch(
+        self, db: "sqlite3.Connection", settings: "Settings", suite: "Suite | None" = None
+    ) -> "Preflight":
+        """Say what a launch would find in the store, ask and cost.
+
+        Args:
+            db: A connection to the store.
+            settings: The launch's choices.
+            suite: The suite with other parameters; None: as it was read.
+        """
         from tui_eval.engine.preflight.preflight import preflight
 
-        return preflight(db, self._suite, settings, survey=self.survey)
+        return preflight(
+            db, suite or self._suite, settings, survey=lambda _: self.survey(self._suite)
+        )
 
     def judged(self, db: "sqlite3.Connection", case: "Case") -> "tuple[JudgeRequest, ...]":
         """Return what judges would be asked about a case; nothing: none is."""

@@ -9,11 +9,11 @@ from tui_eval.engine.launch import create_run as launches
 from tui_eval.engine.preflight.column_forecast import tokens_and_cost
 from tui_eval.engine.preflight.readiness import missing
 from tui_eval.engine.settings import Settings
-from tui_eval.format import many, money, number
+from tui_eval.format import many
 from tui_eval.model.bounds import MOST_CALLS, MOST_EPOCHS
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
-from tui_eval.suites.config import configuration
+from tui_eval.suites.parameters import ParameterError, parameters, with_parameters
 from tui_eval.ui.suites.suite_list import SuiteEntry, mistake_lines
 from tui_eval.ui.text.prose import Para
 
@@ -47,11 +47,23 @@ class LaunchForm:
     limit: str = ""
     sample: str = ""
     epochs: str = ""
+    parameters: str = ""
     concurrency: str = ""
     max_cost: str = ""
     max_tokens: str = ""
     cache: bool = True
     judge: bool = True
+
+    def suite_of(self, suite: "Suite") -> "Suite":
+        """Return the suite with the parameters that were typed.
+
+        Raises:
+            FormError: they cannot be read, or a target that is ticked does not take them.
+        """
+        try:
+            return with_parameters(suite, self.targets, parameters(self.parameters))
+        except ParameterError as error:
+            raise FormError(str(error)) from error
 
     def settings(self) -> Settings:
         """Read the fields.
@@ -184,31 +196,3 @@ def usual_form(suite: "Suite") -> LaunchForm:
     """Return the form where nobody has chosen anything."""
     names = tuple(target.name for target in suite.targets)
     return LaunchForm(targets=names, all_targets=True, cache=suite.run.cache)
-
-
-def hints(suite: "Suite") -> dict[str, str]:
-    """Return what an empty field means, by the name of the form's field."""
-    run = suite.run
-    at_once = run.concurrency or configuration.read().concurrency or "default"
-    return {
-        "cases": "all; or ids, with commas",
-        "tags": "any; or some, with commas",
-        "limit": "all",
-        "sample": "all",
-        "epochs": f"{run.epochs}",
-        "concurrency": f"{at_once}",
-        "max_cost": f"{money(run.max_cost_usd)}" if run.max_cost_usd is not None else "none",
-        "max_tokens": number(run.max_tokens) if run.max_tokens is not None else "none",
-        "label": "a name of your own for the run",
-    }
-
-
-FIELDS: Sequence[tuple[tuple[str, str], ...]] = (
-    (("cases", "cases"),),
-    (("tags", "tags"),),
-    (("limit", "limit"), ("sample", "sample")),
-    (("epochs", "epochs"), ("concurrency", "concurrency")),
-    (("max_cost", "max cost"), ("max_tokens", "max tokens")),
-    (("label", "name"),),
-)
-"""The form's text fields, line by line: their names and what stands before them."""

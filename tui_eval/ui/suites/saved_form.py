@@ -11,7 +11,10 @@ from tui_eval.ui.suites.launch_form import ONLY, LaunchForm
 _NAME = "launches"
 _MOST = 100
 """Suites whose forms are remembered: those launched last."""
-_TYPED = ("cases", "tags", "limit", "sample", "epochs", "concurrency", "max_cost", "max_tokens")
+_TYPED = (
+    "cases", "tags", "limit", "sample", "epochs", "concurrency", "parameters", "max_cost",
+    "max_tokens",
+)  # fmt: skip
 _TICKED = ("judge",)
 _ONCE = frozenset({"all_targets", "cache"})
 """What is not remembered: asking again for what is there is a wish of one launch."""

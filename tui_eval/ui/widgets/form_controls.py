@@ -1,4 +1,4 @@
-"""Things of a form that are one line high: a box to tick, words to choose from, a button."""
+"""Things of a form that are one line high: labels, boxes to tick, words to choose from, buttons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,35 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.hints import screen_binding
 from tui_eval.ui.widgets.toned import Piece, Toned
+
+
+class FieldLabel(Bar):
+    """What stands before a field: the key that leads to it, and its name; a click does too."""
+
+    DEFAULT_CSS = "FieldLabel { height: 1; width: 14; }"
+
+    def __init__(self, binding: str = "", words: str = "") -> None:
+        """Make the label.
+
+        Args:
+            binding: The id of the screen's binding whose key leads to the field; empty: none does.
+            words: The field's name; empty: it has one of its own, and the label is the key alone.
+        """
+        super().__init__()
+        self._binding = binding
+        self._words = words
+        self.set_class(bool(binding) and not words, "-key")
+
+    def on_mount(self) -> None:
+        """Look which key it is."""
+        if self._binding:
+            found = screen_binding(self.screen, self._binding)
+            action = f"screen.{found.action}"
+            key = self.app.get_key_display(found)
+            self.show([Piece(key, "accent", action), Piece(f" {self._words}", "dim", action)])
 
 
 class TickBox(Toned, can_focus=True):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from textual.binding import Binding
+from textual.screen import Screen
 
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece
@@ -29,16 +30,17 @@ class Hints(Bar):
         """Look which keys they are."""
         pieces: list[Piece] = []
         for name, words in self._hints:
-            binding = self._binding(name)
+            binding = screen_binding(self.screen, name)
             action = f"screen.{binding.action}" if "." not in binding.action else binding.action
             key = _NAMES.get(binding.key) or self.app.get_key_display(binding)
             pieces += [Piece(key, "accent", action), Piece(f" {words}   ", "plain", action)]
         self.show([*pieces, *self._more])
 
-    def _binding(self, name: str) -> Binding:
-        """Return a binding of the screen with the key it has now, even if a field takes that."""
-        for active in self.screen.active_bindings.values():
-            if active.binding.id == name:
-                return active.binding
-        made = Binding.make_bindings(type(self.screen).BINDINGS)
-        return next(binding for binding in made if binding.id == name)
+
+def screen_binding(screen: Screen[object], name: str) -> Binding:
+    """Return a binding of a screen with the key it has now, even if a field takes that."""
+    for active in screen.active_bindings.values():
+        if active.binding.id == name:
+            return active.binding
+    made = Binding.make_bindings(type(screen).BINDINGS)
+    return next(binding for binding in made if binding.id == name)
