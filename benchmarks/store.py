@@ -141,7 +141,6 @@ def _questions(run: int, trials: int) -> dict[str, Question]:
             for by in (Grouping.REASON, Grouping.TARGET)
         },
         "next failure": partial(views.next_place, run=run, parts=[UNMET], after=trials // 2),
-        "median latency": partial(trial_queries.median_latency, run=run, column=0),
         "errors by message": partial(report_queries.errors, run_id=run),
         "the document of `show --json`": partial(document, run_id=run),
     }

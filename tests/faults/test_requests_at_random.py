@@ -6,7 +6,8 @@ import random
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tests.faults.processes import Command, resume, staged, unsent
+from tests.reports.keeping import keeping, see_that_kept_is_counted
 from tests.servers.fake_judge import answers, asked, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tests.support import reading
 from tests.waiting import until
 from tui_eval.engine.control import verbs
 from tui_eval.engine.control.submit import ask
@@ -85,6 +88,8 @@ class Story:
         self.harness, self.run = harness, run
         self.draw = random.Random(seed)
         self.told: list[str] = []
+        self.after_each: Callable[[], None] = lambda: None
+        """Looked at after each thing that happened."""
         self._processes = processes
         self._task: asyncio.Task[None] | None = None
         self._command: Command | None = None
@@ -103,6 +108,7 @@ class Story:
             await act()
             await self.work()
             await asyncio.sleep(self.draw.random() * 0.06)
+            self.after_each()
 
     async def comes_to_rest(self) -> None:
         """Let nothing further happen, and what there is to do be done."""
@@ -273,15 +279,30 @@ def _exported(db: sqlite3.Connection, run: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in trial_export.jsonl(db, run_queries.run(db, run))]
 
 
-async def told(harness: Harness, seed: int, steps: int, *, processes: bool = False) -> None:
-    """Tell a story that a seed draws, and check where it ends."""
+async def told(
+    harness: Harness, seed: int, steps: int, *, processes: bool = False, kept: bool = False
+) -> None:
+    """Tell a story that a seed draws, and check where it ends.
+
+    Args:
+        harness: The store.
+        seed: The seed.
+        steps: How many things happen.
+        processes: Whether engines may be processes.
+        kept: Whether figures are kept all the while, and are to be what counting gives.
+    """
     moody = Moody(seed)
     server: dict[str, Any] = {"script": moody.script, "record": False}
     async with FakeModel(**server) as target, FakeModel(answers(moody.grade), **server) as judge:
         run = harness.create(described(target.base_url, judge.base_url))
         story = Story(harness, run, seed, processes=processes)
         try:
-            await story.goes_on(steps)
+            if kept:
+                with keeping(5), reading(harness.path) as db:
+                    story.after_each = partial(see_that_kept_is_counted, db, harness.path, run)
+                    await story.goes_on(steps)
+            else:
+                await story.goes_on(steps)
             await story.comes_to_rest()
             assert_rules(harness, run)
             assert_acknowledged(harness, run)
@@ -297,6 +318,10 @@ async def test_whatever_is_asked_in_whatever_order_a_run_follows_its_rules(
     harness: Harness, seed: int
 ) -> None:
     await told(harness, seed, 20)
+
+
+async def test_figures_that_are_kept_follow_whatever_is_asked(harness: Harness, seed: int) -> None:
+    await told(harness, seed, 12, kept=True)
 
 
 async def test_the_rules_are_followed_where_nothing_can_be_scored_at_once(
@@ -322,4 +347,4 @@ async def test_many_stories_of_requests_kills_and_bad_judges_follow_the_rules(
 ) -> None:
     for number in range(seed, seed + 30):
         harness = Harness(tmp_path / f"store-{number}.sqlite3")
-        await told(harness, number, 40, processes=number % 3 == 0)
+        await told(harness, number, 40, processes=number % 3 == 0, kept=number % 2 == 0)

@@ -1,14 +1,16 @@
 """What each column of a run came to: the rows of a summary."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tui_eval.model.finish import Ending
+from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.run_rates import Rates, rates
 from tui_eval.reports.rates.scorer_rates import ScorerTally, scorer_tallies
 from tui_eval.statistics.estimates import percentile
-from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.spec import Suite
@@ -47,19 +49,21 @@ def column_results(
         UnknownRunError: there is no such run.
     """
     of_run = rates(db, run_id, suite.run)
-    ends = report_queries.endings(db, run_id)
+    ends = trial_figures.endings(db, run_id)
+    times = trial_figures.call_times(db, run_id)
     scored = scorer_tallies(db, run_id, suite.run)
     for column in run_queries.columns(db, run_id):
         col = column.index
-        calls = report_queries.latencies(db, run_id, col)
+        calls = times.get(col, ())
+        ended = ends.get(col, Counter[Ending]())
         yield ColumnResults(
             column=column,
             counts=counts[col],
             rates=of_run.columns[col],
             p50_s=percentile(calls, 0.5),
             p95_s=percentile(calls, 0.95),
-            cut_short=ends[col][Ending.CUT],
-            filtered=ends[col][Ending.FILTERED],
+            cut_short=ended[Ending.CUT],
+            filtered=ended[Ending.FILTERED],
             scorers=scored.get(col, {}),
             tags={tag: of_tag[col] for tag, of_tag in of_run.tags.items() if col in of_tag},
         )

@@ -115,11 +115,15 @@ def _measures(
         tags={
             tag: of_rates(
                 of.tags[tag],
-                percentile(report_queries.latencies(db, run_id, col, tag), 0.95),
+                None
+                if asked.max_p95_latency_s is None
+                else percentile(report_queries.latencies(db, run_id, col, tag), 0.95),
+                None
+                if asked.max_cost_usd is None
                 # where all calls are free, so are those that were never answered
-                0.0 if free else report_queries.cost_of_tag(db, run_id, col, tag),
+                else (0.0 if free else report_queries.cost_of_tag(db, run_id, col, tag)),
             )
-            for tag in gated_tags
+            for tag, asked in gated_tags.items()
             if tag in of.tags
         },
     )

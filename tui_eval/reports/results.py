@@ -18,6 +18,7 @@ from tui_eval.reports.comparison.baseline_gate import (
 )
 from tui_eval.reports.gate import Missed
 from tui_eval.reports.gate_standing import gate_standing
+from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.pass_rates import rests_on_judges
 from tui_eval.reports.rates.scorer_rates import ScorerTally, add
 from tui_eval.reports.spending import Spending, spending
@@ -174,7 +175,7 @@ def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Re
             ungraded=report_queries.ungraded(db, run_id),
             judges=judge_figures(db, run_id),
             rests_on_judges=rests_on_judges(db, run_id),
-            cached_scores=report_queries.copied_scores(db, run_id),
+            cached_scores=trial_figures.copied_scores(db, run_id),
             programs=program_figures(db, run_id),
             conversations=conversation_figures(db, run_id),
             missed=None if standing is None else standing.missed,

@@ -31,3 +31,8 @@ def kept_files(store: Path) -> Path:
 def find_file(store: Path, run_name: str) -> Path:
     """Return where the texts of a large run are gathered for those who search it."""
     return store.parent / "find" / f"{run_name}.sqlite3"
+
+
+def figures_file(store: Path, run_name: str) -> Path:
+    """Return where is kept what the parts of a large run came to."""
+    return store.parent / "figures" / f"{run_name}.sqlite3"

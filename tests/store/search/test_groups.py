@@ -9,7 +9,7 @@ from tests.support import Staged, do, new_run, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Grade, Score
-from tui_eval.store.read import trial_queries
+from tui_eval.reports.rates import trial_figures
 from tui_eval.store.search import groups as groups_module
 from tui_eval.store.search import views
 from tui_eval.store.search.folding import fold_reason
@@ -104,7 +104,7 @@ def test_who_says_fail_is_counted_where_the_trial_failed(
     other = Score("other", Grade.of(False, "no"))
     do(db, lambda tx: trial_writes.add_scores(tx, made.trials[4], [other], fresh=True))
     assert grouped(db, made, Grouping.SCORER) == {Condition(FilterKind.SCORER, "exact"): 3}
-    assert dict(trial_queries.failing(db, made.run)) == {"exact": 3}
+    assert dict(trial_figures.failing(db, made.run)) == {"exact": 3}
 
 
 def test_a_requirement_groups_those_that_miss_it(db: sqlite3.Connection, made: Staged) -> None:

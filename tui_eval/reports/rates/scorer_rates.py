@@ -2,16 +2,20 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from itertools import chain, groupby
 from operator import attrgetter
+from typing import Any, Final
 
+from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
-from tui_eval.store.read import report_queries
-from tui_eval.store.read.report_queries import CaseScoreRow, ScorerRow
+from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.read import part_queries
+from tui_eval.store.read.part_queries import CaseScoreRow, ScorerRow
 from tui_eval.suites.spec.run import Reduce, RunSettings
 
 
@@ -99,8 +103,36 @@ def scorer_tallies(
         UnknownRunError: there is no such run.
     """
     if a_case_is_a_trial(db, run_id) and len(rules.reductions) == 1:
-        return _counted(report_queries.scorers(db, run_id))
-    return _reduced(report_queries.case_scores(db, run_id), rules.reductions)
+        return figures_of(db, run_id, _COUNTED)
+    how = rules.reductions
+    key = " ".join(one.name for one in how)
+    figures: Figures[Any, dict[int, dict[str, ScorerTally]]] = Figures(
+        f"scorers {key}", partial(_count_cases, how=how), partial(_merge_cases, how=how)
+    )
+    return figures_of(db, run_id, figures)
+
+
+def _count_trials(db: sqlite3.Connection, run_id: int, cases: range) -> list[ScorerRow]:
+    return part_queries.scorers(db, run_id, cases)
+
+
+def _merge_trials(parts: Sequence[list[ScorerRow]]) -> dict[int, dict[str, ScorerTally]]:
+    of: dict[tuple[int, str, Verdict], ScorerRow] = {}
+    for row in chain.from_iterable(parts):
+        key = (row.col, row.scorer, row.verdict)
+        of[key] = of[key].plus(row) if key in of else row
+    return _counted(sorted(of.values(), key=attrgetter("first")))
+
+
+_COUNTED: Final[Figures[list[ScorerRow], dict[int, dict[str, ScorerTally]]]] = Figures(
+    "scorers of trials",
+    _count_trials,
+    _merge_trials,
+    as_json=lambda rows: [[*astuple(row)] for row in rows],
+    of_json=lambda rows: [
+        ScorerRow(col, scorer, Verdict(verdict), *rest) for col, scorer, verdict, *rest in rows
+    ],
+)
 
 
 def _counted(rows: Sequence[ScorerRow]) -> dict[int, dict[str, ScorerTally]]:
@@ -138,7 +170,7 @@ class _Collector:
 
     def add(self, epochs: Sequence[CaseScoreRow]) -> None:
         """Take the scores of one case's epochs."""
-        n = Counter(score.verdict for score in epochs)
+        n = Counter(Verdict(score.verdict) for score in epochs)
         self.n += n
         self.required = self.required or any(score.required for score in epochs)
         self.first = min(self.first or epochs[0].id, *(score.id for score in epochs))
@@ -156,6 +188,28 @@ class _Collector:
         if value is not None:
             self.values = self.values.plus(value, weight)
 
+    def sums(self) -> list[Json]:
+        """Return all that it knows, as `add_sums` takes it."""
+        return [
+            {str(verdict): n for verdict, n in self.n.items()},
+            self.required,
+            [*astuple(self.passes)],
+            [*astuple(self.values)],
+            {name: [*astuple(one)] for name, one in self.reduced.items()},
+            self.first,
+        ]
+
+    def add_sums(self, sums: Sequence[Any]) -> None:
+        """Take all that another one of this kind has taken."""
+        n, required, passes, values, reduced, first = sums
+        self.n.update({Verdict(verdict): number for verdict, number in n.items()})
+        self.required = self.required or required
+        self.passes = self.passes.merged(WeightedSum(*passes))
+        self.values = self.values.merged(WeightedSum(*values))
+        for name, one in reduced.items():
+            self.reduced[name] = self.reduced.get(name, WeightedSum()).merged(WeightedSum(*one))
+        self.first = min(self.first or first, first)
+
     def tally(self) -> ScorerTally:
         """Return what it comes to."""
         return ScorerTally(
@@ -169,16 +223,26 @@ class _Collector:
         )
 
 
-def _reduced(
-    rows: Iterator[CaseScoreRow], how: Sequence[Reduce]
-) -> dict[int, dict[str, ScorerTally]]:
+def _count_cases(
+    db: sqlite3.Connection, run_id: int, cases: range, *, how: Sequence[Reduce]
+) -> Json:
     of: dict[tuple[int, str], _Collector] = {}
+    rows = part_queries.case_scores(db, run_id, cases)
     for (_, col), of_case in groupby(rows, attrgetter("seq", "col")):
         by_scorer: dict[str, list[CaseScoreRow]] = {}
         for row in of_case:
             by_scorer.setdefault(row.scorer, []).append(row)
         for scorer, epochs in by_scorer.items():
             of.setdefault((col, scorer), _Collector(how)).add(epochs)
+    return [[col, scorer, collected.sums()] for (col, scorer), collected in of.items()]
+
+
+def _merge_cases(
+    parts: Sequence[Any], *, how: Sequence[Reduce]
+) -> dict[int, dict[str, ScorerTally]]:
+    of: dict[tuple[int, str], _Collector] = {}
+    for col, scorer, sums in chain.from_iterable(parts):
+        of.setdefault((col, scorer), _Collector(how)).add_sums(sums)
     found: dict[int, dict[str, ScorerTally]] = {}
     for (col, scorer), collected in sorted(of.items(), key=lambda one: one[1].first):
         found.setdefault(col, {})[scorer] = collected.tally()

@@ -5,15 +5,13 @@ Several of these belong together in one moment: see `moment`.
 
 import json
 import sqlite3
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
-from tui_eval.model.case import Case, cluster_of
-from tui_eval.model.finish import Ending, ending
+from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Usage
 from tui_eval.model.states import TrialState, Verdict
@@ -37,56 +35,6 @@ _LINE = (
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col LEFT JOIN outputs o ON o.id = t.output "
 )
-
-
-@dataclass(frozen=True, slots=True)
-class GradeRow:
-    """What rates are made of: one trial."""
-
-    seq: int
-    col: int
-    state: TrialState
-    verdict: Verdict | None
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class CaseRow:
-    """What rates need of a case."""
-
-    seq: int
-    weight: float
-    tags: tuple[str, ...]
-    cluster: str | None = None
-    """Which others it is not independent of; None: of none, or nobody asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScorerRow:
-    """How many current scores of one scorer in one column have one verdict."""
-
-    col: int
-    scorer: str
-    verdict: Verdict
-    n: int
-    value: float
-    """Sum of the values."""
-    required: bool
-    """Whether any of them is part of a verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseScoreRow:
-    """A current score of one scorer, with what its case weighs."""
-
-    id: int
-    seq: int
-    col: int
-    scorer: str
-    verdict: Verdict
-    value: float | None
-    required: bool
-    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,35 +135,6 @@ def moment(db: sqlite3.Connection) -> Iterator[None]:
         db.execute("COMMIT")
 
 
-def grades(db: sqlite3.Connection, run_id: int) -> Iterator[GradeRow]:
-    """Stream a run's trials, those of a case together, by column and epoch."""
-    for seq, col, state, verdict, score in db.execute(
-        "SELECT seq, col, state, verdict, score FROM trials WHERE run = ? ORDER BY seq, col, epoch",
-        (run_id,),
-    ):
-        yield GradeRow(
-            seq, col, TrialState(state), None if verdict is None else Verdict(verdict), score
-        )
-
-
-def cases(db: sqlite3.Connection, run_id: int, clusters: str | None = None) -> Iterator[CaseRow]:
-    """Stream a run's cases in dataset order.
-
-    Args:
-        db: The connection.
-        run_id: The run.
-        clusters: The column of the dataset that says which cases belong together; None: none does.
-    """
-    fields = "NULL" if clusters is None else "json_extract(data, '$.fields')"
-    for seq, weight, tags, row in db.execute(
-        f"SELECT seq, json_extract(data, '$.weight'), json_extract(data, '$.tags'), {fields} "
-        "FROM cases WHERE run = ? ORDER BY seq",
-        (run_id,),
-    ):
-        cluster = None if clusters is None else cluster_of(json.loads(row), clusters)
-        yield CaseRow(seq, 1.0 if weight is None else float(weight), _tags(tags), cluster)
-
-
 def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
     """Return the top-level columns that any case of a run has."""
     rows = db.execute(
@@ -223,36 +142,6 @@ def case_columns(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
         (run_id,),
     )
     return frozenset(unpack_text(row[0]) for row in rows)
-
-
-def scorers(db: sqlite3.Connection, run_id: int) -> list[ScorerRow]:
-    """Count the current scores of the trials that are done, in the order scorers first graded."""
-    rows = db.execute(
-        "SELECT t.col, s.scorer, s.verdict, count(*), ifnull(sum(s.value), 0), max(s.required) "
-        "FROM trials t JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ? AND t.state = 'done' AND s.current = 1 AND s.superseded = 0 "
-        "GROUP BY t.col, s.scorer, s.verdict ORDER BY min(s.id)",
-        (run_id,),
-    )
-    return [
-        ScorerRow(col, scorer, Verdict(verdict), n, value, bool(required))
-        for col, scorer, verdict, n, value, required in rows
-    ]
-
-
-def case_scores(db: sqlite3.Connection, run_id: int) -> Iterator[CaseScoreRow]:
-    """Stream the current scores of the trials that are done, those of a case's column together."""
-    for number, seq, col, scorer, verdict, value, required, weight in db.execute(
-        "SELECT s.id, t.seq, t.col, s.scorer, s.verdict, s.value, s.required, "
-        "ifnull(json_extract(c.data, '$.weight'), 1) FROM trials t "
-        "JOIN cases c ON c.run = t.run AND c.seq = t.seq JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ? AND t.state = 'done' AND s.current = 1 AND s.superseded = 0 "
-        "ORDER BY t.seq, t.col",
-        (run_id,),
-    ):
-        yield CaseScoreRow(
-            number, seq, col, scorer, Verdict(verdict), value, bool(required), float(weight)
-        )
 
 
 def scorer_names(db: sqlite3.Connection, run_id: int) -> list[str]:
@@ -275,8 +164,8 @@ def judged_scorers(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
     return frozenset(row[0] for row in rows)
 
 
-def latencies(db: sqlite3.Connection, run_id: int, col: int, tag: str | None = None) -> list[float]:
-    """Return the call times in seconds of a column's outputs that are done with, ascending.
+def latencies(db: sqlite3.Connection, run_id: int, col: int, tag: str) -> list[float]:
+    """Return the call times in seconds of a column's outputs for the cases with a tag, ascending.
 
     Also of outputs that came from the cache: it is the call that made them which is measured.
 
@@ -284,12 +173,12 @@ def latencies(db: sqlite3.Connection, run_id: int, col: int, tag: str | None = N
         db: The connection.
         run_id: The run.
         col: The column's index.
-        tag: Only of cases with this tag; None: of all.
+        tag: The tag.
     """
     rows = db.execute(
         "SELECT latency_s FROM trials t WHERE run = ?1 AND col = ?2 AND state = 'done' "
-        f"AND latency_s IS NOT NULL AND (?3 IS NULL OR {_HAS_TAG}) ORDER BY latency_s",
-        (run_id, col, None if tag is None else dump(tag)),
+        f"AND latency_s IS NOT NULL AND {_HAS_TAG} ORDER BY latency_s",
+        (run_id, col, dump(tag)),
     )
     return [row[0] for row in rows]
 
@@ -304,18 +193,6 @@ def cost_of_tag(db: sqlite3.Connection, run_id: int, col: int, tag: str) -> floa
         (run_id, col, dump(tag)),
     ).fetchone()
     return None if unknown else cost
-
-
-def endings(db: sqlite3.Connection, run_id: int) -> defaultdict[int, Counter[Ending]]:
-    """Count, for each column, how the outputs of its trials that are done ended."""
-    found: defaultdict[int, Counter[Ending]] = defaultdict(Counter)
-    for col, reason, n in db.execute(
-        "SELECT t.col, o.finish_reason, count(*) FROM trials t JOIN outputs o ON o.id = t.output "
-        "WHERE t.run = ? AND t.state = 'done' GROUP BY 1, 2",
-        (run_id,),
-    ):
-        found[col][ending(unpack(reason))] += n
-    return found
 
 
 def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
@@ -333,32 +210,52 @@ def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
 
 def ungraded(db: sqlite3.Connection, run_id: int) -> list[UngradedRow]:
     """Return why scores that count are missing, by reason, the most frequent first."""
-    missing = (
-        "FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? "
-        "AND t.verdict = 'ungraded' AND s.current = 1 AND s.verdict = 'ungraded' "
-    )
-    scorers: dict[str, dict[str, int]] = {}
-    for reason, scorer, n in db.execute(
-        f"SELECT s.reason, s.scorer, count(*) {missing}GROUP BY 1, 2 ORDER BY 3 DESC, min(s.id)",
+    found: dict[str | bytes, list[_Missing]] = {}
+    for reason, *of_scorer in db.execute(
+        "SELECT s.reason, s.scorer, count(*), max(s.source = 'judge'), min(s.id), min(t.place) "
+        f"{_MISSING} GROUP BY 1, 2 ORDER BY 3 DESC, 5",
         (run_id,),
     ):
-        scorers.setdefault(reason, {})[scorer] = n
-    rows = db.execute(
-        f"SELECT s.reason, max(s.source = 'judge'), count(DISTINCT t.id) {missing}"
-        "GROUP BY 1 ORDER BY 3 DESC, min(t.place)",
-        (run_id,),
+        found.setdefault(reason, []).append(_Missing(*of_scorer))
+    trials = {reason: of_reason[0].n for reason, of_reason in found.items()}
+    if any(len(of_reason) > 1 for of_reason in found.values()):
+        # one trial may lack several grades for one reason
+        trials = dict(
+            db.execute(
+                f"SELECT s.reason, count(DISTINCT t.id) {_MISSING} GROUP BY 1", (run_id,)
+            ).fetchall()
+        )
+    in_order = sorted(
+        found.items(), key=lambda one: (-trials[one[0]], min(of.place for of in one[1]))
     )
-    return [UngradedRow(scorers[row[0]], unpack_text(row[0]), bool(row[1]), row[2]) for row in rows]
+    return [
+        UngradedRow(
+            {of.scorer: of.n for of in of_reason},
+            unpack_text(reason),
+            any(of.judged for of in of_reason),
+            trials[reason],
+        )
+        for reason, of_reason in in_order
+    ]
 
 
-def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
-    """Count the scores that count and that judges or programs gave before, to another trial."""
-    row = db.execute(
-        "SELECT count(*) FROM trials t JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ? AND s.current = 1 AND s.cached = 1",
-        (run_id,),
-    ).fetchone()
-    return int(row[0])
+class _Missing(NamedTuple):
+    """How many grades of one scorer are missing for one reason."""
+
+    scorer: str
+    n: int
+    judged: int
+    score: int
+    """The first of them."""
+    place: int
+    """The first trial's."""
+
+
+_MISSING: Final = (  # with the condition of the index, as it stands there
+    "FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? AND t.verdict = 'ungraded' "
+    "AND (t.verdict IN ('fail', 'ungraded') OR t.state = 'error') "
+    "AND s.current = 1 AND s.verdict = 'ungraded'"
+)
 
 
 def mean_output_tokens(db: sqlite3.Connection, suite: str, column: str) -> float | None:

@@ -1,17 +1,17 @@
 """What a screen asks of a run beside its rows: one trial whole, and figures over all."""
 
-import json
 import sqlite3
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from tui_eval.format import estimated_usd
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
-from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
+from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.read import attempt_queries, conversation_queries, part_queries, run_queries
 from tui_eval.store.read.attempt_queries import StoredRecord
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
 from tui_eval.store.read.run_counts import board
@@ -31,48 +31,16 @@ def epochs(db: sqlite3.Connection, run: int) -> int:
     return 0 if row is None else int(row[0])
 
 
-def median_latency(db: sqlite3.Connection, run: int, column: int) -> float | None:
-    """Return the median call time in seconds of a column's finished trials; None: there is none.
-
-    Exact. Counted by the millisecond first, so that of a million only a few are sorted.
-    """
-    chosen = "FROM trials WHERE run = ? AND col = ? AND state = 'done' AND latency_s IS NOT NULL"
-    part = "cast(latency_s * 1000 AS INTEGER)"
-    parts = db.execute(
-        f"SELECT {part}, count(*) {chosen} GROUP BY 1 ORDER BY 1", (run, column)
-    ).fetchall()
-    n = sum(count for _, count in parts)
-    if n == 0:
-        return None
-    middle = []
-    for wanted in {(n - 1) // 2, n // 2}:
-        millisecond, within = _part_with(parts, wanted)
-        middle.append(
-            db.execute(
-                f"SELECT latency_s {chosen} AND {part} = ? ORDER BY latency_s LIMIT 1 OFFSET ?",
-                (run, column, millisecond, within),
-            ).fetchone()[0]
-        )
-    return float(sum(middle) / len(middle))
-
-
-def _part_with(parts: Sequence[tuple[int, int]], wanted: int) -> tuple[int, int]:
-    """Return the part that holds the value at a place, and its place within that part."""
-    before = 0
-    for part, count in parts:
-        if wanted < before + count:
-            return part, wanted - before
-        before += count
-    raise IndexError(wanted)
-
-
 def weighted(db: sqlite3.Connection, run: int) -> bool:
-    """Return whether any case of a run has a weight of its own."""
-    row = db.execute(
-        "SELECT 1 FROM cases WHERE run = ? AND json_extract(data, '$.weight') IS NOT NULL LIMIT 1",
-        (run,),
-    ).fetchone()
-    return row is not None
+    """Return whether any case of a run has a weight of its own; looked up once in a large run.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    return figures_of(db, run, _WEIGHTED)
+
+
+_WEIGHTED: Final[Figures[bool, bool]] = Figures("weighted", part_queries.weighted, any)
 
 
 def left_alone(db: sqlite3.Connection, run: int) -> dict[str, LimitRow]:
@@ -88,39 +56,6 @@ def pauses(db: sqlite3.Connection, run: int) -> dict[str, LimitRow]:
         (run,),
     )
     return {row[0]: run_queries.limit_of(row) for row in rows}
-
-
-def backing_off(db: sqlite3.Connection, run: int) -> int:
-    """Count the running trials that wait for their next attempt."""
-    row = db.execute(
-        "SELECT count(*) FROM trials WHERE run = ? AND state = 'running' AND waiting IS NOT NULL",
-        (run,),
-    ).fetchone()
-    return int(row[0])
-
-
-def failing(db: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
-    """Count, for each required scorer, the failed trials it says fail of; the most first."""
-    rows = db.execute(
-        "SELECT s.scorer, count(*) FROM trials t JOIN scores s ON s.trial = t.id "
-        "WHERE t.run = ? AND t.verdict = 'fail' AND s.current = 1 AND s.required = 1 "
-        "AND s.verdict = 'fail' GROUP BY s.scorer ORDER BY 2 DESC, 1",
-        (run,),
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
-def tags(db: sqlite3.Connection, run: int, most: int) -> list[tuple[str, int]]:
-    """Count a run's trials by tag, the most first; no more than so many tags."""
-    counts: Counter[str] = Counter()
-    for listed, n in db.execute(
-        "SELECT json_extract(c.data, '$.tags'), count(*) FROM cases c "
-        "JOIN trials t ON t.run = c.run AND t.seq = c.seq WHERE c.run = ? GROUP BY 1",
-        (run,),
-    ):
-        if listed is not None:
-            counts.update(dict.fromkeys(json.loads(listed), n))
-    return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[:most]
 
 
 def error_kinds(db: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
@@ -231,21 +166,3 @@ def recent_activity(
     total = board(db, run_id)[0]
     by_age = {max(age, 0): (n, usd) for age, n, usd in rows}
     return RecentActivity(max(most, 0), by_age, total.settled, estimated_usd(total), total.answered)
-
-
-def settled_over_time(db: sqlite3.Connection, run: int, parts: int) -> tuple[int, ...]:
-    """Count the trials settled in each of equal parts of the time between first and last.
-
-    Empty where fewer than two trials are settled, or all at one moment.
-    """
-    chosen = "FROM trials WHERE run = ? AND state IN ('done', 'error', 'cancelled')"
-    first, last = db.execute(f"SELECT min(since), max(since) {chosen}", (run,)).fetchone()
-    if first is None or last <= first:
-        return ()
-    counts = [0] * parts
-    for part, n in db.execute(
-        f"SELECT min(cast((since - ?) * ? / ? AS INTEGER), ?), count(*) {chosen} GROUP BY 1",
-        (first, parts, last - first, parts - 1, run),
-    ):
-        counts[part] = n
-    return tuple(counts)

@@ -14,7 +14,9 @@ from tui_eval.model.finish import Ending
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.reports.live_results import LiveResults, live_results
+from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.spending import Spending, spending
+from tui_eval.statistics.estimates import percentile
 from tui_eval.store.location import log_file
 from tui_eval.store.read import (
     attempt_queries,
@@ -251,23 +253,26 @@ def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence
 def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
     """Count what takes a pass over the trials."""
     run = run_queries.run(db, run_id)
-    total, by_column = run_counts.board(db, run_id)
+    total, _ = run_counts.board(db, run_id)
     cut = {
         column: how[Ending.CUT]
-        for column, how in report_queries.endings(db, run_id).items()
+        for column, how in trial_figures.endings(db, run_id).items()
         if how[Ending.CUT]
     }
-    medians = {column: trial_queries.median_latency(db, run_id, column) for column in by_column}
+    medians = {
+        column: percentile(times, 0.5)
+        for column, times in trial_figures.call_times(db, run_id).items()
+    }
     return Figures(
         cut=cut,
         p50={column: median for column, median in medians.items() if median is not None},
-        failing=tuple(trial_queries.failing(db, run_id)),
+        failing=tuple(trial_figures.failing(db, run_id)),
         errors=tuple(trial_queries.error_kinds(db, run_id)),
-        tags=tuple(trial_queries.tags(db, run_id, _MOST_TAGS)),
+        tags=tuple(trial_figures.tags(db, run_id, _MOST_TAGS)),
         noted=notes.count(db, run_id),
-        backing_off=trial_queries.backing_off(db, run_id) if total.running else 0,
+        backing_off=trial_figures.backing_off(db, run_id) if total.running else 0,
         history=()
         if run.state is RunState.RUNNING
-        else trial_queries.settled_over_time(db, run_id, _BUCKETS),
+        else trial_figures.settled_over_time(db, run_id, _BUCKETS),
         judges=tuple(judge_figures(db, run_id)) if has_judges(db, run_id) else (),
     )

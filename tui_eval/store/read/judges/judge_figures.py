@@ -3,11 +3,14 @@
 import json
 import math
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
 from tui_eval.model.judge_quality import Audit, GoldAgreement
+from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.read import part_queries
 from tui_eval.store.read.call_spending import unanswered_judge_call
 from tui_eval.store.read.run_counts import abandoned
 from tui_eval.store.text import unpack
@@ -117,7 +120,7 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
     """Return a run's figures for each scorer and judge, by scorer and judge.
 
     Empty: no judge has been asked or has answered from the store. A few reads in a row: put them
-    in a `figures.moment` where they are to agree.
+    in a `report_queries.moment` where they are to agree.
     """
     found: dict[tuple[str, str], JudgeFigures] = {}
     described = _described(db, run_id)
@@ -139,12 +142,16 @@ def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
         found[scorer, judge] = known
     for (scorer, judge), models in _models(db, run_id).items():
         found[scorer, judge] = replace(of(scorer, judge), models=models)
-    for scorer, judge, n, ungraded, cached, repaired in _findings(db, run_id):
+    for (scorer, judge), (n, ungraded, cached, repaired) in figures_of(
+        db, run_id, _FINDINGS
+    ).items():
         found[scorer, judge] = replace(
             of(scorer, judge), findings=n, ungraded=ungraded, cached=cached, repaired=repaired
         )
-    for scorer, judge, flaky, variance, unmet in _spread(db, run_id):
-        sd = None if variance is None else math.sqrt(variance)
+    for (scorer, judge), (flaky, variances, repeated, unmet) in figures_of(
+        db, run_id, _SPREAD
+    ).items():
+        sd = math.sqrt(variances / repeated) if repeated else None
         found[scorer, judge] = replace(of(scorer, judge), flaky=flaky, sd=sd, counted_unmet=unmet)
     audits, golds = measured_judges.measured(db, run_id)
     for scorer, judge in [*audits, *golds]:
@@ -247,36 +254,15 @@ def _models(db: sqlite3.Connection, run_id: int) -> dict[tuple[str, str], dict[s
     return found
 
 
-def _findings(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, int, int, int]]:
-    """Count the last word on each question about the outputs that count now."""
-    rows = db.execute(
-        "SELECT scorer, judge, count(*), sum(problem IS NOT NULL), sum(origin IS NOT NULL), "
-        "sum(problem IS NULL AND origin IS NULL AND ifnull(round, 'first') <> 'first') FROM ("
-        "SELECT f.scorer, f.judge, f.problem, f.origin, c.round, max(f.id) FROM trials t "
-        "JOIN findings f ON f.trial = t.id AND f.output = t.output "
-        "LEFT JOIN judge_calls c ON c.id = f.call "
-        "WHERE t.run = ? AND f.purpose = 'grade' AND f.superseded = 0 "
-        "GROUP BY f.trial, f.scorer, f.judge, f.repeat, f.numbers) GROUP BY scorer, judge",
-        (run_id,),
-    )
-    return rows.fetchall()
+def _merge(parts: Sequence[Sequence[Sequence[Any]]]) -> dict[tuple[str, str], list[Any]]:
+    """Add up rows that begin with scorer and judge."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for scorer, judge, *numbers in chain.from_iterable(parts):
+        before = found.get((scorer, judge), [0] * len(numbers))
+        found[scorer, judge] = [one + other for one, other in zip(before, numbers, strict=True)]
+    return found
 
 
-def _spread(db: sqlite3.Connection, run_id: int) -> list[tuple[str, str, int, float | None, int]]:
-    """Return what is counted in judges' scores, by scorer and judge; of a jury, each member's.
-
-    How many their repeats disagree about, the mean variance of repeats, and the requirements that
-    count as not met.
-    """
-    rows = db.execute(
-        "SELECT s.scorer, json_extract(o.value, '$.judge') AS judge, "
-        "ifnull(sum(json_extract(o.value, '$.flaky') = 1), 0) AS flaky, "
-        "avg(json_extract(o.value, '$.sd') * json_extract(o.value, '$.sd')) AS variance, "
-        "ifnull(sum(json_extract(o.value, '$.counted_unmet')), 0) AS unmet FROM trials t "
-        "JOIN scores s ON s.trial = t.id "
-        "JOIN json_each(ifnull(json_extract(s.raw, '$.jury'), json_array(json(s.raw)))) o "
-        "WHERE t.run = ? AND s.source = 'judge' AND s.current = 1 AND s.superseded = 0 "
-        "GROUP BY 1, 2 HAVING judge IS NOT NULL AND (flaky OR variance IS NOT NULL OR unmet)",
-        (run_id,),
-    )
-    return rows.fetchall()
+_Rows: TypeAlias = Figures[Sequence[Sequence[Any]], dict[tuple[str, str], list[Any]]]
+_FINDINGS: Final[_Rows] = Figures("findings", part_queries.findings, _merge)
+_SPREAD: Final[_Rows] = Figures("spread of judges", part_queries.spread, _merge)

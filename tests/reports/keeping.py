@@ -1,0 +1,78 @@
+"""Figures that are kept, against those that are counted."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support import reading
+from tui_eval.reports.rates import trial_figures
+from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
+from tui_eval.reports.rates.run_rates import rates
+from tui_eval.reports.rates.scorer_rates import scorer_tallies
+from tui_eval.store.parts import division, kept_figures
+from tui_eval.store.read import report_queries
+from tui_eval.store.read.judges.judge_figures import judge_figures
+from tui_eval.suites.frozen_suite import frozen_suite
+
+
+@contextmanager
+def keeping(trials: int) -> Iterator[None]:
+    """Have runs divided into parts of so many trials, and all of them kept in files."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(division, "TRIALS", trials)
+        patched.setattr(kept_figures, "KEPT_FROM", 1)
+        patched.setattr(kept_figures, "WORTH_WRITING", 1)
+        yield
+
+
+@contextmanager
+def _knowing_nothing() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kept_figures, "_known_of", lambda _db, _run: {})
+        patched.setattr(kept_figures, "_is_kept", lambda _db, _run: False)
+        yield
+
+
+def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
+    """Give every figure of a run that is made of its parts."""
+    rules = frozen_suite(db, run).run
+    times = trial_figures.call_times(db, run)
+    return {
+        "rates": rates(db, run, rules),
+        "scorers": scorer_tallies(db, run, rules),
+        "one each": a_case_is_a_trial(db, run),
+        "times": {col: [*times[col]] for col in times},
+        "endings": trial_figures.endings(db, run),
+        "copied": trial_figures.copied_scores(db, run),
+        "failing": trial_figures.failing(db, run),
+        "tags": trial_figures.tags(db, run, 100),
+        "backing off": trial_figures.backing_off(db, run),
+        "settled": trial_figures.settled_over_time(db, run, 7),
+        "judges": judge_figures(db, run),
+    }
+
+
+def see_that_kept_is_counted(db: sqlite3.Connection, path: Path, run: int) -> None:
+    """See that what is kept is to the last digit what counting anew gives, at one moment.
+
+    Args:
+        db: A connection that has read figures before, or is new.
+        path: Its store: what lies beside it must do for a new connection, too.
+        run: The run.
+    """
+    with report_queries.moment(db):
+        kept = all_figures(db, run)
+        with _knowing_nothing():
+            _same(kept, all_figures(db, run))
+    with reading(path) as other, report_queries.moment(other):
+        kept = all_figures(other, run)
+        with _knowing_nothing():
+            _same(kept, all_figures(other, run))
+
+
+def _same(kept: Mapping[str, object], counted: Mapping[str, object]) -> None:
+    for name, figure in counted.items():
+        assert kept[name] == figure, name

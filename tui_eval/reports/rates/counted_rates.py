@@ -1,0 +1,160 @@
+"""Rates of a run counted part by part, see `store.parts`."""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby, product
+from operator import itemgetter
+from typing import Any, Final
+
+from tui_eval.model.json import Json, digest
+from tui_eval.model.states import TrialState, Verdict
+from tui_eval.reports.rates.case_results import fate
+from tui_eval.reports.rates.rate_sums import AskedCases, RateSums, ReducedSums
+from tui_eval.statistics.estimates import ClusteredSample, Sample
+from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.read import comparison_queries, part_queries, run_queries
+from tui_eval.suites.spec.run import RunSettings
+
+_FATES: Final = {
+    (str(state), None if verdict is None else str(verdict)): fate(
+        comparison_queries.ComparedTrial(state, verdict, None)
+    )
+    for state, verdict in product(TrialState, (*Verdict, None))
+}
+
+
+@dataclass(slots=True)
+class SumsOfRun:
+    """The sums that a run's rates are made of."""
+
+    columns: dict[int, RateSums] = field(default_factory=dict)
+    """By the column's index; those that have trials."""
+    tags: dict[str, dict[int, RateSums]] = field(default_factory=dict)
+    """For each tag, in the order they turn up, by the column's index."""
+
+
+def new_sums(rules: RunSettings, clusters: str | None) -> RateSums:
+    """Return sums of nothing.
+
+    Args:
+        rules: How epochs are reduced and what errors count as.
+        clusters: The column of the dataset that says which cases belong together; None: none does.
+    """
+    sample = Sample if clusters is None else ClusteredSample
+    return RateSums(
+        rules.errors, [ReducedSums(how, sample(), sample()) for how in rules.reductions]
+    )
+
+
+def sums_of_run(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> SumsOfRun:
+    """Return the sums of a run; they are others' too, and must not be changed.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    clusters = run_queries.cluster_column(db, run_id)
+    new = partial(new_sums, rules, clusters)
+    key = digest([rules.errors, [how.name for how in rules.reductions], clusters]).hex()
+    figures: Figures[Any, SumsOfRun] = Figures(
+        f"rates {key[:16]}", partial(_count, new=new, clusters=clusters), partial(_merge, new=new)
+    )
+    return figures_of(db, run_id, figures)
+
+
+def _count(
+    db: sqlite3.Connection,
+    run_id: int,
+    cases: range,
+    *,
+    new: Callable[[], RateSums],
+    clusters: str | None,
+) -> Json:
+    """Return the sums of some cases, as JSON."""
+    found = SumsOfRun()
+    asked, scored = _alike(db, run_id, cases, clusters)
+    for (col, tags, alike), times in asked.items():
+        for sums in _those_of(found, col, tags, new):
+            sums.add(alike, times)
+    for (col, tags, alike, scores), times in scored.items():
+        for sums in _those_of(found, col, tags, new):
+            sums.add_scores(alike, scores, times)
+    return [
+        [[col, sums.sums()] for col, sums in found.columns.items()],
+        [
+            [tag, col, sums.sums()]
+            for tag, of_tag in found.tags.items()
+            for col, sums in of_tag.items()
+        ],
+    ]
+
+
+def _merge(parts: Sequence[Any], *, new: Callable[[], RateSums]) -> SumsOfRun:
+    found = SumsOfRun()
+    for columns, tags in parts:
+        for col, sums in columns:
+            found.columns.setdefault(col, new()).add_sums(sums)
+        for tag, col, sums in tags:
+            found.tags.setdefault(tag, {}).setdefault(col, new()).add_sums(sums)
+    return found
+
+
+def _those_of(
+    found: SumsOfRun, col: int, tags: str | None, new: Callable[[], RateSums]
+) -> Iterator[RateSums]:
+    """Return the sums that a column's cases with these tags are in."""
+    if col not in found.columns:
+        found.columns[col] = new()
+    yield found.columns[col]
+    for tag in json.loads(tags) if tags else ():
+        of_tag = found.tags.setdefault(tag, {})
+        if col not in of_tag:
+            of_tag[col] = new()
+        yield of_tag[col]
+
+
+_Alike = tuple[int, str | None, AskedCases]
+_Scored = tuple[int, str | None, AskedCases, tuple[float, ...]]
+
+
+def _alike(
+    db: sqlite3.Connection, run_id: int, cases: range, clusters: str | None
+) -> tuple[Counter[_Alike], Counter[_Scored]]:
+    """Count cases by all that their rates depend on, in the order they turn up."""
+    known = {
+        case.seq: (case.weight, case.tags, case.cluster)
+        for case in part_queries.cases_of(db, run_id, cases, clusters)
+    }
+    asked: Counter[tuple[Any, ...]] = Counter()
+    scored: Counter[tuple[Any, ...]] = Counter()
+    trials = part_queries.grades(db, run_id, cases)
+    for (seq, col), epochs in groupby(trials, itemgetter(0, 1)):
+        fates: list[str] = []
+        scores: list[float] = []
+        for _, _, state, verdict, score in epochs:
+            word = _FATES[state, verdict]
+            fates.append(word)
+            if score is not None and word in _GRADED:
+                scores.append(score)
+        alike = (col, *known[seq], tuple(fates))
+        asked[alike] += 1
+        if scores:
+            scored[*alike, tuple(scores)] += 1
+        elif "error" in fates:  # they may count as failed, and have scored 0
+            scored[*alike, ()] += 1
+    return (
+        Counter({_key(*alike): times for alike, times in asked.items()}),
+        Counter({(*_key(*alike), scores): times for (*alike, scores), times in scored.items()}),
+    )
+
+
+_GRADED: Final = frozenset(("passed", "failed"))
+
+
+def _key(
+    col: int, weight: float, tags: str | None, cluster: str | None, fates: tuple[str, ...]
+) -> _Alike:
+    return col, tags, AskedCases(fates, weight, cluster)

@@ -1,0 +1,160 @@
+"""Figures over a run's trials that no rule of its suite decides; counted part by part."""
+
+import base64
+import json
+import sqlite3
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from tui_eval.model.finish import Ending
+from tui_eval.model.json import Json
+from tui_eval.statistics.sorted_parts import SortedParts
+from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.read import part_queries
+
+
+def call_times(db: sqlite3.Connection, run_id: int) -> Mapping[int, SortedParts]:
+    """Return, for each column, the call times in seconds of outputs that are done with, ascending.
+
+    Also of outputs that came from the cache: it is the call that made them which is measured.
+    Columns without one are not in it.
+
+    Raises:
+        UnknownRunError: there is no such run, as for all of these.
+    """
+    return figures_of(db, run_id, _CALL_TIMES)
+
+
+def endings(db: sqlite3.Connection, run_id: int) -> Mapping[int, Counter[Ending]]:
+    """Count, for each column that has any, how the outputs of its trials that are done ended."""
+    return figures_of(db, run_id, _ENDINGS)
+
+
+def copied_scores(db: sqlite3.Connection, run_id: int) -> int:
+    """Count the scores that count and that judges or programs gave before, to another trial."""
+    return figures_of(db, run_id, _COPIED)
+
+
+def failing(db: sqlite3.Connection, run_id: int) -> list[tuple[str, int]]:
+    """Count, for each required scorer, the failed trials it says fail of; the most first."""
+    counts = figures_of(db, run_id, _FAILING)
+    return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
+
+
+def tags(db: sqlite3.Connection, run_id: int, most: int) -> list[tuple[str, int]]:
+    """Count a run's trials by tag, the most first; no more than so many tags."""
+    counts = figures_of(db, run_id, _TAGS)
+    return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[:most]
+
+
+def backing_off(db: sqlite3.Connection, run_id: int) -> int:
+    """Count the running trials that wait for their next attempt."""
+    return figures_of(db, run_id, _BACKING_OFF)
+
+
+def settled_over_time(db: sqlite3.Connection, run_id: int, bins: int) -> tuple[int, ...]:
+    """Count the trials settled in each of equal parts of the time between first and last.
+
+    Empty where fewer than two trials are settled, or all at one moment.
+    """
+    parts = [part for part in figures_of(db, run_id, _SETTLED_AT) if part]
+    if not parts:
+        return ()
+    first, last = min(part[0] for part in parts), max(part[-1] for part in parts)
+    if last <= first:
+        return ()
+
+    def bin_of(at: float) -> int:
+        return min(int((at - first) * bins / (last - first)), bins - 1)
+
+    counts = [0] * bins
+    for part in parts:
+        begins = [*(bisect_left(part, one, key=bin_of) for one in range(bins)), len(part)]
+        for one, (at, beyond) in enumerate(pairwise(begins)):
+            counts[one] += beyond - at
+    return tuple(counts)
+
+
+_Times = dict[int, "array[float]"]
+
+
+def _merge_times(parts: Sequence[_Times]) -> dict[int, SortedParts]:
+    columns = sorted({col for part in parts for col in part})
+    return {col: SortedParts([part[col] for part in parts if col in part]) for col in columns}
+
+
+def _merge_endings(parts: Sequence[dict[int, Counter[Ending]]]) -> dict[int, Counter[Ending]]:
+    found: dict[int, Counter[Ending]] = {}
+    for part in parts:
+        for col, counts in part.items():
+            found.setdefault(col, Counter()).update(counts)
+    return found
+
+
+def _merge_counts(parts: Sequence[Counter[str]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part)
+    return found
+
+
+def _count_tags(db: sqlite3.Connection, run_id: int, cases: range) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for listed, n in part_queries.tags(db, run_id, cases):
+        counts.update(dict.fromkeys(json.loads(listed), n))
+    return counts
+
+
+def _packed(values: "array[float]") -> str:
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def _unpacked(kept: str) -> "array[float]":
+    values = array("d")
+    values.frombytes(base64.b64decode(kept))
+    return values
+
+
+def _times_as_json(part: _Times) -> Json:
+    return {str(col): _packed(values) for col, values in part.items()}
+
+
+def _times_of_json(kept: Mapping[str, str]) -> _Times:
+    return {int(col): _unpacked(values) for col, values in kept.items()}
+
+
+def _endings_as_json(part: Mapping[int, Counter[Ending]]) -> Json:
+    return {str(col): {str(how): n for how, n in of.items()} for col, of in part.items()}
+
+
+def _endings_of_json(kept: Mapping[str, Mapping[str, int]]) -> dict[int, Counter[Ending]]:
+    return {
+        int(col): Counter({Ending(how): n for how, n in of.items()}) for col, of in kept.items()
+    }
+
+
+def _counts_of_json(kept: Mapping[str, int]) -> Counter[str]:
+    return Counter(kept)
+
+
+_CALL_TIMES: Final = Figures(
+    "call times", part_queries.latencies, _merge_times, _times_as_json, _times_of_json
+)
+_ENDINGS: Final = Figures(
+    "endings", part_queries.endings, _merge_endings, _endings_as_json, _endings_of_json
+)
+_SETTLED_AT: Final[Figures["array[float]", Sequence["array[float]"]]] = Figures(
+    "settled at", part_queries.settled_at, list, _packed, _unpacked
+)
+_TAGS: Final[Figures[Counter[str], Counter[str]]] = Figures(
+    "tags", _count_tags, _merge_counts, of_json=_counts_of_json
+)
+_FAILING: Final[Figures[Counter[str], Counter[str]]] = Figures(
+    "failing", part_queries.failing, _merge_counts, of_json=_counts_of_json
+)
+_COPIED: Final[Figures[int, int]] = Figures("copied scores", part_queries.copied_scores, sum)
+_BACKING_OFF: Final[Figures[int, int]] = Figures("backing off", part_queries.backing_off, sum)

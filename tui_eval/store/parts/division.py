@@ -1,0 +1,77 @@
+"""The parts of a run, and which of them have changed."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from tui_eval.store.rows import RunRow
+
+TRIALS: Final = 8192
+"""Trials of a part, about: a part is counted in some hundredths of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How the cases of a run are divided."""
+
+    trials: int
+    """Of the run."""
+    cases: int
+    size: int
+    """Cases of a part; the last one may have fewer."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return -(-self.cases // self.size)
+
+    def cases_of(self, part: int) -> range:
+        """Return the numbers of a part's cases."""
+        return range(part * self.size, min((part + 1) * self.size, self.cases))
+
+
+def division(db: sqlite3.Connection, run: RunRow, trials_of_part: int = TRIALS) -> Division:
+    """Divide a run; all its trials must be there.
+
+    Args:
+        db: The connection.
+        run: The run.
+        trials_of_part: About how many trials a part shall have.
+    """
+    last = db.execute(
+        "SELECT seq FROM trials WHERE run = ? ORDER BY place DESC LIMIT 1", (run.id,)
+    ).fetchone()
+    cases = 0 if last is None else last[0] + 1
+    size = max(trials_of_part * cases // max(run.total, 1), 1)
+    return Division(run.total, cases, size)
+
+
+def changed_since(
+    db: sqlite3.Connection, run_id: int, divided: Division, change: int
+) -> frozenset[int]:
+    """Return the parts with a trial that changed after a change number.
+
+    Those with a trial that is being scored are always among them: what is known of its output grows
+    before the trial itself changes.
+    """
+    rows = db.execute(
+        "SELECT DISTINCT seq / ?2 FROM trials INDEXED BY trials_change "
+        "WHERE run = ?1 AND change > ?3 "
+        "UNION SELECT seq / ?2 FROM trials INDEXED BY trials_open "
+        "WHERE run = ?1 AND state = 'scoring' AND state IN ('queued', 'scoring')",
+        (run_id, divided.size, change),
+    )
+    return frozenset(row[0] for row in rows)
+
+
+def newest(db: sqlite3.Connection, run_id: int, change: int) -> tuple[int, float | None] | None:
+    """Return the trial that changed last up to a change number, and when its state began.
+
+    A store that was put back from a copy, and went on from there, has another one.
+    """
+    row = db.execute(
+        "SELECT id, since FROM trials INDEXED BY trials_change WHERE run = ? AND change <= ? "
+        "ORDER BY change DESC, id DESC LIMIT 1",
+        (run_id, change),
+    ).fetchone()
+    return None if row is None else (int(row[0]), row[1])

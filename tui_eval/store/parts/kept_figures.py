@@ -1,0 +1,193 @@
+"""Figures of a run, counted part by part; what did not change is not counted again."""
+
+import json
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from tui_eval.store.location import figures_file
+from tui_eval.store.parts import division as dividing
+from tui_eval.store.parts.division import Division, division
+from tui_eval.store.parts.parts_file import PartsFile, Stand
+from tui_eval.store.read import run_queries
+from tui_eval.store.rows import RunRow
+from tui_eval.store.store_file import StoreFileConnection
+from tui_eval.store.text import dump
+
+log = logging.getLogger(__name__)
+
+KEPT_FROM: Final = 50_000
+"""Trials from which on what was counted is kept in a file: below, counting takes no time."""
+WORTH_WRITING: Final = 16
+"""Parts counted anew that are written while an engine works on the run."""
+_RUNS: Final = 2
+"""Runs of which a connection keeps what was counted."""
+
+P = TypeVar("P")
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(Generic[P, W]):
+    """How something is counted: of a part, and of parts put together."""
+
+    name: str
+    """Two that count differently have different names."""
+    count: Callable[[sqlite3.Connection, int, range], P]
+    """What the trials of some cases of a run come to."""
+    merge: Callable[[Sequence[P]], W]
+    """What parts come to together; leaves them as they are."""
+    as_json: Callable[[P], Any] = lambda part: part
+    """How the file keeps a part; without it, it is JSON."""
+    of_json: Callable[[Any], P] = lambda kept: kept
+    """Back to the last digit."""
+
+
+@dataclass(slots=True)
+class _Counted:
+    """What is known of one kind of figures of a run."""
+
+    division: Division
+    change: int = -1
+    """The store's newest change when the parts were looked at last; -1: never."""
+    parts: list[Any] = field(default_factory=list)
+    whole: Any = None
+    """All parts put together."""
+    unwritten: set[int] = field(default_factory=set)
+    """Parts that the file does not have as they are."""
+    in_file: Stand | None = None
+    """What the file had when it was looked into."""
+
+
+_Known = dict[int, dict[str, _Counted]]
+_of_connections: "WeakKeyDictionary[StoreFileConnection, _Known]" = WeakKeyDictionary()
+
+
+def figures_of(db: sqlite3.Connection, run_id: int, figures: Figures[P, W]) -> W:
+    """Return what all trials of a run come to.
+
+    Raises:
+        UnknownRunError: there is no such run.
+    """
+    with _one_moment(db):
+        run = run_queries.run(db, run_id)
+        divided = division(db, run, dividing.TRIALS) if run.staged else None
+        if divided is None or divided.parts <= 1:
+            return figures.merge([figures.count(db, run_id, _ALL)])
+        counted = _counted(db, run, figures, divided)
+        change = run_queries.change(db)
+        if counted.change != change or counted.whole is None:
+            _bring_up_to_date(db, run, figures, counted, change)
+        answer: W = counted.whole
+    return answer
+
+
+_ALL: Final = range(1 << 62)
+
+
+@contextmanager
+def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("COMMIT")
+
+
+def _counted(
+    db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], divided: Division
+) -> _Counted:
+    """Return what is known by now: with this connection, else in the file, else nothing."""
+    known = _known_of(db, run.id)
+    found = known.get(figures.name)
+    if found is None or found.division != divided:  # half of it was deleted
+        found = known[figures.name] = _in_file(db, run, figures, divided)
+    return found
+
+
+def _known_of(db: sqlite3.Connection, run_id: int) -> dict[str, _Counted]:
+    if not isinstance(db, StoreFileConnection):
+        return {}
+    runs = _of_connections.setdefault(db, {})
+    runs[run_id] = runs.pop(run_id, {})  # the last one used stands last
+    while len(runs) > _RUNS:
+        del runs[next(iter(runs))]
+    return runs[run_id]
+
+
+def _bring_up_to_date(
+    db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], counted: _Counted, change: int
+) -> None:
+    divided = counted.division
+    if counted.change < 0:
+        stale = frozenset(range(divided.parts))
+        counted.parts = [None] * divided.parts
+    else:
+        stale = dividing.changed_since(db, run.id, divided, counted.change)
+    for part in sorted(stale):
+        counted.parts[part] = figures.count(db, run.id, divided.cases_of(part))
+    counted.change = change
+    counted.unwritten |= stale
+    if stale or counted.whole is None:
+        counted.whole = figures.merge(counted.parts)
+    if counted.unwritten and (not run.live or len(counted.unwritten) >= WORTH_WRITING):
+        _write(db, run, figures, counted)
+
+
+def _in_file(
+    db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], divided: Division
+) -> _Counted:
+    nothing = _Counted(divided)
+    if not _is_kept(db, run):
+        return nothing
+    try:
+        with closing(_file(db, run)) as file:
+            stand = file.stand(figures.name)
+            nothing.in_file = stand
+            if (
+                stand is None
+                or stand.division != divided
+                or stand.change > run_queries.change(db)  # the store was put back from a copy
+                or stand.newest != dividing.newest(db, run.id, stand.change)
+            ):
+                return nothing
+            contents = file.contents(figures.name)
+    except (sqlite3.Error, OSError) as error:
+        log.info("figures of %s are counted anew: %s", run.name, error)
+        return nothing
+    if contents.keys() != set(range(divided.parts)):
+        return nothing
+    parts = [figures.of_json(json.loads(contents[part])) for part in range(divided.parts)]
+    return _Counted(divided, stand.change, parts, in_file=stand)
+
+
+def _write(db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], counted: _Counted) -> None:
+    if not _is_kept(db, run):
+        return
+    stand = Stand(counted.change, counted.division, dividing.newest(db, run.id, counted.change))
+    parts = ((part, dump(figures.as_json(counted.parts[part]))) for part in counted.unwritten)
+    try:
+        with closing(_file(db, run)) as file:
+            taken = file.keep(figures.name, stand, parts, counted.in_file)
+            counted.in_file = file.stand(figures.name)
+    except (sqlite3.Error, OSError) as error:
+        log.info("figures of %s are not kept: %s", run.name, error)
+        return
+    # what another process has put there does not go with the parts known here
+    counted.unwritten = set() if taken else set(range(counted.division.parts))
+
+
+def _is_kept(db: sqlite3.Connection, run: RunRow) -> bool:
+    return isinstance(db, StoreFileConnection) and run.total >= KEPT_FROM
+
+
+def _file(db: sqlite3.Connection, run: RunRow) -> PartsFile:
+    assert isinstance(db, StoreFileConnection)
+    return PartsFile(figures_file(db.path, run.name), run.created_at)
