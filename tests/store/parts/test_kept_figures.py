@@ -12,7 +12,7 @@ from tui_eval.engine import run_deletion
 from tui_eval.model.states import RunState
 from tui_eval.store.location import figures_file
 from tui_eval.store.parts import division, kept_figures
-from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.write import notes, run_writes, trial_writes
 
@@ -29,7 +29,7 @@ def _states(db: sqlite3.Connection, run: int, cases: range) -> Counter[str]:
     return Counter(dict(rows.fetchall()))
 
 
-STATES: Figures[Counter[str], Counter[str]] = Figures(
+STATES: KeptFigures[Counter[str], Counter[str]] = KeptFigures(
     "states", _states, lambda parts: sum(parts, Counter()), of_json=Counter
 )
 

@@ -15,7 +15,7 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.reports.rates.case_results import fate
 from tui_eval.reports.rates.rate_sums import AskedCases, RateSums, ReducedSums
 from tui_eval.statistics.estimates import ClusteredSample, Sample
-from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import comparison_queries, part_queries, run_queries
 from tui_eval.suites.spec.run import RunSettings
 
@@ -59,7 +59,7 @@ def sums_of_run(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> Sums
     clusters = run_queries.cluster_column(db, run_id)
     new = partial(new_sums, rules, clusters)
     key = digest([rules.errors, [how.name for how in rules.reductions], clusters]).hex()
-    figures: Figures[Any, SumsOfRun] = Figures(
+    figures: KeptFigures[Any, SumsOfRun] = KeptFigures(
         f"rates {key[:16]}", partial(_count, new=new, clusters=clusters), partial(_merge, new=new)
     )
     return figures_of(db, run_id, figures)

@@ -13,7 +13,7 @@ from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
-from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import part_queries
 from tui_eval.store.read.part_queries import CaseScoreRow, ScorerRow
 from tui_eval.suites.spec.run import Reduce, RunSettings
@@ -106,7 +106,7 @@ def scorer_tallies(
         return figures_of(db, run_id, _COUNTED)
     how = rules.reductions
     key = " ".join(one.name for one in how)
-    figures: Figures[Any, dict[int, dict[str, ScorerTally]]] = Figures(
+    figures: KeptFigures[Any, dict[int, dict[str, ScorerTally]]] = KeptFigures(
         f"scorers {key}", partial(_count_cases, how=how), partial(_merge_cases, how=how)
     )
     return figures_of(db, run_id, figures)
@@ -124,7 +124,7 @@ def _merge_trials(parts: Sequence[list[ScorerRow]]) -> dict[int, dict[str, Score
     return _counted(sorted(of.values(), key=attrgetter("first")))
 
 
-_COUNTED: Final[Figures[list[ScorerRow], dict[int, dict[str, ScorerTally]]]] = Figures(
+_COUNTED: Final[KeptFigures[list[ScorerRow], dict[int, dict[str, ScorerTally]]]] = KeptFigures(
     "scorers of trials",
     _count_trials,
     _merge_trials,

@@ -1,4 +1,4 @@
-"""Figures over a run's trials that no rule of its suite decides; counted part by part."""
+"""KeptFigures over a run's trials that no rule of its suite decides; counted part by part."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from typing import Final
 from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json
 from tui_eval.statistics.sorted_parts import SortedParts
-from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import part_queries
 
 
@@ -141,20 +141,24 @@ def _counts_of_json(kept: Mapping[str, int]) -> Counter[str]:
     return Counter(kept)
 
 
-_CALL_TIMES: Final = Figures(
+_CALL_TIMES: Final = KeptFigures(
     "call times", part_queries.latencies, _merge_times, _times_as_json, _times_of_json
 )
-_ENDINGS: Final = Figures(
+_ENDINGS: Final = KeptFigures(
     "endings", part_queries.endings, _merge_endings, _endings_as_json, _endings_of_json
 )
-_SETTLED_AT: Final[Figures["array[float]", Sequence["array[float]"]]] = Figures(
+_SETTLED_AT: Final[KeptFigures["array[float]", Sequence["array[float]"]]] = KeptFigures(
     "settled at", part_queries.settled_at, list, _packed, _unpacked
 )
-_TAGS: Final[Figures[Counter[str], Counter[str]]] = Figures(
+_TAGS: Final[KeptFigures[Counter[str], Counter[str]]] = KeptFigures(
     "tags", _count_tags, _merge_counts, of_json=_counts_of_json
 )
-_FAILING: Final[Figures[Counter[str], Counter[str]]] = Figures(
+_FAILING: Final[KeptFigures[Counter[str], Counter[str]]] = KeptFigures(
     "failing", part_queries.failing, _merge_counts, of_json=_counts_of_json
 )
-_COPIED: Final[Figures[int, int]] = Figures("copied scores", part_queries.copied_scores, sum)
-_BACKING_OFF: Final[Figures[int, int]] = Figures("backing off", part_queries.backing_off, sum)
+_COPIED: Final[KeptFigures[int, int]] = KeptFigures(
+    "copied scores", part_queries.copied_scores, sum
+)
+_BACKING_OFF: Final[KeptFigures[int, int]] = KeptFigures(
+    "backing off", part_queries.backing_off, sum
+)

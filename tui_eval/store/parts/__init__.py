@@ -1,4 +1,4 @@
-"""Figures that are sums over a run's trials: counted by parts of its cases, and kept.
+"""KeptFigures that are sums over a run's trials: counted by parts of its cases, and kept.
 
 A part is some consecutive cases with all their trials. What its trials come to is counted once, and
 anew only when one of them has changed since, as their change numbers tell; figures of a run are

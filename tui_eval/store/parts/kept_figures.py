@@ -1,4 +1,4 @@
-"""Figures of a run, counted part by part; what did not change is not counted again."""
+"""KeptFigures of a run, counted part by part; what did not change is not counted again."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ W = TypeVar("W")
 
 
 @dataclass(frozen=True, slots=True)
-class Figures(Generic[P, W]):
+class KeptFigures(Generic[P, W]):
     """How something is counted: of a part, and of parts put together."""
 
     name: str
@@ -67,7 +67,7 @@ _Known = dict[int, dict[str, _Counted]]
 _of_connections: "WeakKeyDictionary[StoreFileConnection, _Known]" = WeakKeyDictionary()
 
 
-def figures_of(db: sqlite3.Connection, run_id: int, figures: Figures[P, W]) -> W:
+def figures_of(db: sqlite3.Connection, run_id: int, figures: KeptFigures[P, W]) -> W:
     """Return what all trials of a run come to.
 
     Raises:
@@ -102,7 +102,7 @@ def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _counted(
-    db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], divided: Division
+    db: sqlite3.Connection, run: RunRow, figures: KeptFigures[P, W], divided: Division
 ) -> _Counted:
     """Return what is known by now: with this connection, else in the file, else nothing."""
     known = _known_of(db, run.id)
@@ -123,7 +123,7 @@ def _known_of(db: sqlite3.Connection, run_id: int) -> dict[str, _Counted]:
 
 
 def _bring_up_to_date(
-    db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], counted: _Counted, change: int
+    db: sqlite3.Connection, run: RunRow, figures: KeptFigures[P, W], counted: _Counted, change: int
 ) -> None:
     divided = counted.division
     if counted.change < 0:
@@ -142,7 +142,7 @@ def _bring_up_to_date(
 
 
 def _in_file(
-    db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], divided: Division
+    db: sqlite3.Connection, run: RunRow, figures: KeptFigures[P, W], divided: Division
 ) -> _Counted:
     nothing = _Counted(divided)
     if not _is_kept(db, run):
@@ -168,7 +168,9 @@ def _in_file(
     return _Counted(divided, stand.change, parts, in_file=stand)
 
 
-def _write(db: sqlite3.Connection, run: RunRow, figures: Figures[P, W], counted: _Counted) -> None:
+def _write(
+    db: sqlite3.Connection, run: RunRow, figures: KeptFigures[P, W], counted: _Counted
+) -> None:
     if not _is_kept(db, run):
         return
     stand = Stand(counted.change, counted.division, dividing.newest(db, run.id, counted.change))

@@ -10,7 +10,7 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
-from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import attempt_queries, conversation_queries, part_queries, run_queries
 from tui_eval.store.read.attempt_queries import StoredRecord
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
@@ -40,7 +40,7 @@ def weighted(db: sqlite3.Connection, run: int) -> bool:
     return figures_of(db, run, _WEIGHTED)
 
 
-_WEIGHTED: Final[Figures[bool, bool]] = Figures("weighted", part_queries.weighted, any)
+_WEIGHTED: Final[KeptFigures[bool, bool]] = KeptFigures("weighted", part_queries.weighted, any)
 
 
 def left_alone(db: sqlite3.Connection, run: int) -> dict[str, LimitRow]:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from tui_eval.model.judge_quality import Audit, GoldAgreement
-from tui_eval.store.parts.kept_figures import Figures, figures_of
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import part_queries
 from tui_eval.store.read.call_spending import unanswered_judge_call
 from tui_eval.store.read.run_counts import abandoned
@@ -263,6 +263,6 @@ def _merge(parts: Sequence[Sequence[Sequence[Any]]]) -> dict[tuple[str, str], li
     return found
 
 
-_Rows: TypeAlias = Figures[Sequence[Sequence[Any]], dict[tuple[str, str], list[Any]]]
-_FINDINGS: Final[_Rows] = Figures("findings", part_queries.findings, _merge)
-_SPREAD: Final[_Rows] = Figures("spread of judges", part_queries.spread, _merge)
+_Rows: TypeAlias = KeptFigures[Sequence[Sequence[Any]], dict[tuple[str, str], list[Any]]]
+_FINDINGS: Final[_Rows] = KeptFigures("findings", part_queries.findings, _merge)
+_SPREAD: Final[_Rows] = KeptFigures("spread of judges", part_queries.spread, _merge)
