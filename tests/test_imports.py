@@ -47,6 +47,7 @@ PUT_OFF = {
     "jsonschema": "with referencing, for suites that have schemas",
     "markdown_it": "for outputs that are shown as Markdown",
     "plotext": "for charts",
+    "pyarrow": "there only with the extra `parquet`",
     "pygments": "its lexers, for outputs that are shown as code",
     "rapidfuzz": "for suites that compare texts by likeness",
     "referencing": "see jsonschema",

@@ -18,7 +18,7 @@ from tui_eval.engine.dispatch import journey, trial_in_flight, trial_pool, worke
 from tui_eval.engine.launch import generation_keys, plan
 from tui_eval.model import visible
 from tui_eval.providers import patience, waiting
-from tui_eval.reports.exports import trial_export
+from tui_eval.reports.exports import formats, whole_file
 from tui_eval.store import lease, schema, writer
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.write import run_writes, trial_writes
@@ -82,7 +82,7 @@ def _export_in_place(patch: Patch) -> None:
                 file.write(piece)
                 file.flush()
 
-    patch(trial_export, "to_file", to_file)
+    patch(whole_file, "to_file", to_file)
 
 
 def _disk_full_is_final(patch: Patch) -> None:
@@ -369,14 +369,14 @@ def _before_staged(patch: Patch, count: Countdown) -> None:
 
 
 def _in_export(patch: Patch, count: Countdown) -> None:
-    kept = trial_export.FORMATS["jsonl"]
+    kept = formats.FORMATS["jsonl"]
 
-    def pieces(*args: Any) -> Iterator[str]:
+    def pieces(*args: Any) -> Iterator[str | bytes]:
         for piece in kept(*args):
             yield piece
             count.tick()
 
-    patch(trial_export, "FORMATS", {**trial_export.FORMATS, "jsonl": pieces})
+    patch(formats, "FORMATS", {**formats.FORMATS, "jsonl": pieces})
 
 
 def _in_first_schema(patch: Patch, count: Countdown) -> None:

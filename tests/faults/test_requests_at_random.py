@@ -28,7 +28,8 @@ from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade, tally
 from tui_eval.model.states import RunState, TrialState, Verdict
-from tui_eval.reports.exports import trial_export
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.jsonl import jsonl
 from tui_eval.scoring import deciding
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
@@ -276,7 +277,7 @@ def assert_acknowledged(harness: Harness, run: int) -> None:
 
 
 def _exported(db: sqlite3.Connection, run: int) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in trial_export.jsonl(db, run_queries.run(db, run))]
+    return [json.loads(line) for line in jsonl(db, run_queries.run(db, run), ExportChoice())]
 
 
 async def told(

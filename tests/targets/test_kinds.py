@@ -19,7 +19,8 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.states import TrialState
 from tui_eval.reports.document import document
-from tui_eval.reports.exports.trial_export import jsonl
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.jsonl import jsonl
 from tui_eval.store.read import run_queries, trial_queries
 from tui_eval.suites.loading import validation
 from tui_eval.suites.loading.errors import FieldMistake, SuiteError
@@ -226,7 +227,7 @@ async def test_its_trials_are_staged_asked_kept_and_shown(tmp_path: Path) -> Non
     with reading(harness.path) as db:
         described: Any = document(db, run)["targets"]
         assert (described["toy"]["kind"], described["toy"]["model"]) == ("toy", "toy-1")
-        first = next(iter(jsonl(db, run_queries.run(db, run))))
+        first = next(iter(jsonl(db, run_queries.run(db, run), ExportChoice())))
         assert '"question": "q0"' in first and '"output": "q0!q0"' in first
         found = trial_queries.whole(db, run, trials[0].id)
         assert found is not None
@@ -298,5 +299,5 @@ async def test_its_templates_name_what_is_asked(tmp_path: Path) -> None:
     harness = Harness(tmp_path / "store.db")
     run = await harness.run(asks)
     with reading(harness.path) as db:
-        first = next(iter(jsonl(db, run_queries.run(db, run))))
+        first = next(iter(jsonl(db, run_queries.run(db, run), ExportChoice())))
     assert '"output": "q0 q0 1"' in first

@@ -7,6 +7,7 @@ from pathlib import Path
 from tui_eval.cli import streams
 from tui_eval.cli.errors import explain
 from tui_eval.cli.foreground import drive
+from tui_eval.cli.report_files import ReportFiles
 from tui_eval.cli.reporter import OutputForm, Reporter
 from tui_eval.cli.runs import readable
 from tui_eval.engine.launch import create_run
@@ -54,7 +55,12 @@ class CheckedSuite:
 
 
 def run_in_turn(
-    store: Path, suites: Sequence[CheckedSuite], form: OutputForm, *, together: bool
+    store: Path,
+    suites: Sequence[CheckedSuite],
+    form: OutputForm,
+    reports: ReportFiles,
+    *,
+    together: bool,
 ) -> int:
     """Run suites one after the other and give the exit code: the worst there is.
 
@@ -65,6 +71,7 @@ def run_in_turn(
         store: The store's file.
         suites: The suites, at least one.
         form: What stdout gets.
+        reports: What is written of each run as it ends.
         together: Whether what all came to is told at the end; otherwise there is one suite.
     """
     each = OutputForm.NOTHING if together and form is OutputForm.JSON else form
@@ -72,7 +79,7 @@ def run_in_turn(
     for one in suites:
         if together:
             streams.tell(f"{len(runs) + 1} of {len(suites)}: {one.file}")
-        made, halted = _run(store, one, each, follows=bool(runs))
+        made, halted = _run(store, one, each, reports, follows=bool(runs))
         runs.append(made)
         if halted is not None:
             left = suites[len(runs) :]
@@ -90,7 +97,7 @@ def run_in_turn(
 
 
 def _run(
-    store: Path, one: CheckedSuite, form: OutputForm, *, follows: bool
+    store: Path, one: CheckedSuite, form: OutputForm, reports: ReportFiles, *, follows: bool
 ) -> tuple[SuiteRun, int | None]:
     """Run a suite; say how it ended, and with which code those that follow end without a run."""
     try:
@@ -98,6 +105,9 @@ def _run(
         end = drive(store, run_id, form, follows=follows)
         if one.settings.only is not None:
             _tell_if_nobody_was_asked(store, run_id, one.settings.only)
+        code = end.code
+        if end.results is not None and code != ExitCode.NOT_STARTED:
+            code = code if reports.write(store, end.results.run) else code or ExitCode.INCOMPLETE
     except (SuiteError, UnavailableError) as error:  # nothing of this one was started
         return SuiteRun(one.file, explain(error), reason=str(error)), None
     except Exception as error:  # noqa: BLE001 - what the others came to is told all the same
@@ -105,7 +115,7 @@ def _run(
         return SuiteRun(one.file, code, reason=str(error)), code
     reason = "the store could not be read" if end.results is None else None
     halted = ExitCode.INTERRUPTED if end.stopped else None
-    return SuiteRun(one.file, end.code, end.results, reason), halted
+    return SuiteRun(one.file, code, end.results, reason), halted
 
 
 def _tell_if_nobody_was_asked(store: Path, run_id: int, which: str) -> None:

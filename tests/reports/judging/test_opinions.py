@@ -12,7 +12,8 @@ from tests.servers.fake_judge import Item, answers
 from tests.servers.fake_model import FakeModel
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.document import document
-from tui_eval.reports.exports.trial_export import table
+from tui_eval.reports.exports.csv_table import csv_table
+from tui_eval.reports.exports.export_choice import ExportChoice
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging.opinions import opinions, spread
 from tui_eval.reports.results import results
@@ -68,7 +69,8 @@ async def test_spread_and_every_unmet_requirement_are_told_everywhere(tmp_path: 
         shown = "\n".join(case_in_full(db, run, "c0", 0.0, AnsiStyle()))
         (line,) = report_queries.lines(db, run)
         told = TrialLines(db, run).json(line)["scores"]
-        row = next(csv.DictReader(io.StringIO("".join(table(db, run_queries.run(db, run))))))
+        text = "".join(csv_table(db, run_queries.run(db, run), ExportChoice()))
+        row = next(csv.DictReader(io.StringIO(text)))
         whole: Any = document(db, run)
         found = trial_queries.whole(db, run, line.id)
         assert found is not None

@@ -1,15 +1,13 @@
-"""`tui-eval export`: a run's trials for other programs."""
+"""`tui-eval export`: a run's trials for other programs, and reports of it for people."""
 
 import sys
 from pathlib import Path
 
 import click
 
+from tui_eval.cli.errors import CommandError
 from tui_eval.cli.options import run_argument, store_file, store_option
-
-_FORMATS = ("jsonl", "csv", "swebench")
-_ENDINGS = ("jsonl", "csv")
-"""The formats that a file's ending says."""
+from tui_eval.reports.exports.format_names import ENDINGS
 
 
 @click.command()
@@ -17,9 +15,9 @@ _ENDINGS = ("jsonl", "csv")
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(_FORMATS),
-    help="JSON Lines, which keep everything, CSV for spreadsheets, or the predictions that the "
-    "harness of SWE-bench takes.  [default: by FILE's ending]",
+    type=click.Choice([*ENDINGS]),
+    help="Trials: jsonl (keeps everything), csv, parquet, swebench. For CI: junit, ctrf, github. "
+    "For people: html, markdown.  [default: by FILE's ending]",
 )
 @click.option(
     "-o",
@@ -28,38 +26,70 @@ _ENDINGS = ("jsonl", "csv")
     metavar="FILE",
     help="The file, written whole or not at all.  [default: stdout]",
 )
+@click.option("--failed", is_flag=True, help="Only trials whose verdict is fail.")
+@click.option("--target", metavar="NAME", help="Only this target.")
 @click.option(
     "--no-case", is_flag=True, help="Leave out question, expected and metadata of the cases."
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=2000,
+    show_default=True,
+    help="html: trials on the page at most, failures first.",
+)
+@click.option(
+    "--chars",
+    type=click.IntRange(min=1000),
+    default=60_000,
+    show_default=True,
+    help="markdown: characters at most.",
 )
 @store_option
 def export(
     name: str,
     format_name: str | None,
     output: Path | None,
+    failed: bool,
+    target: str | None,
     no_case: bool,
+    rows: int,
+    chars: int,
     store: Path | None,
 ) -> None:
-    """Write a run's trials as JSON Lines or CSV, in the order of the dataset.
+    """Write a run's trials for other programs, or a report of it.
 
-    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front, and control
-    characters are made visible.
+    Trials come in the order of the dataset. Text of models and files is made harmless for each
+    format: in CSV, what a spreadsheet would run as a formula gets an apostrophe in front.
     """
-    if format_name is None:
-        ending = "" if output is None else output.suffix.lower().removeprefix(".")
-        if ending not in _ENDINGS:
-            raise click.UsageError(
-                "say --format jsonl or --format csv, or name a file that ends so"
-            )
-        format_name = ending
     from tui_eval.cli.runs import found, readable
-    from tui_eval.reports.exports.trial_export import FORMATS, to_file
+    from tui_eval.cli.suggest import refuse_unknown
+    from tui_eval.reports.exports.export_choice import ExportChoice
+    from tui_eval.reports.exports.formats import FORMATS, format_of
+    from tui_eval.reports.exports.parquet import MissingLibraryError
+    from tui_eval.reports.exports.whole_file import to_file, to_stream
+    from tui_eval.store.read import run_queries
 
+    if format_name is None:
+        format_name = None if output is None else format_of(output)
+        if format_name is None:
+            raise click.UsageError(
+                "say --format FORMAT, or name a file that ends in one of "
+                + ", ".join(filter(None, ENDINGS.values()))
+            )
     file = store_file(store)
     run = found(file, name)
     with readable(file) as db:
-        pieces = FORMATS[format_name](db, run, not no_case)
-        if output is not None:
-            to_file(output, pieces)
-        else:
-            sys.stdout.writelines(pieces)
-            sys.stdout.flush()
+        if target is not None:
+            columns = run_queries.columns(db, run.id)
+            known = dict.fromkeys(one for of in columns for one in (of.name, of.target))
+            refuse_unknown(f"target of run {run.name}", [target], [*known])
+        choice = ExportChoice(not no_case, failed, target, rows=rows, chars=chars)
+        try:
+            pieces = FORMATS[format_name](db, run, choice)
+            if output is not None:
+                to_file(output, pieces)
+            else:
+                to_stream(sys.stdout, pieces)
+        except MissingLibraryError as error:
+            raise CommandError(f"{format_name}: {error}") from error

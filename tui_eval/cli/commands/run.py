@@ -21,6 +21,7 @@ from tui_eval.cli.options import (
     store_option,
     trust_option,
 )
+from tui_eval.cli.report_files import ReportFiles
 from tui_eval.model.exit_code import ExitCode, worst
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ class RunOutput:
 @trust_option
 @click.option("--name", "label", metavar="LABEL", help="A name for this run.")
 @grouped("output", RunOutput)
+@grouped("reports", ReportFiles)
 @store_option
 def run(
     suites: tuple[Path, ...],
@@ -186,6 +188,7 @@ def run(
     trust: bool,
     label: str | None,
     output: RunOutput,
+    reports: ReportFiles,
     store: Path | None,
 ) -> int:
     """Run suites in the foreground: progress, summary, exit code.
@@ -200,6 +203,8 @@ def run(
     together = len(suites) > 1 or suites[0].is_dir()
     output.check(together=together)
     form = output_form(as_json=output.as_json, events=output.events)
+    text = not (output.as_json or output.events)
+    reports.check(together=together, text=text, stays=not (output.detach or output.watch))
     file = store_file(store)
     checked = _checked(suites, launch, file, trusted=trust, label=label)
     if checked is None:
@@ -211,7 +216,7 @@ def run(
     if output.watch:
         (one,) = checked
         return _watch(file, one.create(file))
-    return run_in_turn(file, checked, form, together=together)
+    return run_in_turn(file, checked, form, reports, together=together)
 
 
 def _checked(

@@ -81,12 +81,19 @@ def run_base(db: sqlite3.Connection, run: RunRow) -> RunBase:
         return RunBase(kept.name, None, f"{kept.name} was deleted")
 
 
-def base_comparison(db: sqlite3.Connection, run: RunRow) -> BaseComparison:
+def base_comparison(
+    db: sqlite3.Connection, run: RunRow, base: RunBase | None = None
+) -> BaseComparison:
     """Compare a run with its base, as `tui-eval compare BASE RUN` does.
 
     A few reads in a row: put them in a `report_queries.moment`.
+
+    Args:
+        db: The connection.
+        run: The run.
+        base: What it is compared with in place of its own.
     """
-    base = run_base(db, run)
+    base = base or run_base(db, run)
     if base.side is None:
         return BaseComparison(base, why=base.why)
     try:

@@ -27,7 +27,7 @@ def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
     """
     by = "" if of.scorer is None else f", by the scorer {of.scorer}"
     lines = [ink.bold(visible_line(f"{of.a.name} → {of.b.name}{by}")), ""]
-    lines += table(_columns(of.rows), width, ink)
+    lines += table(compared_columns(of.rows), width, ink)
     for row in of.rows:
         for said in (*_unclear(row, of.margin), *not_compared(row, of)):
             named = f"{row_name(row)}: {said}" if len(of.rows) > 1 else said
@@ -53,7 +53,8 @@ def row_name(row: ComparisonRow) -> str:
     return a if a == b else f"{a} → {b}"
 
 
-def _columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
+def compared_columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
+    """Return the columns of a comparison: a row for each pair of columns."""
     known = [row.difference for row in rows]
     return [
         TableColumn("target", [row_name(row) for row in rows], left=True),
@@ -116,6 +117,12 @@ def seen(row: ComparisonRow) -> str:
 def equivalent(margin: float) -> str:
     """Say what an equivalent row is."""
     return f"equivalent: with 90% confidence within ±{margin * 100:g} points"
+
+
+def said_of(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
+    """Say what a row's figures do not: how far its word reaches, and what is not compared."""
+    yield from _unclear(row, of.margin)
+    yield from not_compared(row, of)
 
 
 def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:

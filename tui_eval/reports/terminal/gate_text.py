@@ -66,20 +66,32 @@ def gate_lines(of: Results, width: int, ink: AnsiStyle) -> list[str]:
     """Return whether the gate holds, with what does not, and what nobody can tell."""
     if of.missed is None:
         return []
+    colour = ink.bad if of.missed else str if of.gate_unclear else ink.good
+    lines = ["", colour(gate_words(of))]
+    for what in gate_said(of):
+        lines += folded(f"  {visible_line(what, 600)}", width, "    ")
+    return lines
+
+
+def gate_words(of: Results) -> str:
+    """Say whether the gate holds; without a gate, or before the end, what the run's state is."""
+    if of.missed is None:
+        return f"{of.state}, without a gate" if of.finished else of.state.value
     if of.missed:
-        lines = ["", ink.bad("the gate does not hold")]
-    elif of.gate_unclear:
-        lines = ["", "the gate holds, but nobody can tell whether the baseline does"]
-    else:
-        lines = ["", ink.good("the gate holds")]
-    said = [str(missed) for missed in of.missed]
-    told = {missed.column for missed in of.missed if missed.threshold == "unclear"}
+        return "the gate does not hold"
+    if of.gate_unclear:
+        return "the gate holds, but nobody can tell whether the baseline does"
+    return "the gate holds"
+
+
+def gate_said(of: Results) -> list[str]:
+    """Return what does not hold, and what nobody can tell, a sentence each."""
+    said = [str(missed) for missed in of.missed or ()]
+    told = {missed.column for missed in of.missed or () if missed.threshold == "unclear"}
     for one in of.against:
         unclear = () if one.column in told else one.unclear
         said += [f"{one.column}, baseline: {what}" for what in (*unclear, *one.notes)]
-    for what in said:
-        lines += folded(f"  {visible_line(what, 600)}", width, "    ")
-    return lines
+    return said
 
 
 def named_file(path: str) -> str:

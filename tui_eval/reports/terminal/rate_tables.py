@@ -2,7 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from tui_eval.format import UNKNOWN, decimal, interval, rate
+from tui_eval.format import (
+    UNKNOWN,
+    cost,
+    counted,
+    decimal,
+    interval,
+    number,
+    rate,
+    seconds,
+)
+from tui_eval.model.answer_source import AnswerSource
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.rates.run_rates import SMALL_GROUP, Rates
 from tui_eval.reports.results import Results
@@ -46,6 +56,37 @@ def interval_cell(of: Interval | None) -> str:
 def counted_cell(n: int) -> str:
     """Return a number for a cell."""
     return f"{n:,}"
+
+
+def target_columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn]:
+    """Return the columns of a run's summary: a row for each target.
+
+    Args:
+        columns: The targets.
+        judged: Whether verdicts rest on judges.
+    """
+    rates = [of.rates for of in columns]
+    names = [
+        target_cell(of.column.name, of.column.source is AnswerSource.SIMULATED) for of in columns
+    ]
+    return [
+        TableColumn("target", names, left=True),
+        *rate_columns(rates, judged),
+        TableColumn("errors", [counted_cell(of.error) for of in rates]),
+        TableColumn("ungraded", [counted_cell(of.ungraded) for of in rates]),
+        TableColumn("truncated", [counted_cell(of.cut_short) for of in columns]),
+        TableColumn("mean", [decimal(of.mean_score) for of in rates]),
+        TableColumn("p50", [seconds(of.p50_s) for of in columns]),
+        TableColumn("p95", [seconds(of.p95_s) for of in columns]),
+        TableColumn(
+            "tokens in/out",
+            [
+                f"{number(counted(of.counts.input_tokens))}/{number(counted(of.counts.output_tokens))}"
+                for of in columns
+            ],
+        ),
+        TableColumn("cost", [cost(of.counts) for of in columns]),
+    ]
 
 
 def scorer_table(of: Results, width: int, ink: AnsiStyle) -> list[str]:

@@ -1,17 +1,13 @@
 """What a run came to, as text for a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tui_eval.format import (
     clock,
     cost,
-    counted,
-    decimal,
     many,
-    number,
     per_second,
     percent,
-    seconds,
 )
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.states import RunState, StartRefusal
@@ -27,13 +23,11 @@ from tui_eval.reports.terminal.gate_text import (
     named_file,
 )
 from tui_eval.reports.terminal.rate_tables import (
-    counted_cell,
-    rate_columns,
     scorer_table,
     tag_table,
-    target_cell,
+    target_columns,
 )
-from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, folded, table
+from tui_eval.reports.terminal.tables import AnsiStyle, folded, table
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
 from tui_eval.suites.spec.run import Reduce, RunSettings
@@ -66,7 +60,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
     """
     lines = [_head(of, width, ink), ""]
     if of.columns:
-        lines += table(_columns(of.columns, of.rests_on_judges), width, ink)
+        lines += table(target_columns(of.columns, of.rests_on_judges), width, ink)
     for said in (*judge_report.judge_lines(of.judges), *_kinships(of)):
         lines += folded(said, width)
     for column in of.columns:
@@ -137,31 +131,6 @@ def _trials(of: Results) -> str:
     if of.finished:
         return many(of.counts.total, "trial")
     return f"{of.counts.settled:,} of {many(of.counts.total, 'trial')}"
-
-
-def _columns(columns: Sequence[ColumnResults], judged: bool) -> list[TableColumn]:
-    rates = [of.rates for of in columns]
-    names = [
-        target_cell(of.column.name, of.column.source is AnswerSource.SIMULATED) for of in columns
-    ]
-    return [
-        TableColumn("target", names, left=True),
-        *rate_columns(rates, judged),
-        TableColumn("errors", [counted_cell(of.error) for of in rates]),
-        TableColumn("ungraded", [counted_cell(of.ungraded) for of in rates]),
-        TableColumn("truncated", [counted_cell(of.cut_short) for of in columns]),
-        TableColumn("mean", [decimal(of.mean_score) for of in rates]),
-        TableColumn("p50", [seconds(of.p50_s) for of in columns]),
-        TableColumn("p95", [seconds(of.p95_s) for of in columns]),
-        TableColumn(
-            "tokens in/out",
-            [
-                f"{number(counted(of.counts.input_tokens))}/{number(counted(of.counts.output_tokens))}"
-                for of in columns
-            ],
-        ),
-        TableColumn("cost", [cost(of.counts) for of in columns]),
-    ]
 
 
 def _kinships(of: Results) -> Iterator[str]:

@@ -7,7 +7,11 @@ from pathlib import Path
 
 from tui_eval.format import many, size
 from tui_eval.model.home import from_home
-from tui_eval.reports.exports.trial_export import FORMATS, to_file
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.format_names import ENDINGS
+from tui_eval.reports.exports.formats import FORMATS, format_of
+from tui_eval.reports.exports.parquet import MissingLibraryError
+from tui_eval.reports.exports.whole_file import Pieces, to_file
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import StoreError
 from tui_eval.store.rows import RunRow
@@ -29,7 +33,7 @@ class _StoppedError(Exception):
 
 async def export(screen: BaseScreen, runs: Sequence[RunRow]) -> None:
     """Ask for a file's name and write the trials of runs, each run into a file of its own."""
-    endings = " or ".join(f".{name}" for name in FORMATS)
+    endings = ", ".join(filter(None, ENDINGS.values()))
     first = f"{runs[0].name}.jsonl" if len(runs) == 1 else f"{_EACH}.jsonl"
     what = runs[0].name if len(runs) == 1 else many(len(runs), "run")
 
@@ -58,7 +62,7 @@ async def export(screen: BaseScreen, runs: Sequence[RunRow]) -> None:
     for file, run in zip(wanted, runs, strict=True):
         try:
             await _write(screen.context.client.path, run, file)
-        except (OSError, StoreError) as error:
+        except (OSError, StoreError, MissingLibraryError) as error:
             screen.say(f"nothing was written: {error}", "error")
             return
     written = sum(file.stat().st_size for file in wanted)
@@ -78,9 +82,9 @@ def files(name: str, runs: Sequence[RunRow]) -> list[Path]:
     if not name.strip():
         raise UnusableNameError("give the file a name")
     path = from_home(name.strip())
-    endings = " or ".join(f".{known}" for known in FORMATS)
-    if path.suffix.removeprefix(".").lower() not in FORMATS:
-        raise UnusableNameError(f"its name must end in {endings}")
+    if format_of(path) is None:
+        endings = ", ".join(filter(None, ENDINGS.values()))
+        raise UnusableNameError(f"its name must end in one of {endings}")
     if len(runs) > 1 and _EACH not in path.name:
         raise UnusableNameError(f"{many(len(runs), 'run')} need {_EACH} in the name")
     found = [path.with_name(path.name.replace(_EACH, run.name)) for run in runs]
@@ -104,8 +108,10 @@ async def _write(store: Path, run: RunRow, file: Path) -> None:
 
 def _write_now(store: Path, run: RunRow, file: Path, stopped: threading.Event) -> None:
     db = open_readable(store)
+    name = format_of(file)
+    assert name is not None, "it was looked at"
     try:
-        pieces = FORMATS[file.suffix.removeprefix(".").lower()](db, run)
+        pieces = FORMATS[name](db, run, ExportChoice())
         to_file(file, _until(pieces, stopped))
     except _StoppedError:
         return
@@ -113,7 +119,7 @@ def _write_now(store: Path, run: RunRow, file: Path, stopped: threading.Event) -
         db.close()
 
 
-def _until(pieces: Iterator[str], stopped: threading.Event) -> Iterator[str]:
+def _until(pieces: Pieces, stopped: threading.Event) -> Iterator[str | bytes]:
     for piece in pieces:
         if stopped.is_set():
             raise _StoppedError

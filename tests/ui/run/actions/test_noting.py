@@ -15,7 +15,9 @@ from tests.ui.playing import (
     until,
     until_shown,
 )
-from tui_eval.reports.exports.trial_export import FORMATS
+from tui_eval.reports.exports.csv_table import csv_table
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.jsonl import jsonl
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
 
@@ -32,8 +34,11 @@ async def test_a_note_is_written_shown_exported_and_taken_back(store: Path) -> N
         db = open_readable(store)
         try:
             row = run_queries.run(db, run.run)
-            assert '"note":"typo?"' in next(FORMATS["jsonl"](db, row)).replace(": ", ":")
-            assert next(iter(list(FORMATS["csv"](db, row))[1].splitlines())).count("typo?") == 1
+            assert '"note":"typo?"' in next(jsonl(db, row, ExportChoice())).replace(": ", ":")
+            assert (
+                next(iter(list(csv_table(db, row, ExportChoice()))[1].splitlines())).count("typo?")
+                == 1
+            )
         finally:
             db.close()
         await pilot.press("U")

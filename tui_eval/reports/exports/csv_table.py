@@ -1,40 +1,21 @@
-"""A run's trials as a file: JSON Lines for programs, CSV for spreadsheets.
-
-Trials are streamed in dataset order, so that a run's size costs no memory.
-"""
+"""A run's trials as CSV, for spreadsheets."""
 
 import csv
 import io
-import os
 import re
-import socket
 import sqlite3
-import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Final, Protocol
-
-import psutil
+from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible
 from tui_eval.reports import jsontext
+from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging.opinions import spread
 from tui_eval.store.read import attempt_queries, report_queries
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow
-from tui_eval.suites.data.files import real_path
-
-
-class Format(Protocol):
-    """Gives a run's trials in pieces of text."""
-
-    def __call__(self, db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
-        """Return them; without `case` they tell nothing of their cases but ids and tags."""
-
 
 # spreadsheets skip white space and quotes; some take the other separators for the cell's end
 _FORMULA = re.compile(r"[\s\"';,|]*[=+\-@\t\r\n＝＋－＠]")
@@ -44,21 +25,14 @@ _NO_TEXT = re.compile(
 )
 
 
-def jsonl(db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
-    """Yield one line of JSON for each trial, see `TrialLines`."""
-    made = TrialLines(db, run.id, case=case)
-    for line in report_queries.lines(db, run.id):
-        yield jsontext.dumps(made.json(line)) + "\n"
-
-
-def table(db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
+def csv_table(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[str]:
     """Yield CSV (RFC 4180): a header, then one record for each trial.
 
     Each scorer has columns for its verdict, value and reason, one that asks a judge for the
     standard deviation of its repeats too; so has what programs left beside outputs, in runs that
-    have any. Tags are separated by `; `. Text
-    that a spreadsheet would take for a formula is defused, and control characters but tabs and line
-    breaks are made visible, see `cell`; JSON Lines keep every character.
+    have any. Tags are separated by `; `. Text that a spreadsheet would take for a formula is
+    defused, and control characters but tabs and line breaks are made visible, see `cell`; JSON
+    Lines keep every character.
     """
     scorers = report_queries.scorer_names(db, run.id)
     judged = report_queries.judged_scorers(db, run.id)
@@ -72,34 +46,15 @@ def table(db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[st
         buffer.truncate()
         return text
 
-    made = TrialLines(db, run.id, case=case)
-    told = _ASKED if case else ()
+    made = TrialLines(db, run.id, case=choice.case)
+    told = _ASKED if choice.case else ()
     programs = attempt_queries.any_records(db, run.id)
     yield record(_header(scorers, judged, (*told, *(_LEFT if programs else ()))))
-    for line in report_queries.lines(db, run.id):
+    for line in chosen_lines(db, run, choice):
         asked = made.asked(line)
         left = _left(line.record.as_json()) if programs else ()
         about = (*(asked[name] for name in told), *left)
         yield record(_cells(run.name, line, scorers, judged, about))
-
-
-def predictions(db: sqlite3.Connection, run: RunRow, case: bool = True) -> Iterator[str]:
-    """Yield one line of JSON for each output, as the harness of SWE-bench takes predictions.
-
-    `model_name_or_path` is the column; from its second epoch on with `#2` and so on behind it, as
-    the harness takes one prediction of an instance from a model. What has no output is left out:
-    there it counts as not submitted.
-    """
-    for line in report_queries.lines(db, run.id):
-        if line.text is None:
-            continue
-        model = line.column if line.epoch == 0 else f"{line.column}#{line.epoch + 1}"
-        made: JsonObject = {
-            "instance_id": line.case_id,
-            "model_name_or_path": model,
-            "model_patch": line.text,
-        }
-        yield jsontext.dumps(made) + "\n"
 
 
 _ASKED = ("question", "expected")
@@ -133,10 +88,6 @@ def _as_cell(value: Json) -> Json:
     return jsontext.dumps(value) if isinstance(value, list | dict) else value
 
 
-FORMATS: dict[str, Format] = {"jsonl": jsonl, "csv": table, "swebench": predictions}
-"""What a run can be exported as."""
-
-
 def cell(text: str) -> str:
     """Make text safe for a cell of a spreadsheet.
 
@@ -147,74 +98,6 @@ def cell(text: str) -> str:
     """
     safe = _NO_TEXT.sub(lambda found: visible(found.group()), text)
     return f"'{safe}" if _FORMULA.match(safe) else safe
-
-
-def to_file(path: Path, pieces: Iterator[str]) -> None:
-    """Write a file whole or not at all: it is written beside its place and then put there.
-
-    A symbolic link stays one; a device or a pipe is written to as it is.
-
-    Raises:
-        OSError: it cannot be written; what stood at `path` still does.
-    """
-    try:
-        _write(path, pieces)
-    except OSError as error:
-        # a file beside it is nobody's business; what has no room names no file
-        if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
-            raise FileNotFoundError(error.errno, "no such folder", str(path.parent)) from error
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _write(path: Path, pieces: Iterator[str]) -> None:
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8", newline="") as device:
-            device.writelines(pieces)
-        return
-    path = real_path(path)
-    _remove_left(path)
-    with tempfile.NamedTemporaryFile(
-        "w",
-        encoding="utf-8",
-        newline="",
-        dir=path.parent,
-        prefix=f".{path.name}.{_host()}-{os.getpid()}.",
-        delete=False,
-    ) as file:
-        written = Path(file.name)
-        try:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-            written.chmod(_mode(path))
-            written.replace(path)
-        except BaseException:
-            written.unlink(missing_ok=True)
-            raise
-
-
-def _remove_left(path: Path) -> None:
-    """Remove what processes left beside a file that were killed while they wrote it."""
-    begun = re.compile(re.escape(f".{path.name}.{_host()}-") + r"(\d+)\.[^.]+")
-    with suppress(OSError):  # where it cannot be seen or removed, it only takes room
-        for beside in path.parent.iterdir():
-            found = begun.fullmatch(beside.name)
-            if found is not None and not psutil.pid_exists(int(found.group(1))):
-                beside.unlink(missing_ok=True)
-
-
-def _host() -> str:
-    """Return a short name of this host: in a shared folder, processes of others live unseen."""
-    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
-
-
-def _mode(path: Path) -> int:
-    """Return who may do what: as with the file that is there, else as with any new one."""
-    with suppress(FileNotFoundError):
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _header(scorers: Sequence[str], judged: frozenset[str], told: Sequence[str]) -> list[str]:

@@ -15,7 +15,11 @@ import pytest
 from tests.reports.filled import CANCELLED, ERROR, FAIL, Plan, Told, cases, fill, filled
 from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
-from tui_eval.reports.exports.trial_export import FORMATS, cell, to_file
+from tui_eval.reports.exports.csv_table import cell, csv_table
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.formats import FORMATS
+from tui_eval.reports.exports.jsonl import jsonl
+from tui_eval.reports.exports.whole_file import to_file
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
@@ -34,7 +38,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def exported(tmp_path: Path, plan: Plan, format_name: str) -> Path:
     with filled(tmp_path / "store.db", plan) as (db, run):
-        to_file(tmp_path / "out", FORMATS[format_name](db, run_queries.run(db, run)))
+        to_file(
+            tmp_path / "out", FORMATS[format_name](db, run_queries.run(db, run), ExportChoice())
+        )
     return tmp_path / "out"
 
 
@@ -216,18 +222,18 @@ def _with_calls(folder: Path) -> tuple[sqlite3.Connection, RunRow]:
 
 def test_a_line_says_what_was_asked_expected_and_which_tools_were_called(tmp_path: Path) -> None:
     db, run = _with_calls(tmp_path)
-    (line,) = map(json.loads, FORMATS["jsonl"](db, run))
+    (line,) = map(json.loads, jsonl(db, run, ExportChoice()))
     assert (line["output"], line["messages"]) == (None, [CALL])
     assert (line["question"], line["expected"]) == ("Capital of =Peru?", "Lima")
     assert line["metadata"] == {"country": "=Peru", "capital": "Lima"}
-    (less,) = map(json.loads, FORMATS["jsonl"](db, run, case=False))
+    (less,) = map(json.loads, jsonl(db, run, ExportChoice(case=False)))
     assert line.keys() - less.keys() == {"question", "expected", "metadata"}
-    (header, row) = csv.reader("".join(FORMATS["csv"](db, run)).splitlines())
+    (header, row) = csv.reader("".join(csv_table(db, run, ExportChoice())).splitlines())
     told = dict(zip(header, row, strict=True))
     assert told["question"] == "Capital of =Peru?"
     assert told["expected"] == "Lima"
     assert json.loads(told["messages"]) == [CALL]
-    assert "question" not in "".join(FORMATS["csv"](db, run, case=False))
+    assert "question" not in "".join(csv_table(db, run, ExportChoice(case=False)))
     db.close()
 
 
@@ -241,7 +247,7 @@ def test_what_is_expected_by_what_the_output_has_beside_its_text_is_told(tmp_pat
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as own:
         own.execute("UPDATE runs SET spec = ?", (json.dumps(spec),))
         own.execute("UPDATE outputs SET fields = ?", (json.dumps({"capital": "Lima"}),))
-    (line,) = map(json.loads, FORMATS["jsonl"](db, run))
+    (line,) = map(json.loads, jsonl(db, run, ExportChoice()))
     assert line["expected"] == "Lima"
     db.close()
 
@@ -249,7 +255,7 @@ def test_what_is_expected_by_what_the_output_has_beside_its_text_is_told(tmp_pat
 def test_what_a_killed_export_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     code = (
-        "import os, pathlib, sys; from tui_eval.reports.exports.trial_export import to_file\n"
+        "import os, pathlib, sys; from tui_eval.reports.exports.whole_file import to_file\n"
         "def pieces():\n yield 'half'\n os.kill(os.getpid(), 9)\n"
         "to_file(pathlib.Path(sys.argv[1]), pieces())"
     )

@@ -1,0 +1,42 @@
+"""What a run can be exported as."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from tui_eval.reports.exports.csv_table import csv_table
+from tui_eval.reports.exports.ctrf import ctrf
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.format_names import ENDINGS
+from tui_eval.reports.exports.github import github
+from tui_eval.reports.exports.html.page import html
+from tui_eval.reports.exports.jsonl import jsonl
+from tui_eval.reports.exports.junit import junit
+from tui_eval.reports.exports.markdown import markdown
+from tui_eval.reports.exports.parquet import parquet
+from tui_eval.reports.exports.swebench import swebench
+from tui_eval.reports.exports.whole_file import Pieces
+from tui_eval.store.rows import RunRow
+
+Export: TypeAlias = Callable[[sqlite3.Connection, RunRow, ExportChoice], Pieces]
+"""Gives the file, a piece after the other: a run's size costs no memory."""
+
+FORMATS: Final[dict[str, Export]] = {
+    "jsonl": jsonl,
+    "csv": csv_table,
+    "parquet": parquet,
+    "junit": junit,
+    "ctrf": ctrf,
+    "html": html,
+    "markdown": markdown,
+    "github": github,
+    "swebench": swebench,
+}
+"""By name, as `format_names.ENDINGS` has them."""
+
+
+def format_of(file: Path) -> str | None:
+    """Return the format that a file's ending says; None: it says none."""
+    name = file.name.lower()
+    return next((one for one, ending in ENDINGS.items() if ending and name.endswith(ending)), None)
