@@ -32,6 +32,8 @@ from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.model.visible import visible
+from tui_eval.reports.comparison.base import base_of
+from tui_eval.reports.comparison.side import RunSide
 from tui_eval.reports.exports.export_choice import ExportChoice
 from tui_eval.reports.exports.foreign_text import markup_text
 from tui_eval.reports.exports.format_names import ENDINGS
@@ -262,6 +264,16 @@ def test_a_comment_lists_what_flipped(tmp_path: Path) -> None:
     text = exported(tmp_path, plan, "markdown").read_text("utf-8")
     assert f"Against `{base}`:" in text
     assert "- pass → fail: `case-0`\n- fail → pass: `case-1`\n" in text
+
+
+def test_a_report_compares_with_what_is_named(tmp_path: Path) -> None:
+    fill(tmp_path / "store.db", Plan({"gpt": [Told(), Told(FAIL)]}, cases(2)))
+    second = fill(tmp_path / "store.db", Plan({"gpt": [Told(FAIL), Told()]}, cases(2)))
+    with reading(tmp_path / "store.db") as db:
+        run, other = run_queries.run(db, second), run_queries.run(db, 1)
+        choice = ExportChoice(base=base_of(RunSide(db, other)))
+        text = "".join(map(str, FORMATS["markdown"](db, run, choice)))
+    assert f"Against `{other.name}`:" in text
 
 
 COMMAND = re.compile(r"::(error|warning) title=[^:,\r\n]*::[^\r\n]*")

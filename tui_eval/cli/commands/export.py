@@ -29,6 +29,11 @@ from tui_eval.reports.exports.format_names import ENDINGS
 @click.option("--failed", is_flag=True, help="Only trials whose verdict is fail.")
 @click.option("--target", metavar="NAME", help="Only this target.")
 @click.option(
+    "--baseline",
+    metavar="RUN|FILE",
+    help="Compare with this run, or baseline file.  [default: what the run was compared with]",
+)
+@click.option(
     "--no-case", is_flag=True, help="Leave out question, expected and metadata of the cases."
 )
 @click.option(
@@ -52,6 +57,7 @@ def export(
     output: Path | None,
     failed: bool,
     target: str | None,
+    baseline: str | None,
     no_case: bool,
     rows: int,
     chars: int,
@@ -63,7 +69,10 @@ def export(
     format: in CSV, what a spreadsheet would run as a formula gets an apostrophe in front.
     """
     from tui_eval.cli.runs import found, readable
+    from tui_eval.cli.sides import side_named
     from tui_eval.cli.suggest import refuse_unknown
+    from tui_eval.reports.comparison.base import base_of
+    from tui_eval.reports.comparison.baseline_file import BaselineFileError
     from tui_eval.reports.exports.export_choice import ExportChoice
     from tui_eval.reports.exports.formats import FORMATS, format_of
     from tui_eval.reports.exports.parquet import MissingLibraryError
@@ -84,12 +93,15 @@ def export(
             columns = run_queries.columns(db, run.id)
             known = dict.fromkeys(one for of in columns for one in (of.name, of.target))
             refuse_unknown(f"target of run {run.name}", [target], [*known])
-        choice = ExportChoice(not no_case, failed, target, rows=rows, chars=chars)
         try:
+            base = None if baseline is None else base_of(side_named(db, baseline))
+            choice = ExportChoice(not no_case, failed, target, base, rows, chars)
             pieces = FORMATS[format_name](db, run, choice)
             if output is not None:
                 to_file(output, pieces)
             else:
                 to_stream(sys.stdout, pieces)
+        except BaselineFileError as error:
+            raise CommandError(f"--baseline: {error}") from error
         except MissingLibraryError as error:
             raise CommandError(f"{format_name}: {error}") from error

@@ -81,6 +81,11 @@ def run_base(db: sqlite3.Connection, run: RunRow) -> RunBase:
         return RunBase(kept.name, None, f"{kept.name} was deleted")
 
 
+def base_of(side: Side) -> RunBase:
+    """Return a side as what a run is compared with."""
+    return RunBase(side.name, side, run=side.run if isinstance(side, RunSide) else None)
+
+
 def base_comparison(
     db: sqlite3.Connection, run: RunRow, base: RunBase | None = None
 ) -> BaseComparison:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from tui_eval.reports.comparison.comparison import ComparisonChoice, RunComparison
-    from tui_eval.reports.comparison.side import Side
 
 _WORDS = ("worse", "unclear")
 
@@ -121,44 +120,13 @@ def compare(a: str, b: str, options: CompareOptions, as_json: bool, store: Path 
 def _compared(
     db: "sqlite3.Connection | None", names: tuple[str, str], options: CompareOptions
 ) -> "RunComparison":
+    from tui_eval.cli.sides import side_named
     from tui_eval.reports.comparison.baseline_file import BaselineFileError
     from tui_eval.reports.comparison.comparison import compare as compared
     from tui_eval.reports.comparison.pairing import NothingToPairError
 
     try:
-        a, b = (_side(db, name) for name in names)
+        a, b = (side_named(db, name) for name in names)
         return compared(a, b, options.choice())
     except (BaselineFileError, NothingToPairError) as error:
         raise CommandError(str(error)) from None
-
-
-def _side(db: "sqlite3.Connection | None", name: str) -> "Side":
-    """Return what a name on the command line stands for.
-
-    A name that leads to a file is a baseline file; a run of that name is reached by any beginning
-    of it that is no file.
-
-    Raises:
-        BaselineFileError: a file is no baseline.
-        CommandError: a file cannot be read, there is no store, or a run has no such target.
-        UnknownRunError: there is no such run.
-    """
-    from tui_eval.cli.suggest import refuse_unknown
-    from tui_eval.reports.comparison.baseline_file import BaselineFile
-    from tui_eval.reports.comparison.side import RunSide
-    from tui_eval.store.read import run_queries
-
-    path = Path(name)
-    if path.is_file():
-        try:
-            return BaselineFile(path)
-        except OSError as error:
-            raise CommandError(f"{path}: {error.strerror}") from None
-    if db is None:
-        raise CommandError(f"{name}: there is no such file, and no store with runs yet")
-    run_name, _, column = name.partition(":")
-    run = run_queries.run_named(db, run_name)
-    if column:
-        names = [one.name for one in run_queries.columns(db, run.id)]
-        refuse_unknown(f"target of run {run.name}", [column], names)
-    return RunSide(db, run, column or None)
