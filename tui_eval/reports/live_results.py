@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from tui_eval.model.json import JsonObject
 from tui_eval.reports.rates.pass_rates import (
     ColumnPassRate,
     a_case_is_a_trial,
@@ -33,6 +34,10 @@ class LiveGate:
     """Those that cannot be measured yet."""
     unclear: tuple[str, ...] = ()
     """Columns of which nobody can tell how they stand to the baseline; only once it is settled."""
+    later: bool = False
+    """Whether it is held against its baseline once it is settled, which it is not yet."""
+    bare: bool = False
+    """Whether it asks of a run nothing but how it stands to its baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +76,12 @@ def live_results(db: sqlite3.Connection, run_id: int, one_each: bool | None = No
             by_column,
             pass_rates(db, run_id, one_each),
             rests_on_judges(db, run_id),
-            _gate(db, run_id, total) if run_queries.gate(db, run_id) else None,
+            _gate(db, run_id, total, asked) if (asked := run_queries.gate(db, run_id)) else None,
             one_each if run_queries.run(db, run_id).staged else None,
         )
 
 
-def _gate(db: sqlite3.Connection, run_id: int, total: Counts) -> LiveGate | None:
+def _gate(db: sqlite3.Connection, run_id: int, total: Counts, asked: JsonObject) -> LiveGate | None:
     # imported late: the suite's format is slow to load, and the first picture needs none of it
     from tui_eval.reports.comparison.baseline_gate import GateWord
     from tui_eval.reports.gate_standing import gate_so_far
@@ -90,4 +95,11 @@ def _gate(db: sqlite3.Connection, run_id: int, total: Counts) -> LiveGate | None
         return None
     known = [threshold for threshold in found.missed if settled or threshold.got is not None]
     unclear = (one.column for one in found.against if one.word is GateWord.UNCLEAR)
-    return LiveGate(settled, tuple(known), len(found.missed) - len(known), tuple(unclear))
+    return LiveGate(
+        settled,
+        tuple(known),
+        len(found.missed) - len(known),
+        tuple(unclear),
+        later=not settled and bool(asked.get("baseline")),
+        bare=not any(value for name, value in asked.items() if name != "baseline"),
+    )

@@ -68,6 +68,13 @@ def test_the_gate_says_whether_it_holds() -> None:
     assert gate_words(LiveGate(True, (), 0)) == "gate ✓ holds"
     assert gate_words(LiveGate(False, (), 0)) == "gate ✓ holds so far"
     assert gate_words(LiveGate(False, (), 2)) == "gate · nothing to measure yet"
+    later = LiveGate(False, (), 0, later=True)
+    assert gate_words(later) == "gate ✓ holds so far · baseline at the end"
+    assert gate_words(replace(later, bare=True)) == "gate · baseline at the end"
+    unclear = LiveGate(True, (), 0, ("one", "two"))
+    assert gate_words(unclear) == "gate ? holds, but the baseline is unclear"
+    assert gate_words(unclear, 3) == "gate ? holds, but the baseline is unclear: one, two"
+    assert gate_words(unclear, 3, 50) == "gate ? holds, but the baseline is unclear"
     missed = gate_words(LiveGate(True, (RATE,), 0))
     assert missed == "gate ✗ does not hold  pass rate 67.5% < 90%"
     assert gate_words(LiveGate(False, (RATE,), 0)).startswith("gate ✗ does not hold so far  ")
