@@ -390,6 +390,54 @@ async def test_a_live_run_is_not_deleted(store: Path) -> None:
     assert len(sql(store, "SELECT 1 FROM runs")) == 1
 
 
+# -- baseline
+
+
+async def test_a_run_is_pinned_replaced_and_unpinned(store: Path) -> None:
+    first, second = small(store, "one"), small(store, "one")
+    names = dict(sql(store, "SELECT id, name FROM runs"))
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, names[first])
+        assert "base" not in text(app)
+        await pilot.press("B")
+        await until_shown(pilot, f"{names[second]} is the baseline of one", " base ")
+        await pilot.press("j", "B")
+        await until_shown(pilot, f"Make {names[first]} the baseline of one?", "is it now")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        assert sql(store, "SELECT run FROM baselines") == [(second,)]
+        await pilot.press("B")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: sql(store, "SELECT run FROM baselines") == [(first,)])
+        await pilot.press("D")
+        await until_shown(pilot, "baseline of one goes: later runs have none")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.screen, RunsScreen))
+        await until_shown(pilot, "  baseline")
+        await pilot.press("B")
+        await until(pilot, lambda: not sql(store, "SELECT run FROM baselines"))
+        await until_shown(pilot, "no more")
+
+
+async def test_what_can_be_no_baseline_says_why(store: Path) -> None:
+    run = small(store, "part")
+    with writing(store) as db:
+        db.execute("UPDATE runs SET partial = 1 WHERE id = ?", (run,))
+        db.commit()
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "part-")
+        await pilot.press("B")
+        await until_shown(pilot, "a baseline is a whole run")
+        assert not sql(store, "SELECT 1 FROM baselines")
+
+
 # -- words
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.baseline_file import BaselineFile, BaselineFileError
 from tui_eval.reports.comparison.comparison import (
     ComparisonChoice,
@@ -25,8 +24,6 @@ from tui_eval.store.read import baseline_queries, run_queries
 from tui_eval.store.rows import RunRow
 
 NO_BASELINE = "there is no baseline"
-DELETION = "deletion"
-"""What stopped a run that is half deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +113,6 @@ def vs_baseline(db: sqlite3.Connection, run: RunRow) -> dict[str, ComparisonRow]
     return dict(base_comparison(db, run).rows)
 
 
-def refusal(run: RunRow) -> str | None:
-    """Say why a run can be no baseline; None: it can."""
-    if run.stopped_by == DELETION:
-        return f"{run.name} is half deleted"
-    if run.partial:
-        return f"{run.name} leaves cases or targets of its suite out: a baseline is a whole run"
-    if run.state is not RunState.DONE:
-        return (
-            f"{run.name} is {run.state}: a baseline is a run that has finished "
-            f"(`tui-eval resume {run.name}`)"
-        )
-    return None
-
-
 def no_common_target(base: Side, columns: Iterable[str]) -> str:
     """Say that a run has no column that belongs to one of its base's."""
     there, here = ", ".join(base.columns), ", ".join(columns)
@@ -149,7 +132,7 @@ def _pinned(db: sqlite3.Connection, run: RunRow) -> RunBase:
 
 
 def _of_run(db: sqlite3.Connection, base: RunRow) -> RunBase:
-    if base.stopped_by == DELETION:
+    if base.stopped_by == "deletion":
         return RunBase(base.name, None, f"{base.name} is half deleted")
     try:
         return RunBase(base.name, RunSide(db, base), run=base)

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui_eval.engine.settings import Settings
-from tui_eval.reports.comparison.base import no_common_target, refusal
+from tui_eval.reports.comparison.base import no_common_target
 from tui_eval.reports.comparison.baseline_file import (
     BaselineFile,
     BaselineFileError,
@@ -17,6 +17,7 @@ from tui_eval.reports.comparison.pairing import NothingToPairError, paired_names
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.baseline_queries import refusal
 from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.spec import Suite

@@ -1,6 +1,7 @@
 """What deleting runs takes away, in words."""
 
 from tui_eval.format import many, size
+from tui_eval.model.visible import visible_line
 from tui_eval.store.write.deletion import DeletionExtent
 
 
@@ -17,6 +18,12 @@ def removed_words(of: DeletionExtent) -> str:
 def consequences(of: DeletionExtent) -> str:
     """Say what follows for other runs."""
     said = []
+    if of.baselines:
+        named = ", ".join(visible_line(suite, 60) for suite in of.baselines)
+        said.append(f"The baseline of {named} goes: later runs have none.")
+    if of.compared:
+        are = "run is" if of.compared == 1 else "runs are"
+        said.append(f"{of.compared:,} other {are} compared with it, and will not be any more.")
     if of.outputs:
         said.append("A run that wants these outputs asks for them again.")
     if of.kept:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tui_eval.model.states import RunState
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.store.text import unpack_text
@@ -23,6 +24,23 @@ class RunBaseRow:
     """The file's SHA-256; None: it is a run."""
 
 
+def refusal(run: RunRow) -> str | None:
+    """Say why a run can be no baseline, on every screen and in every command; None: it can."""
+    if run.stopped_by == "deletion":
+        return f"{run.name} is half deleted"
+    if run.partial:
+        return f"{run.name} leaves cases or targets of its suite out: a baseline is a whole run"
+    if run.state is not RunState.DONE:
+        how = "" if run.live else f" (`tui-eval resume {run.name}`)"
+        return f"{run.name} is {run.state}: a baseline is a run that has finished{how}"
+    return None
+
+
+def pinned(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of all runs that are their suite's baseline."""
+    return frozenset(row[0] for row in db.execute("SELECT run FROM baselines"))
+
+
 def run_base(db: sqlite3.Connection, run_id: int) -> RunBaseRow | None:
     """Return what a run was launched to be compared with; None: nothing."""
     row = db.execute("SELECT name, base, file FROM run_bases WHERE run = ?", (run_id,)).fetchone()
@@ -33,6 +51,15 @@ def baseline_file(db: sqlite3.Connection, digest: bytes) -> bytes:
     """Return a baseline file as it was when a run was launched."""
     row = db.execute("SELECT packed FROM baseline_files WHERE digest = ?", (digest,)).fetchone()
     return zlib.decompress(row[0])
+
+
+def suites_of(db: sqlite3.Connection, run_ids: Collection[int]) -> tuple[str, ...]:
+    """Return the suites whose baseline is one of these runs."""
+    rows = db.execute(
+        "SELECT suite FROM baselines WHERE run IN (SELECT value FROM json_each(?)) ORDER BY suite",
+        (json.dumps([*run_ids]),),
+    )
+    return tuple(row[0] for row in rows)
 
 
 def compared_with(db: sqlite3.Connection, run_ids: Collection[int]) -> int:

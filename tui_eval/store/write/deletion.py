@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tui_eval.store import lease, long_texts
 from tui_eval.store.errors import StoreError
 from tui_eval.store.files import FileStore
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import baseline_queries, run_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.store.store_file import place_of
 from tui_eval.store.tx import Tx
@@ -74,6 +74,10 @@ class DeletionExtent:
     files: int = 0
     """Kept files that only these runs need."""
     file_bytes: int = 0
+    baselines: tuple[str, ...] = ()
+    """Suites whose baseline is one of these runs."""
+    compared: int = 0
+    """Other runs that were launched to be compared with one of these."""
 
 
 def deletion_extent(db: sqlite3.Connection, run_ids: Collection[int]) -> DeletionExtent:
@@ -109,7 +113,16 @@ def deletion_extent(db: sqlite3.Connection, run_ids: Collection[int]) -> Deletio
         rows = f"trials t JOIN {table} of ON of.trial = t.id"
         size += sum(count(_bytes(*columns), rows, "t.run"))
     files, file_bytes = db.execute(_FILES_GONE.format(gone=gone), (listed,)).fetchone()
-    return DeletionExtent(trials, outputs - kept, kept, size, files, file_bytes)
+    return DeletionExtent(
+        trials,
+        outputs - kept,
+        kept,
+        size,
+        files,
+        file_bytes,
+        baseline_queries.suites_of(db, run_ids),
+        baseline_queries.compared_with(db, run_ids),
+    )
 
 
 def refusal(run: RunRow) -> str | None:

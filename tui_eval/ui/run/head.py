@@ -206,6 +206,8 @@ def _title(
         left.append(Piece(f" {row.label}", "dim"))
     if row.partial:
         left.append(Piece("  partial", "ungraded"))
+    if run.pinned:
+        left.append(Piece("  baseline", "accent"))
     words, tone = state_words(run, now)
     act = "screen.pause" if row.live else "screen.resume"
     right = [

@@ -20,6 +20,7 @@ from tui_eval.statistics.estimates import percentile
 from tui_eval.store.location import log_file
 from tui_eval.store.read import (
     attempt_queries,
+    baseline_queries,
     report_queries,
     run_counts,
     run_queries,
@@ -80,6 +81,8 @@ class Snapshot:
     """Where the run pauses and asks."""
     gated: bool = False
     """Whether its suite has a gate."""
+    pinned: bool = False
+    """Whether it is its suite's baseline."""
     log: Path | None = None
     """Where its engine wrote its log; None while one works on it, and where there is none."""
 
@@ -232,6 +235,7 @@ def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence
     return Snapshot(
         run=run,
         columns=tuple(run_queries.columns(db, run_id)),
+        pinned=run_id in baseline_queries.pinned(db),
         total=total,
         by_column=by_column,
         epochs=trial_queries.epochs(db, run_id),

@@ -60,6 +60,7 @@ _ELSEWHERE = (
     (_RUN, "R", "retry_all", "retry all", "Retry everything errored or ungraded"),
     (_RUN, "S", "rescore_all", "rescore all", "Score everything again"),
     (_RUN, "E", "export", "export", "Write the trials into a file"),
+    (_RUN, "B", "baseline", "baseline", "Pin the run as its suite's baseline, or unpin it"),
     (_RUN, "e", "edit", "edit suite", "Edit the run's suite in $VISUAL or $EDITOR"),
     (
         _RUN,

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tui_eval.store.read import run_counts, run_queries
+from tui_eval.store.read import baseline_queries, run_counts, run_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import RunRow
 
@@ -22,6 +22,8 @@ class ListedRun:
     total: Counts
     columns: tuple[str, ...]
     """The names of its columns."""
+    pinned: bool = False
+    """Whether it is its suite's baseline."""
 
     @property
     def unfinished(self) -> int:
@@ -43,13 +45,14 @@ def listed(db: sqlite3.Connection, known: Mapping[int, ListedRun]) -> list[Liste
         known: What was read before, by the run's id.
     """
     found = []
+    pinned = baseline_queries.pinned(db)
     for run in run_queries.runs(db, limit=MOST):
         stamp = run_queries.last_change(db, run.id)
         before = known.get(run.id)
         if before is not None and before.stamp == stamp:
-            found.append(replace(before, run=run))
+            found.append(replace(before, run=run, pinned=run.id in pinned))
             continue
         names = tuple(column.name for column in run_queries.columns(db, run.id))
         total = run_counts.board(db, run.id)[0]
-        found.append(ListedRun(run, stamp, total, names))
+        found.append(ListedRun(run, stamp, total, names, run.id in pinned))
     return sorted(found, key=lambda one: not one.run.live)

@@ -61,6 +61,7 @@ class RunTable(Rows):
             "target": Cell(first, "dim", note=f"+{len(others)}" if others else ""),
             "state": Cell(f"{self._glyphs.run(run.state, run.live)} {words}", tone),
             "partial": Cell("partial" if run.partial else "", "ungraded"),
+            "base": Cell("B" if listed.pinned else "", "accent"),
             "trials": Cell(progress(listed), "plain" if total.settled < total.total else "dim"),
             "pass": self._rate(listed),
             "!": Cell(number(total.error) if total.error else "", "error"),
@@ -130,6 +131,8 @@ def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
     ]
     if any(one.run.partial for one in runs):
         fields.append(Field("partial", 7, drop=3))
+    if any(one.pinned for one in runs):
+        fields.append(Field("base", 4, drop=2))
     fields.append(Field("trials", max([6, *(len(progress(one)) for one in runs)]), right=True))
     several = any(len(one.columns) > 1 for one in runs)
     known = [rated for one in runs if (rated := book.of(one.run.id)) is not None]

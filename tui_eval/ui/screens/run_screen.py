@@ -157,6 +157,7 @@ class RunScreen(BaseScreen):
                 snapshot.total,
                 selection,
                 undoable=undoable,
+                pinned=snapshot.pinned,
                 no_change=no_change,
             )
             self._derived = facts, derived

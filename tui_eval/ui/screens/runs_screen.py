@@ -14,6 +14,7 @@ from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
+from tui_eval.store.read.baseline_queries import refusal
 from tui_eval.store.requests import Verb, why_not_resumed
 from tui_eval.store.rows import RunRow
 from tui_eval.ui import run_requests
@@ -66,6 +67,14 @@ class RunsScreen(FirstScreen):
         ),
         Binding("C", "stop", "stop", show=False, id="runs.stop", tooltip="Stop the run"),
         Binding("slash", "find", "find", id="runs.find", tooltip="List runs by their names"),
+        Binding(
+            "B",
+            "baseline",
+            "baseline",
+            show=False,
+            id="runs.baseline",
+            tooltip="Pin the run as its suite's baseline, or unpin it",
+        ),
         Binding("E", "export", "export", id="runs.export", tooltip="Write the trials into a file"),
         Binding("D", "delete", "delete", id="runs.delete", tooltip="Delete the run for good"),
         Binding("1", "app.suites", "suites", id="suites", tooltip="The suites there are"),
@@ -209,6 +218,9 @@ class RunsScreen(FirstScreen):
             return "there is no run here" if self._all else "there is no run yet"
         if action in ("stop", "pause"):
             return why_not_steered(self.chosen)
+        if action == "baseline":
+            under = self.table.selected
+            return None if under is None or under.pinned else refusal(under.run)
         if action == "resume":
             reasons = [why for one in self.chosen if (why := _why_not_resumed(one))]
             if len(reasons) == len(self.chosen):
@@ -289,6 +301,15 @@ class RunsScreen(FirstScreen):
     async def action_pause(self) -> None:
         """Pause the run, or the live ones that are marked; or go on."""
         await stopping.pause(self, self.chosen)
+
+    @work
+    async def action_baseline(self) -> None:
+        """Pin the run under the cursor as its suite's baseline, or unpin it."""
+        from tui_eval.ui.runs.pinning import pin_or_unpin
+
+        run = self.selected
+        if run is not None:
+            await pin_or_unpin(self, run)
 
     @work
     async def action_export(self) -> None:

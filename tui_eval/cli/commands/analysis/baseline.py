@@ -81,7 +81,7 @@ def _see_that_it_may_be(suite: str, run: "RunRow") -> None:
     Raises:
         CommandError: it is another suite's, leaves something out, or has not finished.
     """
-    from tui_eval.reports.comparison.base import refusal
+    from tui_eval.store.read.baseline_queries import refusal
 
     if run.suite != suite:
         raise CommandError(f"{run.name} is a run of {run.suite}, not of {suite}")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.store.read.baseline_queries import refusal
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.requests import why_not_resumed
 from tui_eval.store.rows import RunRow, TrialRow
@@ -67,6 +68,8 @@ class RunSituation:
     """Whether anything done on the screen can be undone."""
     has_file: bool
     """Whether the run came from a suite's file."""
+    no_baseline: str | None
+    """Why it can be no baseline; None: it can, or is one."""
     offers_changes: bool
     """Whether the suite's file, as it is now, would change verdicts, and the screen says so."""
     no_change: str | None = field(compare=False)
@@ -84,6 +87,7 @@ def situation(
     selection: Selection,
     *,
     undoable: bool = False,
+    pinned: bool = False,
     no_change: str | None = "not tried",
 ) -> RunSituation:
     """Derive what decides about actions from the run as it stands and from what is selected.
@@ -93,7 +97,8 @@ def situation(
         total: Its trials.
         selection: What keys act on.
         undoable: See `RunSituation`.
-        no_change: Likewise.
+        pinned: Whether it is its suite's baseline.
+        no_change: See `RunSituation`.
     """
     trial, zoomed = selection.trial, selection.zoomed
     retriable = total.error + total.ungraded > 0
@@ -116,6 +121,7 @@ def situation(
         scored=total.done > 0,
         undoable=undoable,
         has_file=run.path is not None,
+        no_baseline=None if pinned else refusal(run),
         offers_changes=no_change is None,
         no_change=no_change,
     )
@@ -218,6 +224,8 @@ def _why_not_for_run(action: str, now: RunSituation) -> str | None:
             return _why_not_paused(now)
         case "resume":
             return _why_not_resumed(now)
+        case "baseline":
+            return now.no_baseline
         case "edit":
             return None if now.has_file else "the run came from no file"
         case "would_change":

@@ -105,6 +105,13 @@ class RunActions(ActionGroup):
         await export(self.screen, [self._snapshot.run])
 
     @in_worker
+    async def action_baseline(self) -> None:
+        """Pin the run as its suite's baseline, or unpin it."""
+        from tui_eval.ui.runs.pinning import pin_or_unpin
+
+        await pin_or_unpin(self.screen, self._snapshot.run)
+
+    @in_worker
     async def action_charts(self) -> None:
         """Show charts of the run."""
         from tui_eval.ui.screens.charts_screen import ChartsScreen
