@@ -3,6 +3,7 @@
 Everything unknown is an en dash, or `$?` for money; never a nought.
 """
 
+import time
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -79,6 +80,12 @@ def age(then: float, now: float) -> str:
         if past >= size:
             return f"{int(past // size)} {unit}"
     return "now"
+
+
+def day_and_time(then: float, now: float) -> str:
+    """Return when something was, local time: `Nov 23 07:12`, of another year `2025-11-23`."""
+    at, today = time.localtime(then), time.localtime(now)
+    return time.strftime("%b %d %H:%M" if at.tm_year == today.tm_year else "%Y-%m-%d", at)
 
 
 def percent(share: float | None) -> str:

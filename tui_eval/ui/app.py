@@ -79,6 +79,10 @@ class TuiEvalApp(App[None]):
         (80, "-normal"),
         (120, "-wide"),
     ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-low"),
+        (22, "-high"),
+    ]
     BINDINGS: ClassVar[list[BindingType]] = EVERYWHERE
 
     def __init__(

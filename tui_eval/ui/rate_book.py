@@ -1,7 +1,7 @@
 """Pass rates for lists of runs: as reports have them, each worked out once for each change."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,9 @@ from tui_eval.ui.store_client import StoreClient
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from tui_eval.reports.live_results import LiveGate, LiveResults
+    from tui_eval.reports.rates.pass_rates import ColumnPassRate
 
 _AT_ONCE_S = 0.05
 """Seconds of work on rates between two looks at what is wanted most."""
@@ -28,6 +31,10 @@ class ColumnRates:
     """Whether they may still change by themselves."""
     judged: bool
     """Whether they rest on what judges say."""
+    columns: "Mapping[int, ColumnPassRate]"
+    """With their intervals, by the column's index."""
+    gate: "LiveGate | None"
+    """None: the run has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +85,32 @@ class RateBook:
 def _work_out(db: "sqlite3.Connection", due: Sequence[tuple[int, int]]) -> dict[int, _Known]:
     """Work out as many as there is time for, at least one."""
     # imported late: the first picture needs no store
-    from tui_eval.reports.rates.pass_rates import pass_rates, rests_on_judges
+    from tui_eval.reports.live_results import live_results
 
     found: dict[int, _Known] = {}
     end = time.monotonic() + _AT_ONCE_S
     for run, stamp in due:
         began = time.monotonic()
         try:
-            columns, judged = pass_rates(db, run), rests_on_judges(db, run)
+            rated = _rates(live_results(db, run))
         except UnknownRunError:  # deleted meanwhile
-            columns, judged = {}, False
+            rated = ColumnRates((), False, False, {}, None)
         now = time.monotonic()
         found[run] = _Known(
-            ColumnRates(
-                tuple(columns[at].rate for at in sorted(columns)),
-                any(one.open for one in columns.values()),
-                judged,
-            ),
+            rated,
             stamp,
             now + rest(0.0, now - began, _REST_SHARE),
         )
         if now > end:
             break
     return found
+
+
+def _rates(of: "LiveResults") -> ColumnRates:
+    return ColumnRates(
+        tuple(of.rates[at].rate for at in sorted(of.rates)),
+        any(one.open for one in of.rates.values()),
+        of.judged,
+        of.rates,
+        of.gate,
+    )

@@ -37,6 +37,7 @@ from tui_eval.ui.dialogs.name_dialog import NameDialog
 from tui_eval.ui.rate_book import RateBook
 from tui_eval.ui.runs.exporting import UnusableNameError, files
 from tui_eval.ui.runs.run_list import listed
+from tui_eval.ui.runs.run_preview import first_failures
 from tui_eval.ui.runs.run_table import cost
 from tui_eval.ui.screens import runs_screen as screen_module
 from tui_eval.ui.screens.runs_screen import RunsScreen
@@ -149,7 +150,7 @@ async def test_rates_that_rest_on_a_judge_say_so_and_have_room_for_it(store: Pat
         await run_screen(pilot)
         await until_shown(pilot, "~100.0%")
         await pilot.press("escape")
-        await until_shown(pilot, " ~100.0%", "  100.0%")
+        await until_shown(pilot, "█~100.0%", "█100.0%")
 
 
 async def test_runs_that_were_read_while_one_was_opened_are_listed_once_it_is(
@@ -213,7 +214,7 @@ async def test_a_thousand_runs_are_there_at_once_live_ones_on_top(store: Path) -
         await until_shown(pilot, "▸ copied-")
         assert screen.selected is not None
         assert screen.selected.id == 1
-        await until(pilot, lambda: lines(app)[-2].count("100.0%"))
+        await until(pilot, lambda: any("▸" in line and "100.0%" in line for line in lines(app)))
         await pilot.press("slash", *"-0077", "enter")
         await until_shown(pilot, "1 of 1,000", "▸ copied-0077")
         await pilot.press("slash", *"nobody")
@@ -497,3 +498,27 @@ async def test_what_is_finished_is_not_resumed(store: Path) -> None:
         await until_shown(pilot, "everything is finished")
         await pilot.press("j", "u")
         await until_shown(pilot, "the run was cancelled")
+
+
+async def test_a_run_shows_its_gate_and_first_failures_and_the_list_is_sorted(store: Path) -> None:
+    cases = [Case(i, f"case-{i}", {"n": i}) for i in range(4)]
+    right = [Output(f"{i}") for i in range(4)]
+    spec = made_up(4, gate={"pass_rate": 0.7}).model_dump_json()
+    reasons = ["expected 2", "expected 3"]
+    by_hand(store, cases, answers=right, reasons=reasons, suite="low", spec=spec)
+    by_hand(store, cases, answers=right, suite="high", spec=spec)
+    app = app_on(store)
+    async with shown_on(app, (120, 30)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "✓ holds", "✗ fails", "no failures", "gate ✓ holds", "▅50.0%")
+        await pilot.press("j")
+        await until_shown(pilot, "first of 2 failures", "✗ case-0", "gate ✗ fails", "50% < 70%")
+        db = await app.context.client.reader()
+        assert [one.case_id for one in await db.call(first_failures, 1)] == ["case-0", "case-1"]
+        await pilot.press("o")
+        await until_shown(pilot, "sort by", "pass rate, lowest first")
+        await pilot.press("j", "j", "enter")
+        await until_shown(pilot, "pass▲", "▸ low-")
+        assert [one.run.suite for one in runs_screen(app).table.runs] == ["low", "high"]
+        await pilot.press("slash", *"high")
+        await until_shown(pilot, "1 of 2", "no failures")

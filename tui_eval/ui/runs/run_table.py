@@ -2,16 +2,19 @@
 
 import time
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
-from tui_eval.format import age, clock, compact, number, rates
+from tui_eval.format import age, clock, compact, day_and_time, number, rates
 from tui_eval.format import cost as cost_of
 from tui_eval.model.states import RunState
 from tui_eval.store.rows import RunRow
-from tui_eval.ui.rate_book import RateBook
+from tui_eval.ui.rate_book import ColumnRates, RateBook
 from tui_eval.ui.runs.run_list import ListedRun
-from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.runs.run_order import COLUMN_OF, RunOrder
+from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rate_bar import level
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 
 _TAIL = 5
@@ -27,19 +30,27 @@ class RunTable(Rows):
         self.runs: Sequence[ListedRun] = ()
         self.marked: Set[int] = frozenset()
         """Ids of runs."""
+        self.order = RunOrder.NEWEST
         self.leaving: Set[int] = frozenset()
         """Ids of runs that are being deleted."""
 
     def list_runs(self, runs: Sequence[ListedRun], cursor: int) -> None:
         """Show these runs."""
         self.runs = runs
-        self.set_fields(_fields(runs, self._book))
+        self.set_fields(self._wanted_fields())
         self.place(len(runs), cursor)
 
     def show_rates(self) -> None:
         """Show the rates that are known by now."""
-        self.set_fields(_fields(self.runs, self._book))
+        self.set_fields(self._wanted_fields())
         self.redraw()
+
+    def _wanted_fields(self) -> list[Field]:
+        """Return the columns; the head of one says where the list is sorted by it."""
+        by = COLUMN_OF.get(self.order)
+        sign = self._glyphs.rising if self.order is RunOrder.RATE else self._glyphs.falling
+        found = _fields(self.runs, self._book)
+        return [replace(one, sign=sign) if one.title == by else one for one in found]
 
     @property
     def selected(self) -> ListedRun | None:
@@ -67,7 +78,9 @@ class RunTable(Rows):
             "!": Cell(number(total.error) if total.error else "", "error"),
             "?": Cell(number(total.ungraded) if total.ungraded else "", "ungraded"),
             "cost": Cell(cost(listed), "dim"),
+            "gate": self._gate(listed),
             "time": Cell(clock(run.wall(now)), "dim"),
+            "started": Cell(day_and_time(run.created_at, now), "dim"),
             "age": Cell(age(run.created_at, now), "dim"),
         }
         titles = (field.title for field in self.fields)
@@ -79,7 +92,29 @@ class RunTable(Rows):
             return Cell(self._glyphs.working if listed.total.graded else "", "dim")
         if not any(share is not None for share in rated.shares):
             return Cell("", "dim")
-        return Cell(rates(rated.shares, rated.judged), "dim" if rated.open else "plain")
+        tone: Tone = "dim" if rated.open else "plain"
+        return Cell(small_bars(rated, self._glyphs), tone)
+
+    def _gate(self, listed: ListedRun) -> Cell:
+        rated = self._book.of(listed.run.id)
+        gate = None if rated is None else rated.gate
+        if gate is None:
+            return Cell("")
+        if gate.missed:
+            return Cell(f"{self._glyphs.failed} fails", "fail" if gate.settled else "dim")
+        if not gate.settled:
+            return Cell("")
+        if gate.unclear:
+            return Cell(f"{self._glyphs.ungraded} unclear", "ungraded")
+        return Cell(f"{self._glyphs.passed} holds", "pass")
+
+
+def small_bars(rated: ColumnRates, glyphs: Glyphs) -> str:
+    """Return a bar of one cell and the rate for each target."""
+    shown = rates(rated.shares, rated.judged).split(" ")
+    bars = [level(share, glyphs) for share in rated.shares[: len(shown)]]
+    words = [f"{bar}{rate}" for bar, rate in zip(bars, shown, strict=False)]
+    return " ".join([*words, *shown[len(bars) :]])
 
 
 def state_words(run: RunRow) -> tuple[str, Tone]:
@@ -136,8 +171,10 @@ def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
     fields.append(Field("trials", max([6, *(len(progress(one)) for one in runs)]), right=True))
     several = any(len(one.columns) > 1 for one in runs)
     known = [rated for one in runs if (rated := book.of(one.run.id)) is not None]
-    passes = max((len(rates(one.shares, one.judged)) for one in known), default=0)
-    fields.append(Field("pass", max(passes, 11 if several else 6), right=True))
+    passes = max((len(small_bars(one, UNICODE)) for one in known), default=0)
+    fields.append(Field("pass", max(passes, 13 if several else 7), right=True))
+    if any(one.gate is not None for one in known):
+        fields.append(Field("gate", 9, drop=6))
     if any(total.error for total in totals):
         errors = widest(*(total.error for total in totals))
         fields.append(Field("!", errors, right=True, drop=5))
@@ -147,5 +184,6 @@ def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
     if any(total.cost_usd != 0 for total in totals):
         fields.append(Field("cost", max(len(cost(one)) for one in runs), right=True, drop=7))
     fields.append(Field("time", 7, right=True, drop=8))
+    fields.append(Field("started", 12, right=True, drop=11))
     fields.append(Field("age", 6, right=True, drop=4))
     return fields

@@ -19,12 +19,15 @@ from tui_eval.store.requests import Verb, why_not_resumed
 from tui_eval.store.rows import RunRow
 from tui_eval.ui import run_requests
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.notice import awaits_cap
 from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.run_list import MOST, ListedRun, listed
+from tui_eval.ui.runs.run_order import RunOrder, in_order, order_choices
+from tui_eval.ui.runs.run_preview import RunPreview
 from tui_eval.ui.runs.run_table import RunTable
 from tui_eval.ui.runs.stopping import why_not_steered
 from tui_eval.ui.screens.first_screen import FirstScreen
@@ -66,6 +69,7 @@ class RunsScreen(FirstScreen):
             tooltip="Pause or resume the run",
         ),
         Binding("C", "stop", "stop", show=False, id="runs.stop", tooltip="Stop the run"),
+        Binding("o", "sort", "sort", id="runs.sort", tooltip="Sort the runs"),
         Binding("slash", "find", "find", id="runs.find", tooltip="List runs by their names"),
         Binding(
             "B",
@@ -90,6 +94,8 @@ class RunsScreen(FirstScreen):
         super().__init__(context, "Runs", "part of a run's name, suite, label or target")
         self._opening = opening
         self.table = RunTable(context.glyphs, context.rates)
+        self.preview = RunPreview(context)
+        self._order = RunOrder.NEWEST
         self._all: Sequence[ListedRun] = ()
         self._read = False
         """Whether the runs have been read once: before that nobody knows that there are none."""
@@ -106,6 +112,7 @@ class RunsScreen(FirstScreen):
         yield self.head
         yield self.find
         yield self.table
+        yield self.preview
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -158,6 +165,9 @@ class RunsScreen(FirstScreen):
             self._rates_due.clear()
             while await self.context.rates.learn(self.context.client, self._wanted()):
                 self.table.show_rates()
+                self.preview.show(self.table.selected)
+            if self._order is RunOrder.RATE:
+                self._list()
 
     def _wanted(self) -> list[tuple[int, int]]:
         runs = self.table.runs
@@ -172,12 +182,14 @@ class RunsScreen(FirstScreen):
             return  # what stands there says what is waited for
         table = self.table
         sought = self._sought.casefold()
-        runs = [one for one in self._all if not sought or one.has(sought)]
+        found = [one for one in self._all if not sought or one.has(sought)]
+        runs = in_order(found, self._order, self.context.rates, time.time())
         table.say_empty(_NOT_FOUND if self._all else _no_runs())
         table.marked = frozenset(self._marked)
         table.leaving = frozenset(self._leaving)
         ids = [one.run.id for one in runs]
         table.list_runs(runs, ids.index(self._selected) if self._selected in ids else table.cursor)
+        self.preview.show(table.selected)
         self._show_head()
         self.refresh_bindings()
 
@@ -238,6 +250,7 @@ class RunsScreen(FirstScreen):
     def _select(self) -> None:
         run = self.selected
         self._selected = None if run is None else run.id
+        self.preview.show(self.table.selected)
         self._rates_due.set()  # others may be in view
         self.refresh_bindings()
 
@@ -269,6 +282,16 @@ class RunsScreen(FirstScreen):
         else:
             self._marked |= shown
         self._list()
+
+    @work
+    async def action_sort(self) -> None:
+        """Sort the runs; the first of them is selected then."""
+        menu = Menu("sort by", order_choices(self._order), self.context.glyphs)
+        chosen = await self.app.push_screen_wait(menu)
+        if chosen is not None:
+            self._order, self._selected, self.table.order = chosen, None, chosen
+            self.table.cursor = 0
+            self._list()
 
     @work
     async def action_resume(self) -> None:

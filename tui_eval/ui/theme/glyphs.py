@@ -41,6 +41,9 @@ class Glyphs:
     """Takes away what stands before it."""
     between: str = "│"
     """Between two things side by side."""
+    bar: str = "▄"
+    bar_rest: str = "·"
+    """Of a bar that is half as high as a line: what is filled, and the rest."""
     levels: str = "▁▂▃▄▅▆▇█"
     """From low to high, for sparklines."""
 
@@ -101,6 +104,8 @@ ASCII = Glyphs(
     falling="v",
     away="x",
     between="|",
+    bar="=",
+    bar_rest=".",
     levels="_.-=+*%#",
 )
 
