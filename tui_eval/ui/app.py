@@ -38,6 +38,7 @@ from tui_eval.ui.store_client import StoreClient
 from tui_eval.ui.theme.frames import PlainFrames
 from tui_eval.ui.theme.glyphs import ASCII, glyphs_for
 from tui_eval.ui.theme.themes import OWN_VARIABLES, THEMES
+from tui_eval.ui.widgets.bar import FRAMED
 
 if TYPE_CHECKING:
     from tui_eval.ui.screens.runs_screen import RunsScreen
@@ -82,6 +83,7 @@ class TuiEvalApp(App[None]):
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-low"),
         (22, "-high"),
+        (30, FRAMED),
     ]
     BINDINGS: ClassVar[list[BindingType]] = EVERYWHERE
 

@@ -74,21 +74,24 @@ async def test_spread_and_every_unmet_requirement_are_told_everywhere(tmp_path: 
         whole: Any = document(db, run)
         found = trial_queries.whole(db, run, line.id)
         assert found is not None
-        detail = "\n".join(para.text for para in scores_page(found, None, UNICODE))
+        detail = list(scores_page(found, None, UNICODE))
         rates = summary(results(db, run), width=100, ink=AnsiStyle())
     finally:
         db.close()
-    for text in (shown, detail):
+    for text in (shown, "\n".join(para.text for para in detail)):
         assert "3 repeats, mean 0.80, sd 0.346, 66.7% of pairs disagree" in text
         assert "repeat 1: score 4  as it is" in text
-        assert "1 not met: It is short. – why 1" in text
-        assert "2 met: It is kind. – why 2" in text
-        assert "3 not met: It is right. – why 3" in text
     assert isinstance(told, list)
     by_name = {score["scorer"]: score for score in told if isinstance(score, dict)}
     assert by_name["good"]["sd"] == sd
     assert by_name["met"]["sd"] is None
     assert float(row["good sd"]) == sd
+    for words in ("1 not met: It is short. – why 1", "3 not met: It is right. – why 3"):
+        assert words in shown
+    assert "2 met: It is kind. – why 2" in shown
+    unmet = [(para.label, para.text) for para in detail if para.label_tone == "fail"]
+    assert unmet == [("✗", "It is short."), ("✗", "It is right.")]
+    assert [para.text for para in detail if para.label_tone == "pass"] == ["It is kind."]
     assert row["met sd"] == ""
     assert whole["judges"]["j"]["scorers"]["good"]["sd"] == sd
     assert "good: repeats of one output differ by sd 0.346" in rates

@@ -9,12 +9,26 @@ from tui_eval.model.json import Json, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class OpinionLine:
-    """One line; its text may be foreign."""
+    """One line; its texts may be foreign."""
 
-    text: str
+    of: str
+    """The requirement, criterion or part that is graded; else what is said, whole."""
     depth: int = 0
     met: bool | None = None
     """Whether it is of a requirement that is met, or not; None: of anything else."""
+    grade: str = ""
+    """`met`, `not met`, a number, `not graded`; empty: it is no grade of a part."""
+    feedback: str = ""
+    """Why the part has its grade, as the judge says."""
+    number: str = ""
+    """The part's number in its rubric; empty: it has none."""
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        lead = f"{self.number} {self.grade}".strip()
+        said = f"{lead}: {self.of}" if lead else self.of
+        return f"{said} – {self.feedback}" if self.feedback else said
 
 
 def spread(raw: Json) -> float | None:
@@ -51,7 +65,7 @@ def _of_program(said: JsonObject) -> Iterator[OpinionLine]:
     for name, value in _object(said.get("parts")).items():
         met = {0.0: False, 1.0: True}.get(value) if isinstance(value, float | int) else None
         grade = decimal(float(str(value))) if met is None else "met" if met else "not met"
-        yield OpinionLine(f"{grade}: {name}", met=met)
+        yield OpinionLine(name, met=met, grade=grade)
 
 
 def _of_judge(said: JsonObject, depth: int) -> Iterator[OpinionLine]:
@@ -93,10 +107,8 @@ def _parts(said: JsonObject, depth: int) -> Iterator[OpinionLine]:
             grade = f"{value:g}" if isinstance(value, int | float) else str(value)
         else:
             grade = "met" if met else "not met"
-        reason = part.get("reason")
-        yield OpinionLine(
-            f"{number} {grade}: {part.get('text')}{f' – {reason}' if reason else ''}", depth, met
-        )
+        feedback = str(part.get("reason") or "")
+        yield OpinionLine(str(part.get("text")), depth, met, grade, feedback, str(number))
 
 
 def _whole(said: JsonObject) -> str:

@@ -16,10 +16,10 @@ from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.keys.acting import Acting, say
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.actions.availability import RunSituation, Selection, why_not
+from tui_eval.ui.run.detail.detail_title import Tab
 from tui_eval.ui.run.detail.live_reader import LiveReader, live_reader
-from tui_eval.ui.run.detail.rendered_request import messages
 from tui_eval.ui.run.detail.trial_context import trial_context
-from tui_eval.ui.run.detail.trial_detail import ZOOMED, Tab, TrialDetail
+from tui_eval.ui.run.detail.trial_detail import ZOOMED, TrialDetail
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.monitor import Snapshot
 from tui_eval.ui.run.observed_run import ObservedRun
@@ -29,6 +29,8 @@ from tui_eval.ui.widgets.rows import Rows
 
 _FINDING = "-finding"
 """Class of the pane while the person types what to find."""
+_TOGETHER_S = 0.1
+"""Seconds that a trial waits for what stands around it, before it is shown without."""
 _IN_DETAIL = "-in-detail"
 """Class of the field where it is sought in the text of the detail."""
 
@@ -135,22 +137,17 @@ class TrialsPane(Acting, Container):
                     self._detail.show(None)
                 continue
             found = await self._client.read(trial_queries.whole, self._run.id, trial.id)
-            selected = self._list.selected
-            if selected is None or selected.id != trial.id:
+            if found is None or not self._is_selected(trial.id):
                 continue
-            self._detail.show(found)
-            if found is not None:
-                context = await self._client.ponder(trial_context, self._run.id, found)
-                self._detail.show_context(trial.id, context)
+            reading = asyncio.ensure_future(self._client.ponder(trial_context, self._run.id, found))
+            await asyncio.wait({reading}, timeout=_TOGETHER_S)  # shown at once, nothing moves later
+            if self._is_selected(trial.id):
+                self._detail.show(found, reading.result() if reading.done() else None)
+            self._detail.show_context(trial.id, await reading)
 
-    @on(TrialDetail.MessagesWanted)
-    def _read_messages_for(self, event: TrialDetail.MessagesWanted) -> None:
-        self._read_messages(event)
-
-    @work(exclusive=True, group="messages")
-    async def _read_messages(self, event: TrialDetail.MessagesWanted) -> None:
-        found = await self._client.ponder(messages, self._run.id, event.trial)
-        self._detail.show_asked(event.trial.trial.id, found)
+    def _is_selected(self, trial_id: int) -> bool:
+        selected = self._list.selected
+        return selected is not None and selected.id == trial_id
 
     def action_follow(self) -> None:
         """Go along with what is settled, or in the Live tab with what is printed; or stay."""

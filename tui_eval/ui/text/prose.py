@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -16,6 +16,8 @@ LONGEST = 200_000
 _TAB = 4
 _HANG = 2
 _LEAST_WIDTH = 8
+LABELS = 10
+"""Cells of the column of labels: of the longest, and a space."""
 _WORDS = re.compile(r" +|[^ ]+")
 
 
@@ -59,12 +61,31 @@ class Para:
     """Cells before each of its lines."""
     label: str = ""
     """Our own words before its first line; the further lines stand below the text."""
+    label_tone: Tone | None = None
+    """The label's own tone; None: that of the text."""
     marks: tuple[TonedSpan, ...] = ()
     """Stretches with another tone, in order; only of a text that is `drawn` already."""
     action: str | None = None
     """What a click on it does; only ever an action of our own."""
     hangs: bool = False
     """Whether what is folded of a line stands further in than the line does, as in code."""
+    heading: str = ""
+    """Our own word in the column of labels, beside its first line."""
+    column: int = 0
+    """Cells of that column; 0: the text begins at the left edge."""
+
+
+def block(heading: str, paras: Iterable[Para], column: int = LABELS) -> Iterator[Para]:
+    """Yield paragraphs as a block: its label in one column, what it holds in the next.
+
+    Args:
+        heading: The label; our own word.
+        paras: What the block holds.
+        column: Cells of the column of labels.
+    """
+    for para in paras:
+        yield replace(para, heading=heading, column=column)
+        heading = ""
 
 
 def marked(
@@ -85,7 +106,7 @@ def marked(
             marks.append(TonedSpan(at, at + len(shown), tone))
         texts.append(shown)
         at += len(shown)
-    return Para("".join(texts), "plain", indent, label, tuple(marks), action)
+    return Para("".join(texts), indent=indent, label=label, marks=tuple(marks), action=action)
 
 
 class Line(NamedTuple):
@@ -129,12 +150,14 @@ def lay_out(
             return
         shown = para.text[:room]
         room -= len(shown)
-        lead = " " * min(para.indent, width // 2)
+        inset = " " * min(para.indent, width // 2)
+        lead = para.heading.ljust(para.column) + inset
+        headed = _headed(para, len(lead))
         first = f"{lead}{para.label} " if para.label else lead
         if cell_len(first) > width - _LEAST_WIDTH // 2:
             # no room beside the label: it gets a line of its own
             yield Line(set_cell_size(first, min(cell_len(first), width)), "dim", para=at)
-            first = lead
+            first, headed = inset, ()
         rest = " " * cell_len(first)
         safe = drawn(shown)
         marks = para.marks if safe == shown else ()
@@ -146,12 +169,21 @@ def lay_out(
             for begin, end in _folds(line, there, there - further):
                 within = _between(marks, start + begin, start + end, len(before))
                 folded = line[begin:end].replace(GLUE, " ")
-                yield Line(before + folded, para.tone, within, at)
+                yield Line(before + folded, para.tone, (*headed, *within), at)
+                headed = ()
                 first, before = rest, rest + " " * further
             start += len(line) + 1
         if len(shown) < len(para.text):
             words = f"{rest}… truncated here: {len(para.text):,} characters in all{more}"
             yield Line(words, "dim", para=at)
+
+
+def _headed(para: Para, lead: int) -> tuple[TonedSpan, ...]:
+    """Return the tones of a paragraph's heading and label, as places in its first line."""
+    heading = (TonedSpan(0, len(para.heading), "dim"),) if para.heading else ()
+    if not para.label or para.label_tone is None:
+        return heading
+    return (*heading, TonedSpan(lead, lead + len(para.label), para.label_tone))
 
 
 def _further(line: str, width: int) -> int:

@@ -34,6 +34,8 @@ class Glyphs:
     held: str = "░"
     called: str = "█"
     """Of a line of time: in the queue, waiting, in the call."""
+    broken: str = "≈"
+    """Where a line of time leaves something out."""
     cut: str = "…"
     rising: str = "▲"
     falling: str = "▼"
@@ -99,6 +101,7 @@ ASCII = Glyphs(
     queued=".",
     held="-",
     called="#",
+    broken="~",
     cut="~",
     rising="^",
     falling="v",

@@ -7,7 +7,12 @@ from rich.segment import Segment
 from textual.geometry import Size
 from textual.strip import Strip
 
+from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.toned import Piece, Toned
+
+FRAMED = "-framed"
+"""Class of a screen that has room for frames around its panes."""
+_CORNERS = ("╭", "╮")
 
 
 class Bar(Toned):
@@ -21,13 +26,43 @@ class Bar(Toned):
         right: Sequence[Piece] = (),
         *,
         fill: str = " ",
+        frame: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's name for it
         classes: str | None = None,
     ) -> None:
+        """Make a line.
+
+        Args:
+            left: From the left edge on.
+            right: Up to the right edge.
+            fill: The character between.
+            frame: Whether it is the upper edge of a pane: with corners on a screen that has room
+                for frames, else with a piece of rule at both ends.
+            id: Its name in style sheets.
+            classes: Its classes in them.
+        """
         super().__init__(id=id, classes=classes)
         self._left = tuple(left)
         self._right = tuple(right)
         self._fill = fill
+        self._frame = frame
+        self._frame_tone: Tone = "dim"
+
+    @property
+    def room(self) -> int:
+        """Cells there are for its pieces."""
+        return self.size.width - (2 if self._frame else 0)
+
+    @property
+    def frame_tone(self) -> Tone:
+        """The tone of the rule and its corners."""
+        return self._frame_tone
+
+    @frame_tone.setter
+    def frame_tone(self, tone: Tone) -> None:
+        if tone != self._frame_tone:
+            self._frame_tone = tone
+            self.refresh()
 
     @property
     def text(self) -> str:
@@ -58,7 +93,7 @@ class Bar(Toned):
         base = self.rich_style
         if y:
             return Strip.blank(self.size.width, base)
-        width = self.size.width
+        width = self.room
         right = self.segments(self._right, base)
         right_cells = sum(cell_len(segment.text) for segment in right)
         if right_cells > width:
@@ -68,8 +103,12 @@ class Bar(Toned):
         if left.cell_length > room:
             left = left.crop(0, room)
         gap = room - left.cell_length
-        fill_style = base if self._fill == " " else base + self.tone_style("dim")
-        return Strip([*left, Segment(self._fill * gap, fill_style), *right], width)
+        fill_style = base if self._fill == " " else base + self.tone_style(self._frame_tone)
+        line = [*left, Segment(self._fill * gap, fill_style), *right]
+        if self._frame:
+            ends = _CORNERS if self.screen.has_class(FRAMED) else (self._fill, self._fill)
+            line = [Segment(ends[0], fill_style), *line, Segment(ends[1], fill_style)]
+        return Strip(line, self.size.width)
 
 
 class Lines(Toned):

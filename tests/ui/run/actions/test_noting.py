@@ -29,7 +29,7 @@ async def test_a_note_is_written_shown_exported_and_taken_back(store: Path) -> N
         await pilot.press("t")
         await until_shown(pilot, "note on case-000")
         await pilot.press(*"typo?", "enter")
-        await until_shown(pilot, "case-000 ✎", "note typo?")
+        await until_shown(pilot, "case-000 ✎", "Note      typo?")
         assert "✎" not in row_texts(screen)[1]
         db = open_readable(store)
         try:

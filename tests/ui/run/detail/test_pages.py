@@ -1,5 +1,6 @@
 """The tabs of a trial's detail, as paragraphs."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,32 +8,59 @@ from tests.support import Staged, output, reading
 from tests.ui.playing import by_hand, para_words, plain_run
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import trial_queries
+from tui_eval.store.read.case_history import PastTrial
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.attempts_page import attempts_page
 from tui_eval.ui.run.detail.pages.case_page import case_page
 from tui_eval.ui.run.detail.pages.messages_page import messages_page
-from tui_eval.ui.run.detail.pages.output_page import OutputRendering, output_page
+from tui_eval.ui.run.detail.pages.result_page import OutputRendering, result_page
 from tui_eval.ui.run.detail.pages.scores_page import scores_page
+from tui_eval.ui.run.detail.pages.time_axis import time_axis
+from tui_eval.ui.run.detail.shortening import PageRoom
 from tui_eval.ui.run.detail.trial_context import ExpectedValue, TrialContext
 from tui_eval.ui.text.laid_out_text import lay_out_text
-from tui_eval.ui.text.prose import GLUE, lay_out
+from tui_eval.ui.text.prose import LABELS, Para, lay_out
 from tui_eval.ui.theme.glyphs import ASCII, UNICODE
+
+PLAIN, CLOSED, ROOM = OutputRendering(), Folds(), PageRoom(80, 30)
 
 
 def page(found: trial_queries.WholeTrial, name: str, now: float = 0.0) -> str:
     asked: list[JsonObject] = [{"role": "user", "content": "hello?"}]
-    made = {
-        "output": lambda: output_page(found, None, OutputRendering(), UNICODE, now),
+    made: dict[str, Callable[[], Iterable[Para]]] = {
+        "result": lambda: result(found, now=now),
         "scores": lambda: scores_page(found, None, UNICODE),
         "messages": lambda: messages_page(found, asked, Folds(), 80, UNICODE),
         "attempts": lambda: attempts_page(found, 60, UNICODE, now),
         "case": lambda: case_page(found, None, UNICODE),
-    }[name]()
-    return para_words(made)
+    }
+    return para_words(made[name]())
+
+
+def result(
+    found: trial_queries.WholeTrial,
+    context: TrialContext | None = None,
+    looks: OutputRendering = PLAIN,
+    folds: Folds = CLOSED,
+    room: PageRoom = ROOM,
+    now: float = 0.0,
+) -> list[Para]:
+    return list(result_page(found, context, looks, folds, room, UNICODE, now))
+
+
+def blocks(paras: Iterable[Para], width: int = ROOM.width) -> dict[str, str]:
+    """Give what stands beside each label."""
+    found: dict[str, str] = {}
+    label = ""
+    for line in lay_out(paras, width):
+        label = line.text[:LABELS].strip() or label
+        before = [found[label]] if label in found else []
+        found[label] = "\n".join([*before, line.text[LABELS:]])
+    return found
 
 
 def whole(store: Path, made: Staged, place: int) -> trial_queries.WholeTrial:
@@ -44,14 +72,16 @@ def whole(store: Path, made: Staged, place: int) -> trial_queries.WholeTrial:
 
 def test_the_tabs_of_a_graded_trial(store: Path) -> None:
     found = whole(store, plain_run(store, 5, failing=(2,)), 2)
-    assert f"answer 2   exact{GLUE}✗ extracted expected 2" in page(found, "output")
-    assert "10 tokens in, 5 out" in page(found, "output")
+    shown = blocks(result(found))
+    assert shown["Output"] == "answer 2"
+    assert shown["Scores"] == "✗ exact  extracted expected 2"
+    assert "10 tokens in, 5 out" in page(found, "result")
     assert "fail 0.00  expected 2" in page(found, "scores")
     assert "hello?" in page(found, "messages")
     assert "answer 2" in page(found, "messages")
     assert "✓ 1 answered" in page(found, "attempts")
     assert "call 0.50s" in page(found, "attempts")
-    assert "id case-002" in page(found, "case")
+    assert "case-002" in page(found, "case")
     assert "t0" in page(found, "case")
 
 
@@ -59,18 +89,18 @@ def test_the_tabs_of_what_went_wrong(store: Path) -> None:
     failure = Failure("server_error", "broke", status=503, retry_after_s=2.0, partial="half an")
     made = by_hand(store, [Case(0, "c", {}), Case(1, "d", {})], answers=[failure, None])
     found = whole(store, made, 0)
-    assert "server_error: broke" in page(found, "output")
-    assert "half an" in page(found, "output")
+    assert "server_error: broke" in page(found, "result")
+    assert "half an" in page(found, "result")
     assert "No scores: there is no output" in page(found, "scores")
     assert "server_error (HTTP 503): broke" in page(found, "attempts")
     assert "asked to wait 2.00s" in page(found, "attempts")
     waiting = whole(store, made, 1)
-    assert "waits for its turn" in page(waiting, "output")
+    assert "none yet: queued" in page(waiting, "result")
     assert "No scores yet" in page(waiting, "scores")
     running = replace(waiting, trial=replace(waiting.trial, state=TrialState.RUNNING))
-    assert "the call is in flight" in page(running, "output")
+    assert "the call is in flight" in page(running, "result")
     at_work = replace(running, progress=AttemptProgress("preparing"))
-    assert "No output yet: it is preparing" in page(at_work, "output")
+    assert "none yet: preparing" in page(at_work, "result")
     assert "No attempt yet" in page(waiting, "attempts")
 
 
@@ -78,8 +108,8 @@ def test_the_conversation_of_a_failed_attempt_has_its_tab(store: Path) -> None:
     said: list[JsonObject] = [{"role": "assistant", "content": f"step {n}"} for n in range(2)]
     failure = Failure("exit", "code 3", partial="step 1", messages=tuple(said))
     found = whole(store, by_hand(store, [Case(0, "c", {})], answers=[failure]), 0)
-    assert "It broke off after 2 messages" in page(found, "output")
-    assert "step 1" in page(found, "output")
+    assert "broke off after 2 messages" in page(found, "result")
+    assert "step 1" in page(found, "result")
     assert "step 0" in page(found, "messages")
     assert "said last: step 1" in page(found, "attempts")
     assert "had arrived" not in page(found, "attempts")
@@ -89,36 +119,103 @@ def test_an_output_says_what_cut_it_short(store: Path) -> None:
     cases = [Case(0, "a", {}), Case(1, "b", {})]
     ends = [output("half", finish_reason=reason) for reason in ("limit:wall", "length")]
     made = by_hand(store, cases, answers=ends)
-    by_limit, by_endpoint = (page(whole(store, made, place), "output") for place in (0, 1))
-    assert "Truncated: it was ended at its limit of `wall`." in by_limit
+    by_limit, by_endpoint = (page(whole(store, made, place), "result") for place in (0, 1))
+    assert "Truncated: ended at its limit of `wall`." in by_limit
     assert "Truncated: the endpoint stopped before the model did." in by_endpoint
 
 
 def test_an_empty_and_a_missing_text_are_told_apart(store: Path) -> None:
     answers = [output(""), output(None), output("cut", finish_reason="length")]
     made = by_hand(store, [Case(i, f"c{i}", {}) for i in range(3)], answers=answers)
-    assert "an empty text" in page(whole(store, made, 0), "output")
-    assert "has no text" in page(whole(store, made, 1), "output")
-    assert "Truncated" in page(whole(store, made, 2), "output")
+    assert "an empty text" in page(whole(store, made, 0), "result")
+    assert "no text in the answer" in page(whole(store, made, 1), "result")
+    assert "Truncated" in page(whole(store, made, 2), "result")
 
 
-def test_expected_stands_beside_what_came_and_what_was_seen(store: Path) -> None:
+def test_a_verdict_is_judged_by_question_output_expected_and_each_scorer(store: Path) -> None:
     found = whole(store, plain_run(store, 3, failing=(1,)), 1)
-    score = replace(found.scores[0], raw="Rome", reason="expected Paris, got Rome")
-    found = replace(found, scores=(score,))
-    beside = TrialContext(
-        (ExpectedValue("exact", "", ("Paris", "Lutetia")), ExpectedValue("x", "with", ("[1]",))), ()
+    wrong = replace(found.scores[0], raw="Rome", reason="expected Paris, got Rome")
+    fine = replace(wrong, scorer="short", verdict=Verdict.PASS, required=False)
+    found = replace(found, scores=(fine, wrong))
+    asked: JsonObject = {"role": "user", "content": "Where?"}
+    context = TrialContext(
+        (
+            ExpectedValue("exact", "", ("Paris", "Lutetia")),
+            ExpectedValue("x", "to contain", ("[1]",)),
+            ExpectedValue("judge", "", ("a city",), reference=True),
+        ),
+        (),
+        ({"role": "system", "content": "Be brief."}, asked),
     )
-    first = next(iter(output_page(found, beside, OutputRendering(), UNICODE, 0.0))).text
-    assert first == f"answer 1   expected Paris or Lutetia, with [1]   exact{GLUE}✗ extracted Rome"
+    shown = blocks(result(found, context))
+    assert list(shown) == ["Question", "Output", "Expected", "Reference", "Scores", "Call"]
+    assert shown["Question"] == "Where?"
+    assert shown["Expected"] == "exact: Paris or Lutetia\nx: to contain [1]"
+    assert shown["Reference"] == "a city"
+    assert shown["Scores"] == "✗ exact  extracted Rome\n✓ short (reported only)"
+    talk = replace(context, asked=(asked, {"role": "assistant", "content": "Here."}, asked))
+    assert (
+        blocks(result(found, talk))["Question"]
+        == "Where?\nafter 2 earlier messages: the tab Messages"
+    )
 
 
-def test_what_a_judge_says_has_a_line_of_its_own(store: Path) -> None:
+def test_each_requirement_of_a_judge_has_its_mark_and_feedback(store: Path) -> None:
     found = whole(store, plain_run(store, 3, failing=(1,)), 1)
-    score = replace(found.scores[0], source="judge", reason="misses the point " * 10)
-    found = replace(found, scores=(score,))
-    said = para_words(output_page(found, None, OutputRendering(), UNICODE, 0.0))
-    assert f"✗ exact by judge: {score.reason}" in said
+    parts: list[Json] = [
+        {"number": 1, "text": "Is kind", "value": 1, "reason": "it is"},
+        {"number": 2, "text": "Is short", "value": 0, "reason": "far from it"},
+    ]
+    raw: JsonObject = {"form": "requirements", "parts": parts}
+    reason = "1 of 2 met; 2 is not: far from it"
+    score = replace(found.scores[0], source="judge", raw=raw, reason=reason, value=0.5)
+    shown = blocks(result(replace(found, scores=(score,))))["Scores"].split("\n")
+    assert shown == [
+        "✗ exact ~ judge 0.50",
+        "  ✓ Is kind",
+        "    it is",
+        "  ✗ Is short",
+        "    far from it",
+    ]
+
+
+def test_what_is_long_is_cut_so_that_all_has_room_and_says_its_length(store: Path) -> None:
+    text = "\n".join(f"line {n}" for n in range(200))
+    made = by_hand(store, [Case(0, "c", {})], answers=[output(text)], reasons=["expected x"])
+    found = whole(store, made, 0)
+    context = TrialContext(
+        (ExpectedValue("exact", "", ("x\n" * 40,)),), (), ({"role": "user", "content": text},)
+    )
+    for room in (PageRoom(80, 30), PageRoom(42, 16), PageRoom(46, 33)):
+        paras = result(found, context, room=room)
+        assert len(list(lay_out(paras, room.width))) <= room.height
+        assert [para.action for para in paras if para.action] == [
+            "turn_fold(0)",
+            "turn_fold(1)",
+            "turn_fold(3)",
+        ]
+        assert f"{len(text):,} characters; x shows all" in para_words(paras)
+    assert "line 199" not in para_words(paras)
+    one = blocks(result(found, context, folds=Folds().turned(1)))
+    assert "line 199" in one["Output"]
+    assert "line 199" not in one["Question"]
+    everything = blocks(result(found, context, folds=Folds().all_turned()))
+    assert "line 199" in everything["Question"]
+
+
+def test_the_other_epochs_and_runs_of_a_case_stand_with_its_result(store: Path) -> None:
+    found = whole(store, plain_run(store, 2), 1)
+    past = PastTrial(
+        run=1, run_name="r", partial=False, created_at=0, trial=found.trial.id, place=1, epoch=0,
+        state=TrialState.DONE, verdict=Verdict.PASS, score=1, generation_key=None, output=None,
+        opening=None, error_kind=None, text=None, rules=b"",
+    )  # fmt: skip
+    other = replace(past, trial=-1, epoch=1, verdict=Verdict.FAIL)
+    before = replace(past, run=0, trial=-2, verdict=Verdict.FAIL)
+    shown = blocks(result(found, TrialContext(pasts=(past, other))))
+    assert shown["Epochs"] == "✓✗  1 of 2 pass; this is epoch 1"
+    assert "History" not in shown
+    assert blocks(result(found, TrialContext(pasts=(past, before))))["History"] == "✗✓"
 
 
 def test_an_output_is_laid_out_or_shown_as_it_came(store: Path) -> None:
@@ -126,10 +223,10 @@ def test_an_output_is_laid_out_or_shown_as_it_came(store: Path) -> None:
     made = by_hand(store, [Case(0, "c", {})], answers=[output(text)])
     found = whole(store, made, 0)
     rendering = OutputRendering(shown=lay_out_text(text, 60, UNICODE))
-    laid_out = para_words(output_page(found, None, rendering, UNICODE, 0.0))
+    laid_out = para_words(result(found, looks=rendering))
     assert '  "a": [1, 2],\n' in laid_out
     assert "laid out as JSON" in laid_out
-    raw = para_words(output_page(found, None, OutputRendering(raw=True), UNICODE, 0.0))
+    raw = para_words(result(found, looks=OutputRendering(raw=True)))
     assert text in raw
     assert "as it came" in raw
 
@@ -197,6 +294,24 @@ def test_attempts_stand_one_behind_the_other_on_one_scale(store: Path) -> None:
     ]
 
 
+def test_the_axis_is_broken_where_one_stretch_dwarfs_the_others(store: Path) -> None:
+    made = by_hand(store, [Case(0, "c", {})], answers=[Failure("rate_limit", "slow", status=429)])
+    found = whole(store, made, 0)
+    first = replace(found.attempts[0], queue_s=0.0, wait_s=0.0, call_s=1.0)
+    second = replace(first, number=2, state="answered", wait_s=60.0, call_s=1.0)
+    found = replace(found, attempts=(first, second))
+    paras = list(attempts_page(found, 46, ASCII, 0.0))
+    assert "62.0s in all ~ 56.0s left out" in para_words(paras)
+    drawn = [line.text for line in lay_out(paras, 60)]
+    (waited,) = [line for line in drawn if "-~-" in line]
+    assert waited.endswith("#######")
+    assert drawn[-1].split() == ["0", "3.00s", "~", "59.0s", "62.0s"]
+    even = time_axis([1.0, 2.0, 3.0], 30)
+    assert even is not None
+    assert (even.left_out, even.at(3.0)) == (None, 15)
+    assert time_axis([0.0], 30) is None
+
+
 def test_what_was_withdrawn_is_struck_and_the_way_of_a_verdict_is_told(store: Path) -> None:
     found = whole(store, plain_run(store, 3, failing=(1,)), 1)
     first = replace(found.scores[0], current=False, withdrawn_at=5.0, source="human")
@@ -208,17 +323,16 @@ def test_what_was_withdrawn_is_struck_and_the_way_of_a_verdict_is_told(store: Pa
     assert [para.label for para in paras if para.tone == "struck"] == ["-"]
 
 
-def test_what_stands_in_the_first_line_is_not_said_again_by_the_scorer(store: Path) -> None:
+def test_what_stands_beside_it_is_not_said_again_by_the_scorer(store: Path) -> None:
     found = whole(store, plain_run(store, 3, failing=(1,)), 1)
-    beside = TrialContext((ExpectedValue("exact", "", ("Paris",)),), ())
+    context = TrialContext((ExpectedValue("exact", "", ("Paris",)),))
 
-    def first(reason: str) -> str:
+    def scores(reason: str) -> str:
         scored = replace(found, scores=(replace(found.scores[0], raw=None, reason=reason),))
-        return next(iter(output_page(scored, beside, OutputRendering(), UNICODE, 0.0))).text
+        return blocks(result(scored, context))["Scores"]
 
-    said = f"answer 1   expected Paris   exact{GLUE}✗"
-    assert first('expected "Paris", got "answer 1"') == said
-    assert first('expected "Paris", got a list') == f'{said} expected "Paris", got a list'
+    assert scores('expected "Paris", got "answer 1"') == "✗ exact"
+    assert scores('expected "Paris", got a list') == '✗ exact  expected "Paris", got a list'
 
 
 def test_an_attempt_whose_engine_ended_may_have_been_sent(store: Path) -> None:

@@ -1,4 +1,4 @@
-"""The context of a trial: what its scorers expect, and what became of its case before."""
+"""The context of a trial: what was asked, what is expected, what became of its case before."""
 
 import json
 import sqlite3
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.conversation import last_user_text
-from tui_eval.model.json import Json
+from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.store.read import case_history
 from tui_eval.store.read.case_history import PastTrial
@@ -23,7 +23,6 @@ _HOW = {
     "starts_with": "to begin with",
     "regex": "to match",
     "finish": "to finish with",
-    "judge": "as reference",
 }
 """How a scorer of a kind expects, where it is not the whole output that is meant."""
 
@@ -37,6 +36,8 @@ class ExpectedValue:
     """`to contain`, `to match`; empty: it is the output that is compared."""
     texts: tuple[str, ...]
     """Any of them."""
+    reference: bool = False
+    """Whether it is what a judge compares the output with."""
 
     @property
     def literal(self) -> bool:
@@ -46,12 +47,14 @@ class ExpectedValue:
 
 @dataclass(frozen=True, slots=True)
 class TrialContext:
-    """What is expected of a trial, and what became of its case before."""
+    """What was asked in a trial, what is expected, and what became of its case before."""
 
-    expected: tuple[ExpectedValue, ...]
+    expected: tuple[ExpectedValue, ...] = ()
     """In the suite's order; without scorers that expect nothing in words."""
-    pasts: tuple[PastTrial, ...]
+    pasts: tuple[PastTrial, ...] = ()
     """Newest run first; see `store.history`."""
+    asked: tuple[JsonObject, ...] | str = ()
+    """The messages of its request; a text says why there are none."""
 
     @property
     def flaky(self) -> bool:
@@ -60,21 +63,26 @@ class TrialContext:
 
 
 def trial_context(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> TrialContext:
-    """Return what is expected of a trial, and what became of its case before."""
+    """Return what was asked in a trial, what is expected, and what became of its case before."""
+    said = messages(db, run_id, found)
+    asked = said if isinstance(said, str) else tuple(said)
     return TrialContext(
-        tuple(_expected(db, run_id, found)), tuple(case_history.history(db, run_id, found.trial))
+        tuple(_expected(db, run_id, found, asked)),
+        tuple(case_history.history(db, run_id, found.trial)),
+        asked,
     )
 
 
-def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence[ExpectedValue]:
+def _expected(
+    db: sqlite3.Connection, run_id: int, found: WholeTrial, asked: tuple[JsonObject, ...] | str
+) -> Sequence[ExpectedValue]:
     from tui_eval.scoring.check import Subject
     from tui_eval.scoring.scorers import Scorers
     from tui_eval.suites.templates.template import TemplateError
 
     try:
         suite = shown_suite(db, run_id)
-        asked = messages(db, run_id, found)
-        said = () if isinstance(asked, str) else tuple(asked)
+        said = () if isinstance(asked, str) else asked
         target = column_of(db, run_id, found).target
         subject = Subject(found.case, last_user_text(said), said, found.output, target)
         checks = Scorers(suite.scorers, suite.names_of_output).checks(subject)
@@ -87,7 +95,8 @@ def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequenc
         wanted = check.settings.get("expected", check.settings.get("reference"))
         if wanted is not None and not check.negate:
             texts = tuple(_text(one) for one in (wanted if isinstance(wanted, list) else [wanted]))
-            given.append(ExpectedValue(check.name, _HOW.get(check.kind, ""), texts))
+            how = _HOW.get(check.kind, "")
+            given.append(ExpectedValue(check.name, how, texts, check.kind == "judge"))
     return given
 
 

@@ -4,20 +4,18 @@ import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from tui_eval.format import number
 from tui_eval.model.attempt_record import AttemptProgress
-from tui_eval.model.json import JsonObject
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.judges.judge_figures import JudgeFigures
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.run.detail.detail_title import ListPosition, Tab, tab_pieces, trial_pieces
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.live_reader import LiveView
 from tui_eval.ui.run.detail.pages.attempts_page import attempts_page
@@ -25,55 +23,22 @@ from tui_eval.ui.run.detail.pages.case_page import case_page
 from tui_eval.ui.run.detail.pages.judge_page import judge_page
 from tui_eval.ui.run.detail.pages.live_page import LiveSeen, live_figures, live_page
 from tui_eval.ui.run.detail.pages.messages_page import messages_page
-from tui_eval.ui.run.detail.pages.output_page import OutputRendering, output_page
+from tui_eval.ui.run.detail.pages.result_page import OutputRendering, result_page
 from tui_eval.ui.run.detail.pages.scores_page import scores_page
+from tui_eval.ui.run.detail.shortening import PageRoom
 from tui_eval.ui.run.detail.trial_context import TrialContext
-from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.run.monitor import Figures, Snapshot
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.text.laid_out_text import AT_ONCE, LaidOutText, lay_out_text
-from tui_eval.ui.text.prose import LONGEST, Para
+from tui_eval.ui.text.prose import LABELS, LONGEST, Para
 from tui_eval.ui.theme.glyphs import Glyphs
-from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import FixedPage, Page
-from tui_eval.ui.widgets.toned import Piece, fit, width_of
-
-
-class Tab(StrEnum):
-    """The tabs, from left to right."""
-
-    LIVE = "Live"
-    """Only of what runs and tells how far it is."""
-    OUTPUT = "Output"
-    SCORES = "Scores"
-    MESSAGES = "Messages"
-    ATTEMPTS = "Attempts"
-    JUDGE = "Judge"
-    CASE = "Case"
-
 
 ZOOMED = "-zoomed"
 """Class of the screen while the detail has all of it, and keys act on its trial alone."""
 _ALL = 20_000_000
 """Characters of a page that are shown where everything is asked for."""
-_LEAST_NAME = 6
-"""Cells below which the case's name is left out beside the tabs."""
-_TIGHT = 4
-"""Cells too few for the name's own rule, with which the tabs still have room as they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListPosition:
-    """Where the trial that is shown stands in a list that zoom hides."""
-
-    at: int = 0
-    """From 1."""
-    listed: int = 0
-    marked: int = 0
-    """How many trials are marked."""
-    this_one: bool = False
-    """Whether this one is."""
 
 
 class TrialPage(Page):
@@ -89,12 +54,6 @@ class TrialPage(Page):
 
 class TrialDetail(Vertical):
     """Shows one trial; tab and form, laid out or raw, stay when another trial is shown."""
-
-    @dataclass
-    class MessagesWanted(Message):
-        """The Messages tab is shown and lacks the request's messages."""
-
-        trial: WholeTrial
 
     @dataclass
     class LookWanted(Message):
@@ -117,9 +76,8 @@ class TrialDetail(Vertical):
         """What a running attempt takes: it stays above the steps that run through below."""
         self._trial = Bar(id="trial")
         """Which trial it is: shown in zoom, elsewhere the list says so."""
-        self._tabs = Bar(id="tabs")
+        self._tabs = Bar(id="tabs", fill=glyphs.rule, frame=True)
         self._found: WholeTrial | None = None
-        self._asked: Sequence[JsonObject] | str | None = None
         self._trial_context: TrialContext | None = None
         self._folds = Folds()
         self._laid_out: tuple[tuple[str, int], LaidOutText | None] | None = None
@@ -127,7 +85,7 @@ class TrialDetail(Vertical):
         self._live: LiveView | None = None
         self._drawn_tabs: list[Tab] = []
         self._place = ListPosition()
-        self.tab = Tab.OUTPUT
+        self.tab = Tab.RESULT
         self.raw = False
         """Whether outputs are shown as they came."""
 
@@ -171,27 +129,26 @@ class TrialDetail(Vertical):
         """
         return self.is_attached and self.screen.has_class(ZOOMED)
 
-    def show(self, found: WholeTrial | None) -> None:
-        """Show a trial; the same one again keeps the place one reads at."""
+    def show(self, found: WholeTrial | None, context: TrialContext | None = None) -> None:
+        """Show a trial; the same one again keeps the place one reads at.
+
+        Args:
+            found: The trial; None: there is none.
+            context: What stands around it; None: it is not read yet, see `show_context`.
+        """
         same = (
             found is not None and self._found is not None and found.trial.id == self._found.trial.id
         )
         if not same:
-            self._asked = self._trial_context = self._live = None
-            self._folds = Folds()
-        self._found = found
+            self._trial_context = self._live = None
+            self._folds = Folds(self._folds.all_open)
+        self._found, self._trial_context = found, context or self._trial_context
         if self.tab is Tab.LIVE and Tab.LIVE not in self._tabs_there:
-            self.tab = Tab.OUTPUT
+            self.tab = Tab.RESULT
             self.page.follow(False)
         self._show_trial()
         self._show_tabs()
         self._show_page(keep_place=same)
-
-    def show_asked(self, trial_id: int, asked: Sequence[JsonObject] | str) -> None:
-        """Take the messages of a trial's request, or why there are none."""
-        if self._found is not None and self._found.trial.id == trial_id:
-            self._asked = asked
-            self._show_page(keep_place=True)
 
     def show_live(self, trial_id: int, view: LiveView) -> None:
         """Take what was seen of a trial's running attempt."""
@@ -232,7 +189,7 @@ class TrialDetail(Vertical):
             self._show_page(keep_place=True)
 
     def show_context(self, trial_id: int, context: TrialContext) -> None:
-        """Show what is expected of a trial, and what became of its case before."""
+        """Show what was asked in a trial, what is expected, and what became of its case before."""
         if self._found is not None and self._found.trial.id == trial_id:
             self._trial_context = context
             self._show_page(keep_place=True)
@@ -280,51 +237,19 @@ class TrialDetail(Vertical):
         self._show_page(keep_place=False)
 
     def _show_tabs(self) -> None:
-        rule = self._glyphs.rule
         self._drawn_tabs = there = self._tabs_there
-        left = [Piece(f"{rule} ", "dim")]
-        if self.page.has_focus and not self.zoomed:  # as in the list: keys act here
-            left = [Piece(f"{self._glyphs.cursor} ", "accent")]
-        room = self.size.width - sum(len(tab) + 3 for tab in there) - 4
-        between = f" {self._glyphs.dot} " if room > -_TIGHT else " "
-        # in zoom the line above says it
-        if self._found is not None and room >= _LEAST_NAME and not self.zoomed:
-            name = fit(self._found.trial.case_id, room, ellipsis=self._glyphs.cut).rstrip()
-            left += [Piece(name, "strong"), Piece(f" {rule} ", "dim")]
-        for at, tab in enumerate(there):
-            if at:
-                left.append(Piece(between, "dim"))
-            tone: Tone = "heading" if tab is self.tab else "plain"
-            left.append(Piece(tab, tone, f"open_tab('{tab}')"))
-        left.append(Piece(" "))
-        room = self.size.width - sum(width_of(piece.text) for piece in left)
-        turning = [Piece(f"{rule} ", "dim"), Piece("[", "accent", "turn_tab(-1)")]
-        turning += [
-            Piece(" "),
-            Piece("]", "accent", "turn_tab(1)"),
-            Piece(f" {rule}", "dim"),
-        ]
-        self._tabs.show(left, turning if room > len(turning) + 2 else [], fill=rule)
+        focused = self.page.has_focus and not self.zoomed  # in zoom keys act nowhere else
+        self._tabs.frame_tone = "accent" if focused else "dim"
+        # in zoom the line above says which trial it is
+        name = "" if self._found is None or self.zoomed else self._found.trial.case_id
+        self._tabs.show(*tab_pieces(there, self.tab, name, self._tabs.room, self._glyphs))
 
     def _show_trial(self) -> None:
         if self._found is None:
             self._trial.show([])
-            return
-        trial, place = self._found.trial, self._place
-        words, tone = status_words(trial, self._glyphs)
-        right = [Piece(f" {self._glyphs.mark} ", "accent")] if place.this_one else []
-        if place.marked:
-            right.append(Piece(f" {number(place.marked)} marked ", "dim"))
-        right.append(Piece(f" {number(place.at)}/{number(place.listed)} ", "dim"))
-        left = [Piece(f"  {words}  ", tone)]
-        epoch = f"  epoch {trial.epoch + 1}" if trial.epoch else ""
-        room = self.size.width - sum(width_of(piece.text) for piece in [*left, *right]) - len(epoch)
-        cut = self._glyphs.cut
-        case = fit(trial.case_id, min(width_of(trial.case_id), room // 2), ellipsis=cut, keep=4)
-        room -= width_of(case) + 2
-        column = fit(trial.column, min(width_of(trial.column), room), ellipsis=cut, keep=6)
-        left += [Piece(case, "strong"), Piece(f"  {column}"), Piece(epoch, "dim")]
-        self._trial.show(left, right)
+        else:
+            trial, place = self._found.trial, self._place
+            self._trial.show(*trial_pieces(trial, place, self.size.width, self._glyphs))
 
     def _show_page(self, *, keep_place: bool) -> None:
         # steps are a line each, however many there are
@@ -354,18 +279,19 @@ class TrialDetail(Vertical):
             case Tab.LIVE:
                 seen = LiveSeen(self._progress, self._live, self.raw)
                 return live_page(found, seen, self._folds, self._page_width, glyphs, now)
-            case Tab.OUTPUT:
-                return output_page(found, self._trial_context, self._looks(found), glyphs, now)
+            case Tab.RESULT:
+                context, room = self._trial_context, PageRoom(self._page_width, self._page_height)
+                looks = self._looks(found)
+                return result_page(found, context, looks, self._folds, room, glyphs, now)
             case Tab.SCORES:
                 return scores_page(found, self._trial_context, glyphs)
             case Tab.MESSAGES:
-                if self._asked is None:
-                    self.post_message(self.MessagesWanted(found))
-                return messages_page(found, self._asked, self._folds, self._page_width, glyphs)
+                asked = None if self._trial_context is None else self._trial_context.asked
+                return messages_page(found, asked, self._folds, self._page_width, glyphs)
             case Tab.ATTEMPTS:
                 return attempts_page(found, self._page_width, glyphs, now)
             case Tab.JUDGE:
-                return judge_page(found, glyphs, self._judges)
+                return judge_page(found, glyphs, self._judges, raw=self.raw)
             case Tab.CASE:
                 return case_page(found, self._trial_context, glyphs)
 
@@ -377,16 +303,20 @@ class TrialDetail(Vertical):
     def _page_width(self) -> int:
         return self.page.size.width - 1
 
+    @property
+    def _page_height(self) -> int:
+        return self.page.size.height
+
     def _looks(self, found: WholeTrial) -> OutputRendering:
-        text = None if found.output is None else found.output.text
+        text, width = None if found.output is None else found.output.text, self._page_width - LABELS
         if self.raw or not text:
             return OutputRendering(self.raw)
         if len(text) <= AT_ONCE:
-            return OutputRendering(shown=lay_out_text(text, self._page_width, self._glyphs))
-        wanted = (text, self._page_width)
+            return OutputRendering(shown=lay_out_text(text, width, self._glyphs))
+        wanted = (text, width)
         if self._laid_out is None or self._laid_out[0] != wanted:
             self._laid_out = (wanted, None)
-            self._lay_out(text, self._page_width)
+            self._lay_out(text, width)
         return OutputRendering(shown=self._laid_out[1])
 
     @work(exclusive=True, group="lay-out")

@@ -1,8 +1,9 @@
 """Verdicts in a colour and a row: what became of a case from run to run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tui_eval.model.states import TrialState, Verdict
+from tui_eval.store.read.case_history import PastTrial
 from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.text.prose import GLUE
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -24,6 +25,22 @@ def verdict_strip(context: TrialContext, epoch: int, glyphs: Glyphs) -> Iterator
         yield glyphs.trial(past.state, past.verdict), tone_of(past.state, past.verdict)
     if context.flaky:
         yield f"{GLUE}flaky", "ungraded"
+
+
+def epoch_strip(
+    epochs: Sequence[PastTrial], here: int, glyphs: Glyphs
+) -> Iterator[tuple[str, Tone]]:
+    """Yield a shape for each epoch of a run, and which of them it is that is looked at.
+
+    Args:
+        epochs: In order, two or more.
+        here: The epoch that is looked at, from 0.
+        glyphs: The shapes.
+    """
+    for past in epochs:
+        yield glyphs.trial(past.state, past.verdict), tone_of(past.state, past.verdict)
+    passed = sum(past.verdict is Verdict.PASS for past in epochs)
+    yield f"  {passed} of {len(epochs)} pass; this is epoch {here + 1}", "dim"
 
 
 def tone_of(state: TrialState, verdict: Verdict | None) -> Tone:

@@ -23,7 +23,8 @@ from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run import saved_view
 from tui_eval.ui.run.actions import commands
-from tui_eval.ui.run.detail.trial_detail import ZOOMED, ListPosition
+from tui_eval.ui.run.detail.detail_title import ListPosition
+from tui_eval.ui.run.detail.trial_detail import ZOOMED
 from tui_eval.ui.run.list.filter_line import filter_words
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
@@ -79,7 +80,7 @@ class TrialList(Vertical):
             select_on_focus=False,
         )
         """Where one types what to find; shown while one does."""
-        self._line = Bar(id="filter", fill=glyphs.rule)
+        self._line = Bar(id="filter", fill=glyphs.rule, frame=True)
         self._wanted_place: int | None = None
         """A trial to go to as soon as it is listed."""
         self._rows_wanted = asyncio.Event()
@@ -183,7 +184,7 @@ class TrialList(Vertical):
             self.view,
             self._listed_words(total.total),
             self._glyphs,
-            self.size.width - sum(width_of(piece.text) for piece in right),
+            self._line.room - sum(width_of(piece.text) for piece in right),
         )
         self._line.show(left, right)
 

@@ -10,8 +10,7 @@ from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.views import HIGHEST_FIRST, Order
 from tui_eval.ui.run.actions.commands import PendingRequests
-from tui_eval.ui.run.detail.pages.output_page import waiting_words
-from tui_eval.ui.run.detail.progress_words import progress_words
+from tui_eval.ui.run.detail.progress_words import progress_words, waiting_words
 from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials

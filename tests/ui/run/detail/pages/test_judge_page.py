@@ -5,11 +5,13 @@ from typing import Any
 from tests.engine.harness import Harness, judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel, refuse
-from tests.ui.playing import para_words
+from tui_eval.model.json import JsonObject
 from tui_eval.scoring.judge.request import items_of
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read.trial_queries import WholeTrial, whole
 from tui_eval.ui.run.detail.pages.judge_page import judge_page
+from tui_eval.ui.run.detail.pages.judge_words import grade_brief, grade_paras
+from tui_eval.ui.text.prose import lay_out
 from tui_eval.ui.theme.glyphs import UNICODE
 
 
@@ -25,32 +27,52 @@ def of(harness: Harness, run: int, case: str, epoch: int = 0) -> WholeTrial:
         db.close()
 
 
-def text(found: WholeTrial) -> str:
-    return para_words(judge_page(found, UNICODE))
+def text(found: WholeTrial, *, raw: bool = False) -> str:
+    return "\n".join(line.text for line in lay_out(judge_page(found, UNICODE, raw=raw), 100))
 
 
-async def test_it_shows_batch_reply_and_request(harness: Harness) -> None:
+async def test_it_shows_reply_input_and_batch_and_raw_all_as_it_went(harness: Harness) -> None:
     async with FakeModel(answers(by_number)) as server:
         run = await harness.run(judged(server.base_url, server.base_url, 5))
-    shown = text(of(harness, run, "c3"))
-    assert "good by j" in shown
-    assert "batch of 5" in shown
-    (call,) = of(harness, run, "c3").judging
+    found = of(harness, run, "c3")
+    shown = text(found)
+    assert "✓ good by j" in shown
+    reply, _, rest = shown.partition("Judge reply")[2].partition("Judge input")
+    asked, _, batch = rest.partition("Batch")
+    assert reply.split()[:2] == ["score", "3"]
+    assert "q3" in asked.split()
+    (call,) = found.judging
     ids = {position: item["id"] for position, item in items_of(call.request).items()}
-    told = [line for line in shown.splitlines() if "· fake" in line]
-    others = [item for item in call.items if not item.here]
-    (here,) = [item for item in call.items if item.here]
-    assert [line.split()[-4:-2] for line in told] == [
-        [ids[item.position], item.case_id] for item in (here, *others)
+    told = [line.replace("▸", " ").split() for line in batch.splitlines() if "· fake" in line]
+    assert told == [
+        [str(item.position + 1), "score", item.case_id[1:], item.case_id, "·", "fake", id_]
+        for item in call.items
+        if item.case_id is not None and (id_ := ids[item.position])
     ]
-    assert told[0].startswith(f"▸ {here.position + 1} ")
-    said, _, asked = shown.partition("Judge reply")[2].partition("Judge input")
-    assert '"score": 3' in said
-    assert '"output": "q3"' in asked.partition("batch of 5")[0]
-    assert shown.count("· fake") == 5
-    assert '"score": 3' in shown
-    assert "Request, system" in shown
-    assert '"output": "q3"' in shown
+    (here,) = [item.position + 1 for item in call.items if item.here]
+    assert f"▸ {here} score 3" in batch
+    as_it_went = text(found, raw=True)
+    assert "To system" in as_it_went
+    assert '"output": "q3"' in as_it_went
+    assert '"score": 3' in as_it_went
+
+
+def test_a_reply_is_laid_out_by_the_requirements_that_were_asked() -> None:
+    grade: JsonObject = {
+        "id": "k1",
+        "requirements": [
+            {"requirement": 2, "met": False, "reason": "no\x1b[2J"},
+            {"requirement": 1, "met": True},
+            "odd",
+        ],
+        "extra": {"a": 1},
+    }
+    asked: JsonObject = {"requirements": [{"requirement": 1, "text": "A"}, "odd"]}
+    shown = [line.text for line in lay_out(grade_paras(grade, asked, UNICODE), 60)]
+    assert shown[:4] == ["✗ 2 ", "    no␛[2J", "✓ 1 A", '"odd"']
+    assert grade_brief(grade, UNICODE) == ("✗ ✓", "plain")
+    assert grade_brief({"score": "7"}, UNICODE)[0] == 'score "7"'
+    assert grade_brief(None, UNICODE)[0] == "no grade in the reply"
 
 
 async def test_what_was_asked_again_says_why(harness: Harness) -> None:

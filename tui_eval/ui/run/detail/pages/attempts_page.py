@@ -1,15 +1,17 @@
-"""The Attempts tab: queue, wait and call of each attempt as bars on one scale."""
+"""The Attempts tab: queue, wait and call of each attempt as bars on one time line."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from tui_eval.format import call_cost, clock, number, seconds
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import AttemptRow, TrialRow
 from tui_eval.ui.run.detail.moments import moment
-from tui_eval.ui.run.detail.pages.output_page import waiting_words
 from tui_eval.ui.run.detail.pages.program_record import record_paras
+from tui_eval.ui.run.detail.pages.time_axis import TimeAxis, time_axis
+from tui_eval.ui.run.detail.progress_words import waiting_words
 from tui_eval.ui.text.prose import Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
@@ -28,15 +30,15 @@ class _Span:
     call: float
 
     @property
-    def whole(self) -> float:
-        return self.queue + self.wait + self.call
+    def parts(self) -> tuple[float, float, float]:
+        return self.queue, self.wait, self.call
 
 
 def attempts_page(found: WholeTrial, width: int, glyphs: Glyphs, now: float) -> Iterator[Para]:
     """Yield each attempt as a line of time, with what came of it.
 
     The bars stand one behind the other; time between them in which nothing was wanted of the trial
-    is left out.
+    is left out, and the middle of what is many times as long as all the rest.
 
     Args:
         found: The trial.
@@ -49,25 +51,27 @@ def attempts_page(found: WholeTrial, width: int, glyphs: Glyphs, now: float) -> 
         yield Para(_none_yet(trial, now), "dim")
     spans = [_span(tried, now) for tried in found.attempts]
     waits = _waits(trial, now)
-    total = sum(span.whole for span in spans) + waits
     cells = max(min(width - _INDENT - 2, _WIDEST), _LEAST)
-    if total > 0:
-        yield _legend(total, glyphs)
+    axis = time_axis([*(part for span in spans for part in span.parts), waits], cells)
+    if axis is not None:
+        yield _legend(axis, glyphs)
     before = 0.0
     for tried, span in zip(found.attempts, spans, strict=True):
         yield from _attempt(tried, now, glyphs)
-        if total > 0:
-            yield _bar(span, before, total, cells, tried.state, glyphs)
+        if axis is not None:
+            yield _bar(span, before, axis, tried.state, glyphs)
         left = found.records.get(tried.id)
         if left is not None:
             limit = _limit(found, tried)
             yield from record_paras(left.record, span.call, limit, cells, _INDENT, glyphs)
         yield from _came_of_it(tried)
-        before += span.whole
+        before += sum(span.parts)
     if trial.waiting is not None:
         yield Para(f"next: {waiting_words(trial, now)}", "ungraded", indent=_INDENT)
-        if waits and total > 0:
-            yield _bar(_Span(0, waits, 0), before, total, cells, "sent", glyphs)
+        if waits and axis is not None:
+            yield _bar(_Span(0, waits, 0), before, axis, "sent", glyphs)
+    if axis is not None and len(spans) > 1:
+        yield Para(axis.words(glyphs), "dim", indent=_INDENT)
 
 
 def _limit(found: WholeTrial, tried: AttemptRow) -> str | None:
@@ -101,37 +105,37 @@ def _waits(trial: TrialRow, now: float) -> float:
     return max(trial.waiting_until - now, 0.0)
 
 
-def _legend(total: float, glyphs: Glyphs) -> Para:
+def _legend(axis: TimeAxis, glyphs: Glyphs) -> Para:
+    broken = f" {glyphs.broken} {seconds(axis.gap)} left out" if axis.gap else ""
     return marked(
         (glyphs.queued * 2, "dim"),
         (" queue  ", "dim"),
         (glyphs.held * 2, "ungraded"),
         (" wait  ", "dim"),
         (glyphs.called * 2, "accent"),
-        (f" call   {seconds(total)} in all", "dim"),
+        (f" call   {seconds(axis.total)} in all{broken}", "dim"),
         indent=_INDENT,
     )
 
 
-def _bar(span: _Span, before: float, total: float, cells: int, state: str, glyphs: Glyphs) -> Para:
-    scale = cells / total
-    start = min(round(before * scale), cells - 1)
-    parts: Sequence[tuple[float, str, Tone]] = (
-        (span.queue, glyphs.queued, "dim"),
-        (span.wait, glyphs.held, "ungraded"),
-        (span.call, glyphs.called, "error" if state == "failed" else "accent"),
+def _bar(span: _Span, before: float, axis: TimeAxis, state: str, glyphs: Glyphs) -> Para:
+    start = min(axis.at(before), axis.cells - 1)
+    looks: Sequence[tuple[str, Tone]] = (
+        (glyphs.queued, "dim"),
+        (glyphs.held, "ungraded"),
+        (glyphs.called, "error" if state == "failed" else "accent"),
     )
-    pieces: list[tuple[str, Tone]] = [(" " * start, "plain")]
-    at, drawn_to = before, start
-    for part, shape, tone in parts:
+    drawn: list[tuple[str, Tone]] = [(" ", "plain")] * start
+    at = before
+    for part, look in zip(span.parts, looks, strict=True):
         at += part
-        until = min(round(at * scale), cells)
-        pieces.append((shape * (until - drawn_to), tone))
-        drawn_to = max(until, drawn_to)
-    if drawn_to == start and span.whole > 0:  # too short for a cell, but it was there
-        longest = max(parts)
-        pieces.append((longest[1], longest[2]))
-    return marked(*pieces, indent=_INDENT)
+        drawn += [look] * (axis.at(at) - len(drawn))
+    if len(drawn) == start and any(span.parts):  # too short for a cell, but it was there
+        drawn.append(looks[max(range(3), key=lambda which: span.parts[which])])
+    if axis.break_at is not None and start <= axis.break_at < len(drawn):
+        drawn[axis.break_at] = (glyphs.broken, "plain")
+    runs = ((look, len([*same])) for look, same in groupby(drawn))
+    return marked(*((shape * n, tone) for (shape, tone), n in runs), indent=_INDENT)
 
 
 def _attempt(tried: AttemptRow, now: float, glyphs: Glyphs) -> Iterator[Para]:

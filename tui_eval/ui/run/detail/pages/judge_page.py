@@ -1,30 +1,42 @@
 """The Judge tab: what judges were asked about a trial, and what they said."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from tui_eval.format import call_cost, number, seconds
-from tui_eval.model.json import Json, JsonObject
-from tui_eval.store.read.judges.judge_calls import BatchItem, JudgeCall
+from tui_eval.model.json import JsonObject
+from tui_eval.store.read.judges.judge_calls import JudgeCall
 from tui_eval.store.read.judges.judge_figures import JudgeFigures
 from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.run.detail.pages.judge_words import (
+    grade_brief,
+    grade_in,
+    grade_paras,
+    item_paras,
+    laid_out,
+)
 from tui_eval.ui.run.judge_status import quality_is_poor, trust_paras
-from tui_eval.ui.text.prose import LONGEST, Para
+from tui_eval.ui.text.prose import Para, block, marked
 from tui_eval.ui.theme.glyphs import Glyphs
-from tui_eval.ui.theme.tones import Tone
+
+_LABELS = 13
+"""Cells of the column of labels."""
+_BEGINS = 2_000
+"""Characters of a reply that are shown where no grade is found in it."""
 
 
 def judge_page(
-    found: WholeTrial, glyphs: Glyphs, judges: Sequence[JudgeFigures] = ()
+    found: WholeTrial, glyphs: Glyphs, judges: Sequence[JudgeFigures] = (), *, raw: bool = False
 ) -> Iterator[Para]:
-    """Yield each judge call about the trial, the newest first: batch, reply, request.
+    """Yield each judge call about the trial, the newest first: reply, input, batch.
 
     Args:
         found: The trial.
         glyphs: The shapes.
         judges: What is known of the run's judges; what was measured is said last, and first where
             it is amiss.
+        raw: Whether request and reply are shown whole, as they went.
     """
     asked = {entry.scorer for entry in found.scores}
     mine = [one for one in judges if one.scorer in asked]
@@ -34,81 +46,91 @@ def judge_page(
     if not found.judging:
         judged = any(entry.source == "judge" for entry in found.scores)
         yield Para(
-            "Graded from the cache: the same question had been answered before."
+            "Graded from the cache: the judge had graded the same before."
             if judged
-            else "No judge was asked about this trial.",
+            else "No judge was run on this trial.",
             "dim",
         )
     for call in found.judging:
-        yield from _call(call, found.trial.id, glyphs)
+        yield from _call(call, found.trial.id, glyphs, raw=raw)
         yield Para("")
     if not wrong:
         yield from trust_paras(mine)
 
 
-def _call(call: JudgeCall, trial: int, glyphs: Glyphs) -> Iterator[Para]:
+def _call(call: JudgeCall, trial: int, glyphs: Glyphs, *, raw: bool) -> Iterator[Para]:
     # imported late: the first picture of a run needs none of it
     from tui_eval.scoring.judge.request import items_of
 
     shape = {"answered": glyphs.passed, "failed": glyphs.error, "sent": glyphs.working}
-    yield Para(
-        f"{call.scorer} by {call.judge}  {', '.join(_facts(call))}",
-        "error" if call.state == "failed" else "accent",
+    failed = call.state == "failed"
+    yield marked(
+        (f"{call.scorer} by {call.judge}", "error" if failed else "accent"),
+        (f"  {', '.join(_facts(call))}", "dim"),
         label=shape.get(call.state, glyphs.cancelled),
     )
     if call.error is not None:
-        yield Para(call.error, "error", indent=2)
+        yield from block("Error", [Para(call.error, "error")], _LABELS)
     if not any(item.trial == trial for item in call.items):
-        yield Para("from the cache: a copy of what an equal output got here", indent=2)
+        words = "from the cache: a copy of what an equal output got here"
+        yield from block("Cache", [Para(words, "dim")], _LABELS)
+    if raw:
+        yield from _as_it_went(call)
+        return
     asked = items_of(call.request)
     for item in call.items:
         if item.here:
-            yield from _item(item, asked.get(item.position), glyphs)
-            yield from _about(asked.get(item.position), call.reply)
-    mates = [item for item in call.items if not item.here]
-    words = f"batch of {len(call.items)}, beside it:" if mates else "alone in its batch"
-    yield Para(words, "dim", indent=2)
-    for item in mates:
-        yield from _item(item, asked.get(item.position), glyphs)
-    if call.reply is not None:
-        yield Para("Reply", "accent", indent=2)
-        yield Para(_laid_out(call.reply), indent=4)
+            yield from _graded(call, asked.get(item.position), glyphs)
+    yield from block("Batch", list(_batch(call, asked, glyphs)), _LABELS)
+
+
+def _graded(call: JudgeCall, asked: JsonObject | None, glyphs: Glyphs) -> Iterator[Para]:
+    """Yield what the reply says of an item, and what was asked of it."""
+    grade = None if asked is None else grade_in(call.reply, asked["id"])
+    raw = f"{key('run.raw', 'm')} shows request and reply as they went"
+    if asked is not None and grade is not None:
+        yield from block("Judge reply", grade_paras(grade, asked, glyphs), _LABELS)
+    elif call.reply is not None:
+        words = f"no grade of this output is found in it; {raw}"
+        paras = [Para(words, "ungraded"), Para(call.reply[:_BEGINS])]
+        yield from block("Judge reply", paras, _LABELS)
+    if asked is not None:
+        yield from block("Judge input", item_paras(asked), _LABELS)
+        yield from block("", [Para(raw, "dim")], _LABELS)
+
+
+def _batch(call: JudgeCall, asked: Mapping[int, JsonObject], glyphs: Glyphs) -> Iterator[Para]:
+    """Yield who stood in a call and what each was given: its number, grade, case and column."""
+    if len(call.items) == 1 and call.items[0].here:
+        yield Para("alone", "dim")
+        return
+    for item in call.items:
+        there = asked.get(item.position)
+        given = None if there is None else grade_in(call.reply, there["id"])
+        words, tone = grade_brief(given, glyphs)
+        if call.reply is None:
+            words, tone = call.state, "dim"
+        sign = glyphs.cursor if item.here else " "
+        column = f" {glyphs.dot} {item.column}" if item.column else ""
+        id_ = f"  {there['id']}" if there is not None else ""
+        yield marked(
+            (f"{words}  ", tone),
+            (f"{item.case_id or 'gold'}{column}", "strong" if item.here else "plain"),
+            (id_, "dim"),
+            label=f"{sign} {item.position + 1}",
+        )
+        if item.problem:
+            yield Para(item.problem, "ungraded", indent=4)
+
+
+def _as_it_went(call: JudgeCall) -> Iterator[Para]:
     messages = call.request.get("messages")
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, dict):
-            yield Para(f"Request, {message.get('role')}", "accent", indent=2)
-            yield Para(_laid_out(str(message.get("content", ""))), "dim", indent=4)
-
-
-def _item(item: BatchItem, asked: JsonObject | None, glyphs: Glyphs) -> Iterator[Para]:
-    """Yield the line of an item: its number, its id in request and reply, whose it is."""
-    known = f"{asked['id']}  " if asked is not None else ""
-    column = f" · {item.column}" if item.column else ""
-    problem = f": {item.problem}" if item.problem else ""
-    tone: Tone = "ungraded" if item.problem else ("strong" if item.here else "dim")
-    sign = glyphs.cursor if item.here else " "
-    words = f"{known}{item.case_id or 'gold'}{column}{problem}"
-    yield Para(words, tone, indent=2, label=f"{sign} {item.position + 1}")
-
-
-def _about(asked: JsonObject | None, reply: str | None) -> Iterator[Para]:
-    """Yield what the reply says of an item, and what was asked of it."""
-    if asked is None:
-        return
-    said = None if reply is None else _grade(reply, asked["id"])
-    for title, found in (("Judge reply", said), ("Judge input", asked)):
-        if found is not None:
-            fields = {name: value for name, value in found.items() if name != "id"}
-            yield Para(title, "accent", indent=4)
-            yield Para(json.dumps(fields, ensure_ascii=False, indent=2), indent=6)
-
-
-def _grade(reply: str, id_: Json) -> JsonObject | None:
-    """Return what stands under an id in a reply that is as it was asked for; None: nothing."""
-    found = _parsed(reply)
-    grades = found.get("grades") if isinstance(found, dict) else None
-    there = grades if isinstance(grades, list) else []
-    return next((one for one in there if isinstance(one, dict) and one.get("id") == id_), None)
+            paras = [Para(laid_out(str(message.get("content", ""))), "dim")]
+            yield from block(f"To {message.get('role')}"[: _LABELS - 1], paras, _LABELS)
+    if call.reply is not None:
+        yield from block("Reply", [Para(laid_out(call.reply))], _LABELS)
 
 
 def _facts(call: JudgeCall) -> Iterator[str]:
@@ -130,24 +152,3 @@ def _facts(call: JudgeCall) -> Iterator[str]:
         yield f"finish {call.finish_reason}"
     if call.model and call.model != call.judge:
         yield call.model
-
-
-def _laid_out(text: str) -> str:
-    """Lay the JSON of a text out in lines; what is none stays as it came."""
-    found = _parsed(text)
-    if found is None:
-        return text
-    laid = json.dumps(found, ensure_ascii=False, indent=2)
-    return f"{text[: text.find('{')]}{laid}{text[text.rfind('}') + 1 :]}"
-
-
-def _parsed(text: str) -> Json:
-    """Read the JSON object of a text; None: there is none."""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start or len(text) > LONGEST:
-        return None
-    try:
-        found: Json = json.loads(text[start : end + 1])
-    except (ValueError, RecursionError):
-        return None
-    return found

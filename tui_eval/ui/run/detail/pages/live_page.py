@@ -10,8 +10,8 @@ from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.live_reader import LiveView
-from tui_eval.ui.run.detail.pages.output_page import waiting_words
 from tui_eval.ui.run.detail.pages.steps import step_paras
+from tui_eval.ui.run.detail.progress_words import waiting_words
 from tui_eval.ui.text.prose import Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone

@@ -1,13 +1,15 @@
-"""The Scores tab: each scorer's whole history, what was expected, what it saw, who says so."""
+"""The Scores tab: each scorer's whole history: what it expects, what it extracted, who says so."""
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tui_eval.format import decimal
 from tui_eval.reports.judging.opinions import opinions
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import ScoreRow
 from tui_eval.ui.run.detail.moments import moment
+from tui_eval.ui.run.detail.pages.verdict_lines import opinion_paras
 from tui_eval.ui.run.detail.trial_context import ExpectedValue, TrialContext
 from tui_eval.ui.run.detail.verdicts import VERDICT_TONES
 from tui_eval.ui.text.prose import Para, marked
@@ -40,7 +42,8 @@ def scores_page(found: WholeTrial, context: TrialContext | None, glyphs: Glyphs)
         yield marked((scorer, "accent"), (_path(history), "dim"))
         for expected in context.expected if context is not None else ():
             if expected.scorer == scorer:
-                yield Para(_expectation(expected), indent=3, label="expected")
+                label = "reference" if expected.reference else "expected"
+                yield Para(_expectation(expected), indent=3, label=label, label_tone="dim")
         for entry in reversed(history):
             yield from _score(entry, glyphs)
         yield Para("")
@@ -84,11 +87,11 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
     )
     said = list(opinions(entry.source, entry.raw))
     for line in said:
-        of: Tone = "fail" if line.met is False and counts else "plain" if counts else "dim"
-        yield Para(line.text, of, indent=3 + 2 * line.depth)
+        for para in opinion_paras(line, 3, glyphs):
+            yield para if counts else replace(para, tone="dim", label_tone="dim")
     if entry.raw is not None and entry.source != "judge" and not said:
         saw = entry.raw if isinstance(entry.raw, str) else json.dumps(entry.raw, ensure_ascii=False)
-        yield Para(saw, "plain" if counts else "dim", indent=3, label="extracted")
+        yield Para(saw, "plain" if counts else "dim", indent=3, label="extracted", label_tone="dim")
     facts = [_WHO.get(entry.source, f"by {entry.source}"), moment(entry.at)]
     if entry.weight != 1.0:
         facts.append(f"weight {entry.weight:g}")

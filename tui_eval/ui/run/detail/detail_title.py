@@ -1,0 +1,103 @@
+"""The two lines above a trial's page: its tabs, and in zoom which trial it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tui_eval.format import number
+from tui_eval.store.rows import TrialRow
+from tui_eval.ui.run.detail.trial_status import status_words
+from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+
+_LEAST_NAME = 6
+"""Cells below which the case's name is left out beside the tabs."""
+_WIDE_GAP = 3
+"""Cells between two tabs, where there is room."""
+
+
+class Tab(StrEnum):
+    """The tabs, from left to right."""
+
+    LIVE = "Live"
+    """Only of what runs and tells how far it is."""
+    RESULT = "Result"
+    MESSAGES = "Messages"
+    SCORES = "Scores"
+    ATTEMPTS = "Attempts"
+    JUDGE = "Judge"
+    CASE = "Case"
+
+
+@dataclass(frozen=True, slots=True)
+class ListPosition:
+    """Where the trial that is shown stands in a list that zoom hides."""
+
+    at: int = 0
+    """From 1."""
+    listed: int = 0
+    marked: int = 0
+    """How many trials are marked."""
+    this_one: bool = False
+    """Whether this one is."""
+    in_list: bool = True
+    """Whether it is listed; in zoom it stays on the screen where it is not any more."""
+
+
+def tab_pieces(
+    there: Sequence[Tab], chosen: Tab, name: str, room: int, glyphs: Glyphs
+) -> tuple[list[Piece], list[Piece]]:
+    """Return the line of tabs: what stands at its left, and at its right edge.
+
+    Args:
+        there: The tabs.
+        chosen: The one that is shown.
+        name: The case's id, foreign; it is left out where there is no room beside the tabs.
+        room: Cells there are.
+        glyphs: The shapes.
+    """
+    rule = glyphs.rule
+    left: list[Piece] = []
+    for_tabs = sum(len(tab) + _WIDE_GAP for tab in there)
+    if name and room - for_tabs > _LEAST_NAME:
+        shown = fit(name, min(width_of(name), room - for_tabs - 3), ellipsis=glyphs.cut, keep=4)
+        left += [Piece(" "), Piece(shown, "strong"), Piece(f" {rule}", "dim")]
+    between = f" {glyphs.dot} " if room >= for_tabs else " "
+    left.append(Piece(" "))
+    for at, tab in enumerate(there):
+        if at:
+            left.append(Piece(between, "dim"))
+        tone: Tone = "heading" if tab is chosen else "plain"
+        left.append(Piece(tab, tone, f"open_tab('{tab}')"))
+    left.append(Piece(" "))
+    turning = [Piece(" "), Piece("[", "accent", "turn_tab(-1)"), Piece(" ")]
+    turning += [Piece("]", "accent", "turn_tab(1)"), Piece(" ")]
+    taken = sum(width_of(piece.text) for piece in (*left, *turning))
+    return left, turning if taken < room else []
+
+
+def trial_pieces(
+    trial: TrialRow, place: ListPosition, room: int, glyphs: Glyphs
+) -> tuple[list[Piece], list[Piece]]:
+    """Return the line that says in zoom which trial it is, how it stands, and where in the list.
+
+    Args:
+        trial: The trial.
+        place: Where it stands in the list.
+        room: Cells there are.
+        glyphs: The shapes.
+    """
+    words, tone = status_words(trial, glyphs)
+    right = [Piece(f" {glyphs.mark} ", "accent")] if place.this_one else []
+    if place.marked:
+        right.append(Piece(f" {number(place.marked)} marked ", "dim"))
+    stands = f"{number(place.at)}/{number(place.listed)}" if place.in_list else "not in the list"
+    right.append(Piece(f" {stands} ", "dim"))
+    left = [Piece(f"  {words}  ", tone)]
+    epoch = f"  epoch {trial.epoch + 1}" if trial.epoch else ""
+    room -= sum(width_of(piece.text) for piece in [*left, *right]) + len(epoch)
+    case = fit(trial.case_id, min(width_of(trial.case_id), room // 2), ellipsis=glyphs.cut, keep=4)
+    room -= width_of(case) + 2
+    column = fit(trial.column, min(width_of(trial.column), room), ellipsis=glyphs.cut, keep=6)
+    return [*left, Piece(case, "strong"), Piece(f"  {column}"), Piece(epoch, "dim")], right

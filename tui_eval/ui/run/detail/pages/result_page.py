@@ -1,0 +1,227 @@
+"""The Result tab: all that a verdict is judged by, as labelled blocks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tui_eval.format import SELF_REPORTED, call_cost, many, number, seconds
+from tui_eval.model.conversation import last_user_text, text_of
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Output
+from tui_eval.model.states import TrialState
+from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.ui.run.detail.folds import Folds
+from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
+from tui_eval.ui.run.detail.progress_words import no_output_words
+from tui_eval.ui.run.detail.shortening import Block, PageRoom, blocks_in
+from tui_eval.ui.run.detail.trial_context import ExpectedValue, TrialContext
+from tui_eval.ui.run.detail.verdicts import epoch_strip, verdict_strip
+from tui_eval.ui.text.laid_out_text import LaidOutText, TextForm
+from tui_eval.ui.text.prose import Para, marked
+from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.theme.tones import Tone
+
+_SEVERAL = 3
+_SHORT = 200
+"""Characters up to which a text is set bright."""
+_STOPPED = "the endpoint stopped before the model did"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRendering:
+    """How an output is looked at."""
+
+    raw: bool = False
+    """As it came, to the letter."""
+    shown: LaidOutText | None = None
+    """Its text laid out; None: not wanted, or not yet."""
+
+
+def result_page(
+    found: WholeTrial,
+    context: TrialContext | None,
+    looks: OutputRendering,
+    folds: Folds,
+    room: PageRoom,
+    glyphs: Glyphs,
+    now: float,
+) -> Iterator[Para]:
+    """Yield question, output, what is expected and each scorer, shortened to what has room.
+
+    Args:
+        found: The trial.
+        context: What was asked and is expected; None: not read yet.
+        looks: How its text is shown.
+        folds: Which of what is shortened is shown whole.
+        room: What there is.
+        glyphs: The shapes.
+        now: Unix seconds.
+    """
+    trial = found.trial
+    blocks = []
+    if trial.note is not None:
+        blocks.append(Block("Note", [Para(trial.note, "accent")]))
+    if context is not None:
+        blocks.append(Block("Question", list(_question(found, context.asked)), fold=0))
+    if trial.state is TrialState.ERROR:
+        said = f"{glyphs.error} {trial.error_kind}: {trial.error_message or ''}"
+        blocks.append(Block("Error", [Para(said, "error")]))
+    blocks += _output_blocks(found, looks, now)
+    if context is not None:
+        blocks += _expected_blocks(context.expected)
+    current = [entry for entry in found.scores if entry.current]
+    if current:
+        expected_of = () if context is None else context.expected
+        scores = verdict_lines(current, found.output, expected_of, glyphs)
+        blocks.append(Block("Scores", list(scores)))
+    if context is not None:
+        blocks += _over_epochs_and_runs(found, context, glyphs)
+    if found.output is not None:
+        facts = "  ".join(_facts(found, found.output, looks))
+        blocks.append(Block("Call", [Para(facts, "dim")]))
+    yield from blocks_in(blocks, room, folds, glyphs)
+
+
+def _question(found: WholeTrial, asked: tuple[JsonObject, ...] | str) -> Iterator[Para]:
+    if isinstance(asked, str):
+        yield Para(asked, "dim")
+        return
+    output = found.output
+    talk = [*asked, *(output.messages if output is not None else found.broken_off)]
+    question = last_user_text(talk)
+    if question is None:
+        yield Para("the request has no message of a user: the tab Messages shows it", "dim")
+        return
+    yield Para(question.strip("\n")) if question else Para("an empty text", "dim")
+    earlier = sum(one.get("role") in ("user", "assistant") for one in talk[: _last_user(talk)])
+    if earlier:
+        yield Para(f"after {many(earlier, 'earlier message')}: the tab Messages", "dim")
+
+
+def _last_user(talk: Sequence[JsonObject]) -> int:
+    """Return where in a conversation the last message of a user stands."""
+    return max(at for at, one in enumerate(talk) if one.get("role") == "user")
+
+
+def _output_blocks(found: WholeTrial, looks: OutputRendering, now: float) -> Iterator[Block]:
+    """Yield what came; where nothing did, why, and what had arrived."""
+    trial, output = found.trial, found.output
+    if output is not None:
+        yield Block("Output", list(_spoken(output, looks)), fold=1, gives_way=True)
+        if output.reasoning:
+            yield Block("Reasoning", [Para(output.reasoning, "dim")], fold=2)
+        return
+    if trial.state is not TrialState.ERROR:
+        tone: Tone = "ungraded" if trial.waiting else "dim"
+        yield Block("Output", [Para(no_output_words(found, now), tone)])
+    partial = next((tried.partial for tried in reversed(found.attempts) if tried.partial), None)
+    if found.broken_off:
+        said = many(len(found.broken_off), "message")
+        over = trial.state in (TrialState.ERROR, TrialState.CANCELLED)
+        how = f"broke off after {said}" if over else f"{said} so far"
+        last = Para(partial or _last_said(found.broken_off))
+        paras = [Para(f"{how}: the tab Messages; said last:", "dim"), last]
+        yield Block("Partial", paras, fold=1, gives_way=True)
+    elif partial:
+        paras = [Para("what had arrived when it broke off:", "dim"), Para(partial)]
+        yield Block("Partial", paras, fold=1, gives_way=True)
+
+
+def _last_said(messages: Sequence[JsonObject]) -> str:
+    return next(
+        (said for one in reversed(messages) if (said := text_of(one.get("content")))), "nothing"
+    )
+
+
+def _spoken(output: Output, looks: OutputRendering) -> Iterator[Para]:
+    if output.cut_short:
+        limit = (output.finish_reason or "").removeprefix("limit:")
+        by_limit = limit != output.finish_reason
+        why = f"ended at its limit of `{limit}`" if by_limit else _STOPPED
+        yield Para(f"Truncated: {why}.", "ungraded")
+    if output.filtered:
+        yield Para("Taken away by the endpoint's content filter.", "ungraded")
+    if output.broken_off:
+        yield Para(f"Broken off: it ended with {output.finish_reason!r}.", "ungraded")
+    if output.text is None:
+        yield Para("no text in the answer", "dim")
+    elif not output.text:
+        yield Para("an empty text", "dim")
+    elif looks.shown is None or looks.raw:
+        yield Para(output.text, _weight(output.text))
+    elif looks.shown.form is TextForm.PLAIN:
+        yield Para(output.text.strip("\n"), _weight(output.text))
+    else:
+        yield from looks.shown.paras
+
+
+def _weight(text: str) -> Tone:
+    """Return how bright a text is: a short one is what one came for, of a long one all would be."""
+    return "strong" if len(text) <= _SHORT else "plain"
+
+
+def _expected_blocks(expected: Sequence[ExpectedValue]) -> Iterator[Block]:
+    """Yield what is expected of the output, and what judges compare it with."""
+    for heading, fold, reference in (("Expected", 3, False), ("Reference", 4, True)):
+        # once each; with the scorer's name where scorers differ
+        said = {(one.how, one.texts): one for one in expected if one.reference is reference}
+        if said:
+            paras = [_expectation(one, named=len(said) > 1) for one in said.values()]
+            yield Block(heading, paras, fold=fold)
+
+
+def _expectation(expected: ExpectedValue, *, named: bool) -> Para:
+    pieces: list[tuple[str, Tone]] = [
+        (f"{expected.scorer}: " if named else "", "dim"),
+        (f"{expected.how} " if expected.how else "", "dim"),
+    ]
+    if len(expected.texts) == 1 and "\n" in expected.texts[0]:
+        return Para("".join(words for words, _ in pieces) + expected.texts[0])
+    for nth, text in enumerate(expected.texts[:_SEVERAL]):
+        if nth:
+            pieces.append((" or ", "dim"))
+        pieces.append((text, "strong") if text else ("an empty text", "dim"))
+    if len(expected.texts) > _SEVERAL:
+        pieces.append((f" or {len(expected.texts) - _SEVERAL} more", "dim"))
+    return marked(*pieces)
+
+
+def _over_epochs_and_runs(
+    found: WholeTrial, context: TrialContext, glyphs: Glyphs
+) -> Iterator[Block]:
+    """Yield how the case went in the other epochs, and in the last full runs."""
+    epoch = found.trial.epoch
+    here = next((one.run for one in context.pasts if one.trial == found.trial.id), None)
+    epochs = [one for one in context.pasts if one.run == here]
+    if len(epochs) > 1:
+        yield Block("Epochs", [marked(*epoch_strip(epochs, epoch, glyphs))])
+    runs = {one.run for one in context.pasts if not one.partial}
+    if len(runs) > 1:
+        yield Block("History", [marked(*verdict_strip(context, epoch, glyphs))])
+
+
+def _facts(found: WholeTrial, output: Output, looks: OutputRendering) -> Iterator[str]:
+    made_by = (one for one in found.attempts if one.output == found.trial.output)
+    about_usd = next((one.about_usd for one in made_by), None)
+    yield seconds(output.latency_s)
+    usage = output.usage
+    if usage.input is not None or usage.output is not None:
+        yield f"{number(usage.input)} tokens in, {number(usage.output)} out"
+    if usage.reasoning:
+        yield f"{number(usage.reasoning)} of them reasoning"
+    if usage.cached:
+        yield f"{number(usage.cached)} read from the endpoint's cache"
+    known, about = output.price.known_usd, output.price.about_usd
+    if known is None or known > 0:
+        yield call_cost(known, about_usd if about is None else about)
+    if output.self_reported:
+        yield SELF_REPORTED
+    if output.finish_reason:
+        yield f"finish {output.finish_reason}"
+    if output.model:
+        yield output.model
+    if found.trial.cached:
+        yield "from the cache"
+    if looks.raw:
+        yield "as it came"
+    elif looks.shown is not None and looks.shown.form is not TextForm.PLAIN:
+        yield f"laid out as {looks.shown.form}"
