@@ -11,6 +11,10 @@ _NUMBER = re.compile(
     r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b|[-+−]?\b\d[\d.,:_]*(?:e[-+]?\d+)?%?", re.IGNORECASE
 )
 _ALTERNATIVES = re.compile(r"“…”(?:(?:, | or | and )(?:“…”|#(?: more)?))+")
+_OPTION = re.compile(
+    r"\b(expected|got|between|or|and) (?:[A-Z]|\S{1,20} \(.*?\))(?=[,:]| or | and |$)"
+)
+"""An option of a multiple choice as `choice` names it: its letter, or its label with its text."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -23,7 +27,7 @@ def fold(text: str) -> bytes:
 def fold_reason(stored: str | bytes) -> str:
     """Return what a reason has in common with those like it.
 
-    What it quotes and its numbers are left out, so that hundreds of reasons become one.
+    What it quotes, its numbers and options are left out, so that hundreds of reasons become one.
 
     Args:
         stored: The reason, as the store has it.
@@ -31,5 +35,8 @@ def fold_reason(stored: str | bytes) -> str:
     # a lone surrogate would be bytes again: nothing of it is left
     text = unpack_text(stored)[: 8 * _LONGEST].encode("utf-8", "replace").decode()
     text = _NUMBER.sub("#", _QUOTED.sub("“…”", text))
-    text = _ALTERNATIVES.sub("“…”", _SPACE.sub(" ", text))
+    text = _SPACE.sub(" ", text)
+    if "expected " in text:
+        text = _OPTION.sub(r"\1 “…”", text)
+    text = _ALTERNATIVES.sub("“…”", text)
     return text.strip()[:_LONGEST]
