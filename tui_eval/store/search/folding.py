@@ -12,7 +12,8 @@ _NUMBER = re.compile(
 )
 _ALTERNATIVES = re.compile(r"“…”(?:(?:, | or | and )(?:“…”|#(?: more)?))+")
 _OPTION = re.compile(
-    r"\b(expected|got|between|or|and) (?:[A-Z]|\S{1,20} \(.*?\))(?=[,:]| or | and |$)"
+    r"\b(expected|got|between|or|and) (?:[A-Z]|\S{1,20} \(.*?\))"
+    r"(?=, (?:got|found|ambiguous)|:| or | and |$)"
 )
 """An option of a multiple choice as `choice` names it: its letter, or its label with its text."""
 _SPACE = re.compile(r"\s+")
