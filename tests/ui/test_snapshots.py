@@ -126,6 +126,7 @@ SCENES = (
     Scene("charts latency", ("v", "right_square_bracket"), ("p95",), run=True),
     Scene("charts by tag", ("v", "left_square_bracket"), ("europe",), run=True),
     Scene("help", ("question_mark",), ("do it",), run=True),
+    Scene("help found", ("question_mark", "slash", *"score"), ("Score",), run=True),
     Scene("palette", ("ctrl+p",), ("Search for commands", "retry"), run=True),
     Scene("workspace", ("w",), ("greet.py", "picture.bin"), run=True, agent=True),
     Scene(

@@ -126,7 +126,7 @@ async def test_the_keys_that_were_chosen_act_and_stand_everywhere(
         (told,) = [one for one in lines(app) if "List some of the trials" in one]
         assert told.partition("List some")[0].split()[-1] == "f7"
         await pilot.press("escape", "ctrl+p")
-        await until_shown(pilot, "filter  (f7)")
+        await until_shown(pilot, "with counts               f7")
 
 
 async def test_the_app_starts_and_tells_what_is_wrong(config_file: Path, tmp_path: Path) -> None:
@@ -187,5 +187,5 @@ async def test_the_help_has_room_for_all_its_words(tmp_path: Path) -> None:
     assert longest == keyboard().actions["run.follow"].words
     async with shown_on(app) as pilot:
         await run_screen(pilot)
-        await pilot.press("question_mark")
+        await pilot.press("question_mark", "slash", *longest[:8].lower())
         await until_shown(pilot, longest)

@@ -5,7 +5,7 @@ from pathlib import Path
 from textual.command import CommandPalette
 from textual.widgets import Input, OptionList
 
-from tests.ui.playing import app_on, plain_run, run_screen, shown_on, until, until_shown
+from tests.ui.playing import app_on, lines, plain_run, run_screen, shown_on, until, until_shown
 from tui_eval.ui.screens.launch_screen import LaunchScreen
 from tui_eval.ui.theme.themes import THEMES
 
@@ -49,3 +49,17 @@ async def test_the_palette_follows_a_theme_that_is_changed_while_it_is_open(tmp_
         panel = app.screen.query_one(OptionList).styles
         await until(pilot, lambda: panel.background.hex.lower() == THEMES["light"].panel)
         assert app.screen.query_one(Input).styles.color.hex.lower() == THEMES["light"].foreground
+
+
+async def test_an_action_is_a_line_with_its_key_at_the_right(tmp_path: Path) -> None:
+    app = app_on(tmp_path / "s.sqlite3")
+    async with shown_on(app) as pilot:
+        await until(pilot, lambda: app.context.client.opened)
+        await pilot.press("ctrl+p")
+        await until_shown(pilot, "launch ", "Launch the suite")
+        box = app.screen.query_one(OptionList).region
+        line = next(one for one in lines(app) if "Launch the suite" in one)
+        assert line.rstrip(" │▇▁█").endswith("⏎")
+        await pilot.press(*"import")
+        await until_shown(pilot, "Import another tool's file")
+        assert app.screen.query_one(OptionList).region == box, "nothing grows while it is filled"
