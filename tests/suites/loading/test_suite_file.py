@@ -202,6 +202,15 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
             "[gate.targets.x]\npass_rate = 1",
             ('line 1: gate.targets.x: no target is called "x"; there are simulated'),
         ),
+        (
+            '[gate.baseline]\nunclear = "fail"',
+            "line 1: gate.baseline: asks for nothing; write max_drop = 0.03, or never_break "
+            "with tags",
+        ),
+        (
+            "[gate.baseline]\nmax_drop = 3",
+            "line 2: gate.baseline.max_drop: must be at most 1, not 3; 3% is 0.03",
+        ),
         ("[gate.scorers.x]\npass_rate = 1", 'line 1: gate.scorers.x: no scorer is called "x"'),
         (
             "[gate.tags.x]\nmax_cost = 1",

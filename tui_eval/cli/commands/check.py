@@ -145,6 +145,7 @@ def _as_json(path: Path, found: "Preflight", permissions: "Sequence[str]") -> "J
         },
         "judges": judge_preview.as_json(found.judges),
         "troubles": [str(trouble) for trouble in survey.troubles],
+        "baseline": found.baseline,
         "warnings": list(found.warnings),
         "not_ready": list(found.missing),
         "needs_trust": list(permissions),
@@ -196,6 +197,8 @@ def _lines(path: Path, found: "Preflight", permissions: "Sequence[str]") -> "Ite
             yield f"  {one.column}: {tokens_and_cost([one])}"
         for line in judge_preview.lines(found.suite, found.judges):
             yield f"  {line}"
+    if found.baseline is not None:
+        yield f"  compared with {found.baseline}, its baseline"
     for trouble in survey.troubles:
         yield f"  error in some cases: {trouble}"
     for permission in permissions:

@@ -265,7 +265,7 @@ def _look_before(
     from tui_eval.suites.loading.errors import SuiteError
 
     with readable_if_there(store) as db:
-        found = preflight(db, suite, settings, Depth.READ)
+        found = preflight(db, suite, settings, Depth.READ, has_base=baseline is not None)
         if found.mistakes:
             raise SuiteError(found.mistakes)
         if not found.may_start:

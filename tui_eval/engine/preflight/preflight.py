@@ -23,7 +23,7 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import baseline_queries, run_queries
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.judge_choice import kinships
 from tui_eval.suites.loading import template_check
@@ -72,6 +72,8 @@ class Preflight:
     judges: tuple[JudgeForecast, ...] = ()
     warnings: tuple[str, ...] = ()
     """What may not be meant so; it starts all the same."""
+    baseline: str | None = None
+    """The run that is pinned as the suite's baseline; None: none is."""
 
     @property
     def may_start(self) -> bool:
@@ -85,6 +87,8 @@ def preflight(
     settings: Settings,
     depth: Depth = Depth.COUNTED,
     survey: Callable[[Suite], Survey] | None = None,
+    *,
+    has_base: bool = False,
 ) -> Preflight:
     """Look at a launch before it is made; nobody is asked and nothing is written.
 
@@ -94,6 +98,7 @@ def preflight(
         settings: The launch's choices.
         depth: How far to look.
         survey: Gives the suite's survey where the caller keeps it; None: it is made.
+        has_base: Whether the launch names what its run is compared with.
     """
     lacks = missing(suite, settings)
     if survey is None:
@@ -106,7 +111,18 @@ def preflight(
         return Preflight(suite, settings, None, error.mistakes, missing=lacks)
     with closing(Session(suite, settings)) as session:
         warnings = tuple(_warnings(db, session, seen))
-        found = Preflight(suite, settings, seen, refused=refused, missing=lacks, warnings=warnings)
+        pinned = None if db is None else baseline_queries.baseline(db, suite.name)
+        if pinned is None and not has_base:
+            warnings += tuple(_without_baseline(suite))
+        found = Preflight(
+            suite,
+            settings,
+            seen,
+            refused=refused,
+            missing=lacks,
+            warnings=warnings,
+            baseline=None if pinned is None else pinned.name,
+        )
         if refused or depth is Depth.READ:
             return found
         if depth is Depth.RENDERED:
@@ -181,6 +197,18 @@ def _warnings(db: sqlite3.Connection | None, session: Session, seen: Survey) -> 
     yield from _cut_down(session)
     for name in [] if db is None else _at_the_same_endpoint(db, session):
         yield f"run {name} is asking the same endpoint just now: their limits add up"
+
+
+def _without_baseline(suite: Suite) -> Iterator[str]:
+    """Say where a suite's gate asks for the baseline that there is not."""
+    asked = None if suite.gate is None else suite.gate.baseline
+    if asked is None:
+        return
+    then = "the gate does not hold" if asked.unclear == "fail" else "it passes"
+    yield (
+        f"[gate.baseline]: {suite.name} has no baseline, so nobody can tell, and {then}; "
+        f"`tui-eval baseline {suite.name} RUN` pins one"
+    )
 
 
 def _cut_down(session: Session) -> Iterator[str]:

@@ -281,6 +281,10 @@ class _Checker:
         gate = self._data.get("gate")
         if not isinstance(gate, dict):
             return
+        baseline = gate.get("baseline")
+        if isinstance(baseline, dict) and not {"max_drop", "never_break"} & set(baseline):
+            write = "write max_drop = 0.03, or never_break with tags"
+            self._wrong(("gate", "baseline"), "asks for nothing", write)
         for field, what, known in (
             ("targets", "target", self._column_names()),
             ("scorers", "scorer", self._scorer_names()),

@@ -166,6 +166,8 @@ def _launch_paras(found: "Preflight", work: "LaunchForecast") -> Iterator[Para]:
     for one in found.judges:
         name = "judge" if one.judge == "judge" else f"judge {one.judge}"
         yield Para(one.words(), "dim", label=f"{name}:")
+    if found.baseline is not None:
+        yield Para(f"compared with {found.baseline}, its baseline", "dim")
     for said in found.warnings:
         yield Para(said, "ungraded", label="note:")
 

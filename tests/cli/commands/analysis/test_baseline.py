@@ -70,3 +70,20 @@ def test_what_cannot_be_compared_starts_nothing(
 def test_one_baseline_is_about_one_suite(place: Place, tui_eval: Command) -> None:
     both = (place.suite(), place.suite(name="t.toml"))
     assert "name one" in tui_eval("run", *both, "--baseline", "last").err
+
+
+def test_a_gate_without_a_baseline_is_told_before_and_passes(
+    place: Place, tui_eval: Command
+) -> None:
+    gate = "[gate.baseline]\nmax_drop = 0.1\n"
+    suite = place.suite(more=gate)
+    (looked,) = json.loads(tui_eval("check", suite, "--json").out)
+    assert looked["baseline"] is None
+    assert "[gate.baseline]: sums has no baseline" in looked["warnings"][0]
+    done = tui_eval("run", suite)
+    assert (done.code, "note: [gate.baseline]" in done.err) == (0, True)
+    assert "nobody can tell whether the baseline does" in done.out
+    run = json.loads(tui_eval("runs", "--json").out)[0]["run"]
+    tui_eval("baseline", "sums", run)
+    assert f"compared with {run}, its baseline" in tui_eval("check", suite).out
+    assert tui_eval("run", place.suite(more=f'{gate}unclear = "fail"')).code == 1  # 4 cases
