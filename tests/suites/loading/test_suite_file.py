@@ -204,8 +204,10 @@ def test_an_empty_suite_misses_cases_and_targets(tmp_path: Path) -> None:
         ),
         (
             '[gate.baseline]\nunclear = "fail"',
-            "line 1: gate.baseline: asks for nothing; write max_drop = 0.03, or never_break "
-            "with tags",
+            (
+                "line 1: gate.baseline: asks for nothing; write max_drop = 0.03, or never_break "
+                "with tags"
+            ),
         ),
         (
             "[gate.baseline]\nmax_drop = 3",
