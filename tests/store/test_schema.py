@@ -44,6 +44,8 @@ _SCHEMAS = [
     "b7e5da879b20",
     "0dc101d05200",
     "10184d378d98",
+    "640fb2702bc8",
+    "fc64932f6965",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

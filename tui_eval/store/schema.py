@@ -54,6 +54,8 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     scores.scores_by_key,
     outputs.conversations,
     baselines.run_bases,
+    scores.unmet_scores,
+    scores.judge_calls_counted,
 )
 """Every change the schema ever went through, in order. Append only."""
 

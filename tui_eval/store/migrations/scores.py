@@ -94,3 +94,18 @@ def scores_by_key(db: sqlite3.Connection) -> None:
     """Let a grade that a program gave be found by all that decided it; NULL: no program did."""
     db.execute("ALTER TABLE scores ADD COLUMN score_key BLOB")
     db.execute("CREATE INDEX scores_key ON scores (score_key) WHERE score_key IS NOT NULL")
+
+
+def unmet_scores(db: sqlite3.Connection) -> None:
+    """Index the scores that do not say pass: reasons of failures are found without the others."""
+    db.execute(
+        "CREATE INDEX scores_unmet ON scores (trial) WHERE current = 1 AND verdict <> 'pass'"
+    )
+
+
+def judge_calls_counted(db: sqlite3.Connection) -> None:
+    """Index all that is counted of judge calls: their requests and replies are long."""
+    db.execute(
+        "CREATE INDEX judge_calls_counted ON judge_calls (run, scorer, judge, purpose, model, "
+        "state, round, items, error_kind, input_tokens, output_tokens, cost_usd, about_usd)"
+    )

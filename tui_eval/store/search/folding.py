@@ -2,7 +2,9 @@
 
 import re
 from functools import lru_cache
+from typing import Final
 
+from tui_eval.model.json import digest
 from tui_eval.store.text import unpack_text
 
 _LONGEST = 200
@@ -16,7 +18,10 @@ _OPTION = re.compile(
     r"(?=, (?:got|found|ambiguous)|:| or | and |$)"
 )
 """An option of a multiple choice as `choice` names it: its letter, or its label with its text."""
-_SPACE = re.compile(r"\s+")
+FOLDED_BY: Final = digest(
+    [pattern.pattern for pattern in (_QUOTED, _NUMBER, _ALTERNATIVES, _OPTION)]
+).hex()[:16]
+"""Another one where reasons are folded otherwise: what is kept of folded ones is out of date."""
 
 
 def fold(text: str) -> bytes:
@@ -33,11 +38,13 @@ def fold_reason(stored: str | bytes) -> str:
     Args:
         stored: The reason, as the store has it.
     """
-    # a lone surrogate would be bytes again: nothing of it is left
-    text = unpack_text(stored)[: 8 * _LONGEST].encode("utf-8", "replace").decode()
-    text = _NUMBER.sub("#", _QUOTED.sub("“…”", text))
-    text = _SPACE.sub(" ", text)
+    text = unpack_text(stored)[: 8 * _LONGEST]
+    if not text.isascii():
+        # a lone surrogate would be bytes again: nothing of it is left
+        text = text.encode("utf-8", "replace").decode()
+    text = " ".join(_NUMBER.sub("#", _QUOTED.sub("“…”", text)).split())
     if "expected " in text:
         text = _OPTION.sub(r"\1 “…”", text)
-    text = _ALTERNATIVES.sub("“…”", text)
+    if "“…”" in text:
+        text = _ALTERNATIVES.sub("“…”", text)
     return text.strip()[:_LONGEST]

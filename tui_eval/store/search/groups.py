@@ -5,18 +5,19 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from typing import TypeAlias
 
 from tui_eval.store.search.folding import fold_reason
-from tui_eval.store.search.views import FAILS, Condition, FilterKind, Places
+from tui_eval.store.search.views import FAILS, STANDS, Condition, FilterKind, Places, TrialOutcome
 from tui_eval.store.text import unpack_text
 
 MOST = 500
 """Groups that are told of: nobody looks through more."""
 _STEP_S = 0.08
-_SLICE = 2_000
+_SLICE = 8_000
 """Places that are read at once."""
 
 
@@ -38,13 +39,16 @@ class Grouping(StrEnum):
 
 
 _OF_RUN = "t.run = ?1 AND t.place >= ?2 AND t.place < ?3"
-_UNMET = (
-    f"FROM trials t JOIN scores s ON s.trial = t.id WHERE {_OF_RUN} AND t.state = 'done' "
+_FIRST = "SELECT id FROM trials WHERE run = ?1 AND place >= ?2 ORDER BY place LIMIT 1"
+_LAST = "SELECT id FROM trials WHERE run = ?1 AND place < ?3 ORDER BY place DESC LIMIT 1"
+_UNMET = (  # by the scores that do not say pass; the ids of a run's trials ascend with their places
+    "FROM scores s INDEXED BY scores_unmet CROSS JOIN trials t ON t.id = s.trial "
+    f"WHERE s.trial BETWEEN ({_FIRST}) AND ({_LAST}) AND {_OF_RUN} AND t.state = 'done' "
     "AND s.current = 1 AND s.verdict <> 'pass'"
 )
 _ERRORS = (
     f"SELECT t.place, '', t.error_kind, 'error', 1 FROM trials t WHERE {_OF_RUN} "
-    "AND t.state = 'error' AND t.error_kind IS NOT NULL"
+    f"AND {STANDS[TrialOutcome.ERRORS]} AND t.error_kind IS NOT NULL"
 )
 _ROWS: dict[Grouping, str] = {
     # place, scorer, value as stored, kind, whether it decides; in the order of places
@@ -68,6 +72,19 @@ _ROWS: dict[Grouping, str] = {
     Grouping.TARGET: (
         "SELECT t.place, '', k.name, 'target', 1 FROM trials t "
         f"JOIN columns k ON k.run = t.run AND k.idx = t.col WHERE {_OF_RUN} ORDER BY 1"
+    ),
+}
+
+
+_COUNTED: dict[Grouping, str] = {
+    # value as stored, kind, trials: where each trial has one row, and all are listed
+    Grouping.TAG: (
+        "SELECT json_extract(c.data, '$.tags'), 'tag', count(*) FROM trials t "
+        f"JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE {_OF_RUN} GROUP BY 1"
+    ),
+    Grouping.TARGET: (
+        "SELECT k.name, 'target', n FROM (SELECT t.run, t.col, count(*) AS n FROM trials t "
+        f"WHERE {_OF_RUN} GROUP BY t.col) t JOIN columns k ON k.run = t.run AND k.idx = t.col"
     ),
 }
 
@@ -105,7 +122,11 @@ class Groups:
         left = self._next < self._total
         while left:
             first, self._next = self._next, min(self._next + _SLICE, self._total)
-            self._count(db.execute(_ROWS[self._by], (self._run, first, self._next)))
+            bounds = (self._run, first, self._next)
+            if self._listed is None and self._by in _COUNTED:
+                self._add(db.execute(_COUNTED[self._by], bounds))
+            else:
+                self._count(db.execute(_ROWS[self._by], bounds))
             listed = self._listed
             n = self._next - first
             self.looked += n if listed is None else sum(listed[first : self._next])
@@ -115,22 +136,32 @@ class Groups:
         self.largest = heapq.nsmallest(MOST, self.counts.items(), key=_rank)
         return left
 
+    def _add(self, rows: Iterable[tuple[str | bytes | None, str, int]]) -> None:
+        for value, kind, n in rows:
+            shared = frozenset(_shared(kind, "", value, 1))
+            self.grouped += n if shared else 0
+            for key in shared:
+                self.counts[_condition(key)] += n
+
     def _count(self, rows: Iterable[tuple[int, str | bytes, str | bytes | None, str, int]]) -> None:
         listed, last, last_grouped = self._listed, -1, -1
-        seen: set[Condition] = set()
+        counts: Counter[_Shared] = Counter()
+        seen: set[_Shared] = set()
         for place, scorer, value, kind, decides in rows:
             if listed is not None and not listed[place]:
                 continue
             if place != last:
                 last = place
-                seen = set()
-            for part in _parts(FilterKind(kind), scorer, value, not decides):
+                seen.clear()
+            for key in _shared(kind, scorer, value, decides):
                 if decides and place != last_grouped:
                     last_grouped = place
                     self.grouped += 1
-                if part not in seen:
-                    seen.add(part)
-                    self.counts[part] += 1
+                if key not in seen:
+                    seen.add(key)
+                    counts[key] += 1
+        for key, n in counts.items():
+            self.counts[_condition(key)] += n
 
 
 def _rank(group: tuple[Condition, int]) -> tuple[bool, int, str, str]:
@@ -146,19 +177,33 @@ def _mask(listed: Places, total: int) -> bytearray:
     return mask
 
 
-@lru_cache(maxsize=4096)
-def _parts(
-    kind: FilterKind, scorer: str | bytes, value: str | bytes | None, reported: bool
-) -> tuple[Condition, ...]:
+_Shared: TypeAlias = tuple[str, str, str | bytes, int]
+"""Kind, value, scorer and whether it decides: a `Condition` that takes no time to make."""
+
+
+def _condition(shared: _Shared) -> Condition:
+    kind, value, scorer, decides = shared
+    return Condition(FilterKind(kind), value, unpack_text(scorer), not decides)
+
+
+def _shared(
+    kind: str, scorer: str | bytes, value: str | bytes | None, decides: int
+) -> Sequence[_Shared]:
+    """Return what a row has in common with others."""
     if value is None:
         return ()
-    if kind is FilterKind.REASON:
-        return (Condition(kind, fold_reason(value), unpack_text(scorer), reported),)
-    if kind is FilterKind.TAG:
-        return tuple(Condition(kind, str(tag)) for tag in json.loads(value))
-    if kind is FilterKind.REQUIREMENT:
-        return tuple(Condition(kind, text, unpack_text(scorer), reported) for text in _unmet(value))
-    return (Condition(kind, unpack_text(value), reported=reported),)
+    if kind == FilterKind.REASON:
+        return ((kind, fold_reason(value), scorer, decides),)
+    return [(kind, each, scorer, decides) for each in _values(kind, value)]
+
+
+@lru_cache(maxsize=4096)
+def _values(kind: str, value: str | bytes) -> tuple[str, ...]:
+    if kind == FilterKind.TAG:
+        return tuple(str(tag) for tag in json.loads(value))
+    if kind == FilterKind.REQUIREMENT:
+        return tuple(_unmet(value))
+    return (unpack_text(value),)
 
 
 def _unmet(raw: str | bytes) -> Iterator[str]:
