@@ -32,7 +32,7 @@ def keeping(trials: int) -> Iterator[None]:
 def _knowing_nothing() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(kept_figures, "_known_of", lambda _db, _run: {})
-        patched.setattr(kept_figures, "_is_kept", lambda _db, _run: False)
+        patched.setattr(kept_figures, "is_kept", lambda _db, _run: False)
         yield
 
 

@@ -1,15 +1,18 @@
 import json
 import sqlite3
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from tests.store.fates import finish
-from tests.support import Staged, do, new_run, score, staged
+from tests.support import Staged, do, new_run, reading, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
-from tui_eval.model.score import Grade, Score
+from tui_eval.model.score import Grade, Score, Tally
+from tui_eval.model.states import Verdict
 from tui_eval.reports.rates import trial_figures
+from tui_eval.store.parts import kept_figures
 from tui_eval.store.search import groups as groups_module
 from tui_eval.store.search import views
 from tui_eval.store.search.folding import fold_reason
@@ -158,3 +161,29 @@ def test_a_trial_is_counted_once_in_each_of_its_groups(db: sqlite3.Connection) -
 )
 def test_details_are_left_out_of_reasons(reason: str, folded: str) -> None:
     assert fold_reason(reason) == folded
+
+
+@pytest.mark.parametrize("by", [*Grouping])
+def test_groups_of_a_large_run_are_kept_until_a_trial_changes(
+    path: Path, db: sqlite3.Connection, made: Staged, monkeypatch: pytest.MonkeyPatch, by: Grouping
+) -> None:
+    monkeypatch.setattr(kept_figures, "KEPT_FROM", 1)
+
+    def found() -> tuple[object, ...]:
+        with reading(path) as other:
+            groups = Groups(made.run, by, None, len(made.trials))
+            while groups.step(other):
+                pass
+            return groups.grouped, groups.looked, groups.counts, groups.largest
+
+    first = found()
+    with monkeypatch.context() as blind:
+        blind.setattr(Groups, "_count", None)
+        blind.setattr(Groups, "_add", None)
+        assert found() == first
+    do(db, lambda tx: trial_writes.rescore(tx, made.trials[0]))
+    do(db, lambda tx: trial_writes.add_scores(tx, made.trials[0], [score(False)], fresh=False))
+    do(db, lambda tx: trial_writes.settle(tx, made.trials[0], Tally(Verdict.FAIL, 0.0)))
+    assert found()[1] == len(made.trials)
+    if by in (Grouping.REASON, Grouping.SCORER):
+        assert found() != first

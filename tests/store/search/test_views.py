@@ -1,14 +1,16 @@
 import sqlite3
+from pathlib import Path
 
 import pytest
 
 from tests.store.fates import CANCELLED, ERROR, FAILED, PASSED, QUEUED, RUNNING, UNGRADED, finish
-from tests.support import ODD_TEXTS, Staged, do, joined, new_run, score, staged
+from tests.support import ODD_TEXTS, Staged, do, joined, new_run, reading, score, staged
 from tui_eval.model.case import Case
+from tui_eval.store.parts import kept_figures
 from tui_eval.store.search import views
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, Order, TrialOutcome, View
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes
+from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial
 
 
@@ -182,7 +184,9 @@ def test_failures_are_looked_up_in_an_index(db: sqlite3.Connection, made: Staged
     views.next_place(db, made.run, [UNMET], 0)
     views.places(db, made.run, View((stands(TrialOutcome.FAILED),)))
     db.set_trace_callback(None)
-    for statement in asked:
+    searched = [statement for statement in asked if "FROM trials t" in statement]
+    assert len(searched) == 2
+    for statement in searched:
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
         assert any(step.startswith("SEARCH t USING INDEX trials_unmet") for step in plan), plan
         assert not any("TEMP B-TREE" in step for step in plan), plan
@@ -206,3 +210,33 @@ def test_the_newest_settled_trial(db: sqlite3.Connection, made: Staged) -> None:
 
 def test_ids_are_those_at_places(db: sqlite3.Connection, made: Staged) -> None:
     assert set(views.ids_at(db, made.run, [0, 3, 99])) == {made.trials[0], made.trials[3]}
+
+
+def test_a_list_of_a_large_run_is_kept_until_a_trial_changes(
+    path: Path, db: sqlite3.Connection, made: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_figures, "KEPT_FROM", 1)
+    monkeypatch.setattr(views, "_WORTH_KEEPING_S", 0.0)
+    asked: list[str] = []
+
+    def listed(view: View) -> list[int]:
+        asked.clear()
+        with reading(path) as other:
+            other.set_trace_callback(asked.append)
+            return list(views.places(other, made.run, view))
+
+    def searched() -> bool:
+        return any("json_group_array" in statement for statement in asked)
+
+    failed, slowest = View((stands(TrialOutcome.FAILED),)), View(order=Order.LATENCY)
+    assert listed(failed) == [FAILED] and searched()
+    assert listed(failed) == [FAILED] and not searched()
+    assert listed(slowest)[:2] == [PASSED, FAILED] and searched()
+    assert listed(slowest)[:2] == [PASSED, FAILED] and not searched()
+    finish(db, made.trials[QUEUED], score(False), latency_s=9.0)
+    assert listed(failed) == [FAILED, QUEUED] and searched()
+    assert listed(slowest)[:2] == [QUEUED, PASSED] and searched()
+    # while a trial is scored nothing is kept: its scores come before it changes
+    do(db, lambda tx: trial_writes.rescore(tx, made.trials[PASSED]))
+    assert listed(failed) == [FAILED, QUEUED] and searched()
+    assert listed(failed) == [FAILED, QUEUED] and searched()

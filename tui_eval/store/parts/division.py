@@ -64,6 +64,22 @@ def changed_since(
     return frozenset(row[0] for row in rows)
 
 
+def any_scored(db: sqlite3.Connection, run_id: int) -> bool:
+    """Return whether any trial is being scored: what is known of it may grow without a change."""
+    row = db.execute(
+        "SELECT 1 FROM trials INDEXED BY trials_open WHERE run = ? AND state = 'scoring' "
+        "AND state IN ('queued', 'scoring') LIMIT 1",
+        (run_id,),
+    ).fetchone()
+    return row is not None
+
+
+def last_change(db: sqlite3.Connection, run_id: int) -> int:
+    """Return the number of the newest change of a run's trials; 0: there are none."""
+    row = db.execute("SELECT ifnull(max(change), 0) FROM trials WHERE run = ?", (run_id,))
+    return int(row.fetchone()[0])
+
+
 def newest(db: sqlite3.Connection, run_id: int, change: int) -> tuple[int, float | None] | None:
     """Return the trial that changed last up to a change number, and when its state began.
 

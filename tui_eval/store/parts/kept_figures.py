@@ -73,7 +73,7 @@ def figures_of(db: sqlite3.Connection, run_id: int, figures: KeptFigures[P, W]) 
     Raises:
         UnknownRunError: there is no such run.
     """
-    with _one_moment(db):
+    with in_one_moment(db):
         run = run_queries.run(db, run_id)
         divided = division(db, run, dividing.TRIALS) if run.staged else None
         if divided is None or divided.parts <= 1:
@@ -90,7 +90,8 @@ _ALL: Final = range(1 << 62)
 
 
 @contextmanager
-def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
+def in_one_moment(db: sqlite3.Connection) -> Iterator[None]:
+    """Read several things as of one moment, which may be that of a transaction there is."""
     if db.in_transaction:
         yield
         return
@@ -145,10 +146,10 @@ def _in_file(
     db: sqlite3.Connection, run: RunRow, figures: KeptFigures[P, W], divided: Division
 ) -> _Counted:
     nothing = _Counted(divided)
-    if not _is_kept(db, run):
+    if not is_kept(db, run):
         return nothing
     try:
-        with closing(_file(db, run)) as file:
+        with closing(opened_file(db, run)) as file:
             stand = file.stand(figures.name)
             nothing.in_file = stand
             if (
@@ -171,12 +172,12 @@ def _in_file(
 def _write(
     db: sqlite3.Connection, run: RunRow, figures: KeptFigures[P, W], counted: _Counted
 ) -> None:
-    if not _is_kept(db, run):
+    if not is_kept(db, run):
         return
     stand = Stand(counted.change, counted.division, dividing.newest(db, run.id, counted.change))
     parts = ((part, dump(figures.as_json(counted.parts[part]))) for part in counted.unwritten)
     try:
-        with closing(_file(db, run)) as file:
+        with closing(opened_file(db, run)) as file:
             taken = file.keep(figures.name, stand, parts, counted.in_file)
             counted.in_file = file.stand(figures.name)
     except (sqlite3.Error, OSError) as error:
@@ -186,10 +187,17 @@ def _write(
     counted.unwritten = set() if taken else set(range(counted.division.parts))
 
 
-def _is_kept(db: sqlite3.Connection, run: RunRow) -> bool:
+def is_kept(db: sqlite3.Connection, run: RunRow) -> bool:
+    """Return whether a run is so large that a file keeps what is known of it."""
     return isinstance(db, StoreFileConnection) and run.total >= KEPT_FROM
 
 
-def _file(db: sqlite3.Connection, run: RunRow) -> PartsFile:
+def opened_file(db: sqlite3.Connection, run: RunRow) -> PartsFile:
+    """Open the file of a run that `is_kept`.
+
+    Raises:
+        sqlite3.Error: it cannot be made or read.
+        OSError: likewise.
+    """
     assert isinstance(db, StoreFileConnection)
     return PartsFile(figures_file(db.path, run.name), run.created_at)

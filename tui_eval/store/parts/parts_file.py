@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ _FORMAT: Final = 1
 _LEAST_FREE: Final = 1 << 30
 """Bytes of the disk that are left to the store and its runs."""
 _BUSY_S: Final = 0.2
+_ANSWERS: Final = 32
+"""Lists and groups that are kept; a list of a million trials takes 4 MB."""
 _SCHEMA: Final = """
 CREATE TABLE run (created_at REAL NOT NULL);
 CREATE TABLE stands (
@@ -38,6 +40,13 @@ CREATE TABLE parts (
     content TEXT NOT NULL,
     checksum INTEGER NOT NULL,
     PRIMARY KEY (figures, part)
+);
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY,             -- the higher the later it was kept
+    name TEXT NOT NULL UNIQUE,
+    rests_on TEXT NOT NULL,             -- JSON: trials, newest change and what is known of it
+    content BLOB NOT NULL,
+    checksum INTEGER NOT NULL
 );
 """
 
@@ -115,8 +124,7 @@ class PartsFile:
             sqlite3.Error: they cannot be written.
             OSError: likewise, or the disk is nearly full.
         """
-        if shutil.disk_usage(self._file.parent).free < _LEAST_FREE:
-            raise OSError("the disk is nearly full")
+        self._see_that_there_is_room()
         self._db.execute("BEGIN IMMEDIATE")
         try:
             taken = self.stand(figures) == since
@@ -141,6 +149,44 @@ class PartsFile:
                 self._db.execute("ROLLBACK")
             raise
         return taken
+
+    def answer(self, name: str, rests_on: Sequence[object]) -> bytes | None:
+        """Return an answer that rests on the same; None: there is none.
+
+        Raises:
+            sqlite3.DatabaseError: it is not what was written.
+        """
+        row = self._db.execute(
+            "SELECT content, checksum FROM answers WHERE name = ? AND rests_on = ?",
+            (name, json.dumps(rests_on)),
+        ).fetchone()
+        if row is None:
+            return None
+        if zlib.crc32(row[0]) != row[1]:
+            raise sqlite3.DatabaseError("an answer that is kept is damaged")
+        return bytes(row[0])
+
+    def keep_answer(self, name: str, rests_on: Sequence[object], content: bytes) -> None:
+        """Keep an answer instead of any of its name; of many the oldest goes.
+
+        Raises:
+            sqlite3.Error: it cannot be written.
+            OSError: likewise, or the disk is nearly full.
+        """
+        self._see_that_there_is_room()
+        self._db.execute(
+            "INSERT OR REPLACE INTO answers (name, rests_on, content, checksum) "
+            "VALUES (?, ?, ?, ?)",
+            (name, json.dumps(rests_on), content, zlib.crc32(content)),
+        )
+        self._db.execute(
+            "DELETE FROM answers WHERE id NOT IN (SELECT id FROM answers ORDER BY id DESC LIMIT ?)",
+            (_ANSWERS,),
+        )
+
+    def _see_that_there_is_room(self) -> None:
+        if shutil.disk_usage(self._file.parent).free < _LEAST_FREE:
+            raise OSError("the disk is nearly full")
 
     def close(self) -> None:
         """Close it."""

@@ -10,12 +10,20 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeAlias
 
+from tui_eval.store.parts.kept_answers import (
+    AnswerPlace,
+    keep_answer,
+    known_answer,
+    place_of_answer,
+)
 from tui_eval.store.search.folding import fold_reason
 from tui_eval.store.search.views import FAILS, STANDS, Condition, FilterKind, Places, TrialOutcome
-from tui_eval.store.text import unpack_text
+from tui_eval.store.text import dump, unpack_text
 
 MOST = 500
 """Groups that are told of: nobody looks through more."""
+_MOST_KEPT = 20_000
+"""Groups that are kept until a trial changes; more of them are counted again."""
 _STEP_S = 0.08
 _SLICE = 8_000
 """Places that are read at once."""
@@ -105,6 +113,8 @@ class Groups:
         self._by = by
         self._total = total
         self._listed = None if listed is None else _mask(listed, total)
+        self._kept: AnswerPlace | None = None
+        """Where its counts are kept once they are all there; None: nowhere."""
         self._next = 0
         """From which place on nothing is counted yet."""
         self.counts: Counter[Condition] = Counter()
@@ -118,6 +128,8 @@ class Groups:
 
     def step(self, db: sqlite3.Connection) -> bool:
         """Count on for a moment; say whether anything is left."""
+        if self._next == 0 and self._listed is None:
+            self._recall(db)
         until = time.monotonic() + _STEP_S
         left = self._next < self._total
         while left:
@@ -134,7 +146,33 @@ class Groups:
             if time.monotonic() > until:
                 break
         self.largest = heapq.nsmallest(MOST, self.counts.items(), key=_rank)
+        if not left:
+            self._remember(db)
         return left
+
+    def _recall(self, db: sqlite3.Connection) -> None:
+        """Take what was counted before, where no trial has changed since."""
+        self._kept = place_of_answer(db, self._run, f"groups {self._by} of {self._total}")
+        known = None if self._kept is None else known_answer(db, self._kept)
+        if known is None:
+            return
+        self._kept = None
+        self.grouped, counts = json.loads(known)
+        for kind, value, scorer, reported, n in counts:
+            self.counts[Condition(FilterKind(kind), value, scorer, reported)] = n
+        self.looked = self._next = self._total
+
+    def _remember(self, db: sqlite3.Connection) -> None:
+        """Keep what was counted, unless a trial has changed meanwhile."""
+        kept, self._kept = self._kept, None
+        if kept is None or len(self.counts) > _MOST_KEPT:
+            return
+        if kept == place_of_answer(db, self._run, kept.name):
+            counts = [
+                [part.kind, part.value, part.scorer, part.reported, n]
+                for part, n in self.counts.items()
+            ]
+            keep_answer(db, kept, dump([self.grouped, counts]).encode())
 
     def _add(self, rows: Iterable[tuple[str | bytes | None, str, int]]) -> None:
         for value, kind, n in rows:

@@ -5,6 +5,7 @@ Lists of trials are lists of their places, so that a million of them take a few 
 
 import json
 import sqlite3
+import time
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from itertools import groupby
 from typing import TypeAlias
 
 from tui_eval.model.finish import Ending
+from tui_eval.store.parts.kept_answers import keep_answer, known_answer, place_of_answer
+from tui_eval.store.parts.kept_figures import in_one_moment
 from tui_eval.store.read.endings import ended
 from tui_eval.store.search.folding import fold_reason
 from tui_eval.store.text import pack
@@ -127,6 +130,8 @@ class View:
         return self if part in self.parts else replace(self, parts=(*self.parts, part))
 
 
+_WORTH_KEEPING_S = 0.1
+"""A list that took longer is kept until a trial changes."""
 _FEW, _MANY = 200, 50_000
 """Trials of a list that are looked at together: few first, as what one looks for is often near."""
 UNMET = Condition(FilterKind.STANDS, TrialOutcome.UNMET)
@@ -207,13 +212,25 @@ def places(db: sqlite3.Connection, run: int, view: View) -> Places:
     The view's text is not looked at: see `finding`.
     """
     condition, values = _condition(db, run, view.parts)
-    rows = db.execute(
-        "SELECT json_group_array(place) FROM ("
-        f"SELECT t.place FROM trials t WHERE {condition} ORDER BY {_order(db, run, view)})",
-        values,
-    )
-    # as one text: a row for each of a million takes three times as long
-    return array("I", json.loads(rows.fetchone()[0]))
+    order = _order(db, run, view)
+    with in_one_moment(db):
+        kept = place_of_answer(db, run, repr(("places", condition, values, order)))
+        known = None if kept is None else known_answer(db, kept)
+        if known is not None:
+            found = array("I")
+            found.frombytes(known)
+            return found
+        began = time.monotonic()
+        # as one text: a row for each of a million takes three times as long
+        row = db.execute(
+            "SELECT json_group_array(place) FROM ("
+            f"SELECT t.place FROM trials t WHERE {condition} ORDER BY {order})",
+            values,
+        ).fetchone()
+        found = array("I", json.loads(row[0]))
+    if kept is not None and time.monotonic() - began > _WORTH_KEEPING_S:
+        keep_answer(db, kept, found.tobytes())
+    return found
 
 
 def count(db: sqlite3.Connection, run: int, parts: Sequence[Condition]) -> int:

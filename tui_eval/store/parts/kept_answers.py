@@ -1,0 +1,63 @@
+"""Answers about all trials of a large run, kept until any of them changes: lists and groups."""
+
+import logging
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+
+from tui_eval.store.errors import UnknownRunError
+from tui_eval.store.parts import division as dividing
+from tui_eval.store.parts.kept_figures import is_kept, opened_file
+from tui_eval.store.read import run_queries
+from tui_eval.store.rows import RunRow
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlace:
+    """Where an answer is kept, and how the run stood when it was asked for."""
+
+    run: RunRow
+    name: str
+    change: int
+    newest: tuple[int, float | None] | None
+
+
+def place_of_answer(db: sqlite3.Connection, run_id: int, name: str) -> AnswerPlace | None:
+    """Return where an answer may be kept; None: nowhere, it is soon found or may change.
+
+    Args:
+        db: The connection; what is answered must be read at the same moment.
+        run_id: The run.
+        name: All that the answer depends on beside the run's trials.
+    """
+    try:
+        run = run_queries.run(db, run_id)
+    except UnknownRunError:
+        return None
+    if not run.staged or not is_kept(db, run) or run.live:
+        return None
+    if dividing.any_scored(db, run_id):
+        return None
+    change = dividing.last_change(db, run_id)
+    return AnswerPlace(run, name, change, dividing.newest(db, run_id, change))
+
+
+def known_answer(db: sqlite3.Connection, place: AnswerPlace) -> bytes | None:
+    """Return an answer as it was kept; None: it was not, or a trial has changed since."""
+    try:
+        with closing(opened_file(db, place.run)) as file:
+            return file.answer(place.name, (place.run.total, place.change, place.newest))
+    except (sqlite3.Error, OSError) as error:
+        log.info("a list of %s is made anew: %s", place.run.name, error)
+        return None
+
+
+def keep_answer(db: sqlite3.Connection, place: AnswerPlace, answer: bytes) -> None:
+    """Keep an answer; where that cannot be, it is found again the next time."""
+    try:
+        with closing(opened_file(db, place.run)) as file:
+            file.keep_answer(place.name, (place.run.total, place.change, place.newest), answer)
+    except (sqlite3.Error, OSError) as error:
+        log.info("a list of %s is not kept: %s", place.run.name, error)
