@@ -16,7 +16,7 @@ from tui_eval.store.parts.kept_answers import (
     known_answer,
     place_of_answer,
 )
-from tui_eval.store.search.folding import fold_reason
+from tui_eval.store.search.folding import FOLDED_BY, fold_reason
 from tui_eval.store.search.views import FAILS, STANDS, Condition, FilterKind, Places, TrialOutcome
 from tui_eval.store.text import dump, unpack_text
 
@@ -152,7 +152,7 @@ class Groups:
 
     def _recall(self, db: sqlite3.Connection) -> None:
         """Take what was counted before, where no trial has changed since."""
-        self._kept = place_of_answer(db, self._run, f"groups {self._by} of {self._total}")
+        self._kept = place_of_answer(db, self._run, f"groups {self._by} {FOLDED_BY}")
         known = None if self._kept is None else known_answer(db, self._kept)
         if known is None:
             return

@@ -17,7 +17,7 @@ from tui_eval.model.finish import Ending
 from tui_eval.store.parts.kept_answers import keep_answer, known_answer, place_of_answer
 from tui_eval.store.parts.kept_figures import in_one_moment
 from tui_eval.store.read.endings import ended
-from tui_eval.store.search.folding import fold_reason
+from tui_eval.store.search.folding import FOLDED_BY, fold_reason
 from tui_eval.store.text import pack
 
 Places: TypeAlias = Sequence[int]
@@ -214,7 +214,7 @@ def places(db: sqlite3.Connection, run: int, view: View) -> Places:
     condition, values = _condition(db, run, view.parts)
     order = _order(db, run, view)
     with in_one_moment(db):
-        kept = place_of_answer(db, run, repr(("places", condition, values, order)))
+        kept = place_of_answer(db, run, repr(("places", condition, values, order, FOLDED_BY)))
         known = None if kept is None else known_answer(db, kept)
         if known is not None:
             found = array("I")
