@@ -18,7 +18,8 @@ from tui_eval.store.parts.kept_answers import keep_answer, known_answer, place_o
 from tui_eval.store.parts.kept_figures import in_one_moment
 from tui_eval.store.read.endings import ended
 from tui_eval.store.search.folding import FOLDED_BY, fold_reason
-from tui_eval.store.text import pack
+from tui_eval.store.text import pack, unpack_text
+from tui_eval.texts.choice_reasons import choice_of
 
 Places: TypeAlias = Sequence[int]
 """Places of trials, in the order they are shown; an array, so four bytes each."""
@@ -45,6 +46,8 @@ class FilterKind(StrEnum):
     """A kind of error."""
     REASON = "reason"
     """A folded reason of a scorer that does not say pass, see `fold_reason`."""
+    CHOICE = "choice"
+    """What a multiple-choice scorer expected and what was chosen: JSON of a `ChosenOption`."""
     REQUIREMENT = "requirement"
     """A requirement that a judge of the scorer found unmet."""
 
@@ -173,6 +176,8 @@ _CONDITIONS: dict[FilterKind, str] = {
     "WHERE c.run = t.run AND c.seq = t.seq AND j.value = json_extract(?, '$'))",
     FilterKind.SCORER: f"{_SCORED} s.verdict = 'fail' AND {FAILS})",
     FilterKind.REASON: f"{_SCORED} folded(s.reason) = ?)",
+    FilterKind.CHOICE: "t.state = 'done' AND EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id "
+    "AND s.current = 1 AND s.scorer = ? AND chosen(s.reason, s.raw) = ?)",
     FilterKind.REQUIREMENT: f"{_SCORED} "
     "json_extract(s.raw, '$.form') = 'requirements' AND EXISTS ("
     "SELECT 1 FROM json_each(s.raw, '$.parts') p WHERE json_extract(p.value, '$.value') = 0 "
@@ -327,6 +332,8 @@ def _condition(
 ) -> tuple[str, list[object]]:
     if any(part.kind is FilterKind.REASON for part in parts):
         db.create_function("folded", 1, fold_reason, deterministic=True)
+    if any(part.kind is FilterKind.CHOICE for part in parts):
+        db.create_function("chosen", 2, _chosen, deterministic=True)
     conditions: list[str] = ["t.run = ?1"]
     bound: list[object] = [run]
     for _, alternatives in groupby(sorted(parts, key=_aspect), key=_aspect):
@@ -338,6 +345,11 @@ def _condition(
             bound += _bound(part)
         conditions.append(several[0] if len(several) == 1 else f"({' OR '.join(several)})")
     return " AND ".join(conditions), bound
+
+
+def _chosen(reason: str | bytes, raw: str | None) -> str | None:
+    found = choice_of(unpack_text(reason), raw)
+    return None if found is None else json.dumps(found)
 
 
 def _aspect(part: Condition) -> str:
@@ -353,5 +365,7 @@ def _bound(part: Condition) -> Iterator[object]:
         yield json.dumps(part.value)  # as JSON: SQLite reads both alike, whatever is in them
     elif part.kind is FilterKind.REASON:
         yield from (pack(part.scorer), not part.reported, pack(part.value))
+    elif part.kind is FilterKind.CHOICE:
+        yield from (pack(part.scorer), part.value)
     elif part.kind is FilterKind.REQUIREMENT:
         yield from (pack(part.scorer), not part.reported, json.dumps(part.value))

@@ -1,6 +1,7 @@
 """Groups: what the listed trials have in common. The quick answer to why so many fail."""
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import work
 from textual.app import ComposeResult
@@ -8,23 +9,24 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui_eval.format import number, percent
+from tui_eval.format import number
 from tui_eval.resources import styles_dir
+from tui_eval.store.search.confusion import Confusion, choice_scorers
 from tui_eval.store.search.groups import Grouping, Groups
-from tui_eval.store.search.views import Condition, FilterKind
+from tui_eval.store.search.views import Condition
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.run.list.filters import part_words
-from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.run.groups.choice_rows import ChoiceRows
+from tui_eval.ui.run.groups.group_rates import GroupRates, group_rates
+from tui_eval.ui.run.groups.group_rows import GroupRows
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.fields import Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import Piece
 
 if TYPE_CHECKING:
     from tui_eval.ui.run.list.trial_list import TrialList
 
-_BAR = 16
+CHOICES: Final = "choice"
+"""The tab of multiple choice, where the run has any."""
 _WHAT = {
     Grouping.REASON: ("did not pass", "no listed trial has failed: there is nothing to explain"),
     Grouping.SCORER: ("fail a scorer", "no scorer says fail of a listed trial"),
@@ -34,10 +36,6 @@ _WHAT = {
     Grouping.TARGET: ("have a target", "no trial is listed"),
 }
 """What those that are in a group do, and what stands there where none is."""
-
-
-_PLAIN = (FilterKind.SCORER, FilterKind.TAG, FilterKind.TARGET)
-"""Groups whose value says all, below the words of their grouping."""
 
 
 class GroupsScreen(ModalScreen[Condition | None]):
@@ -74,9 +72,7 @@ class GroupsScreen(ModalScreen[Condition | None]):
             trial_list: Which of its trials are grouped: those that are listed now.
         """
         super().__init__()
-        self.by = Grouping.REASON
-        self.groups: list[tuple[Condition, int]] = []
-        """The largest first."""
+        self.by: str = Grouping.REASON
         self._app_context = context
         self._run_id = run_id
         self._listed = trial_list.trials.places
@@ -85,7 +81,15 @@ class GroupsScreen(ModalScreen[Condition | None]):
         self._searching = trial_list.searching
         self._tabs = Bar(id="tabs")
         self._over = Bar(id="over")
-        self._rows = GroupRows(self, context.glyphs)
+        self._rows = GroupRows(context.glyphs)
+        self._choice_rows = ChoiceRows(context.glyphs)
+        self._choice_scorers: list[str] = []
+        self._rates: GroupRates | None = None
+
+    @property
+    def groups(self) -> Sequence[tuple[Condition, int]]:
+        """The groups that are shown, the largest first."""
+        return self._rows.groups
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
@@ -94,6 +98,7 @@ class GroupsScreen(ModalScreen[Condition | None]):
             yield self._tabs
             yield self._over
             yield self._rows
+            yield self._choice_rows
             keys = (("enter", "list them", "choose"), ("tab", "next grouping", "turn(1)"))
             yield Bar(
                 [
@@ -108,8 +113,9 @@ class GroupsScreen(ModalScreen[Condition | None]):
 
     def on_mount(self) -> None:
         """Begin to count."""
-        self._rows.focus()
-        self._group(self.by)
+        self._show_tabs()
+        self.action_group(self.by)
+        self._read_choices_and_rates()
 
     def on_rows_opened(self) -> None:
         """List the group that was clicked twice."""
@@ -117,44 +123,79 @@ class GroupsScreen(ModalScreen[Condition | None]):
 
     def action_choose(self) -> None:
         """List the group under the cursor alone."""
-        if self.groups:
-            self.dismiss(self.groups[self._rows.cursor][0])
+        if self.by == CHOICES:
+            chosen = self._choice_rows.selected
+        else:
+            chosen = self.groups[self._rows.cursor][0] if self.groups else None
+        if chosen is not None:
+            self.dismiss(chosen)
 
     def action_turn(self, step: int) -> None:
         """Group by the next, or with -1 by the one before."""
-        order = list(Grouping)
-        self.action_group(order[(order.index(self.by) + step) % len(order)])
+        there = self._groupings
+        self.action_group(there[(there.index(self.by) + step) % len(there)])
 
     def action_group(self, by: str) -> None:
         """Group by this."""
-        self.by = Grouping(by)
-        self.groups = []
-        self._rows.show(0)
-        self._group(self.by)
+        self.by = by
+        self._show_tabs()
+        self._rows.display = by != CHOICES
+        self._choice_rows.display = by == CHOICES
+        (self._choice_rows if by == CHOICES else self._rows).focus()
+        if by == CHOICES:
+            self._count_choices()
+        else:
+            self._rows.show((), 0)
+            self._group(Grouping(by))
 
     def action_close(self) -> None:
         """Back to the list."""
         self.dismiss(None)
 
+    @property
+    def _groupings(self) -> list[str]:
+        """What there is to group by; choices where the run has scorers of them."""
+        return [*Grouping, *([CHOICES] if self._choice_scorers else [])]
+
+    def _show_tabs(self) -> None:
+        self._tabs.show([_tab(one, one == self.by) for one in self._groupings])
+
+    @work(group="rates")
+    async def _read_choices_and_rates(self) -> None:
+        """Read what is not counted over the listed trials: it is the run's."""
+        client = self._app_context.client
+        self._choice_scorers = await client.ponder(choice_scorers, self._run_id)
+        self._show_tabs()
+        self._rates = await client.ponder(group_rates, self._run_id)
+        self._rows.show_rates(self._rates)
+
     @work(exclusive=True, group="groups")
     async def _group(self, by: Grouping) -> None:
         """Count, and show what is counted so far."""
-        self._tabs.show([_tab(one, one is by) for one in Grouping])
         found = Groups(self._run_id, by, self._listed, self._total)
         left = True
         while left:
             left = await self._app_context.client.ponder(found.step)
             self._show(by, found, going_on=left)
 
+    @work(exclusive=True, group="groups")
+    async def _count_choices(self) -> None:
+        """Count choices, and show what is counted so far."""
+        found = Confusion(self._run_id, self._choice_scorers, self._listed, self._total)
+        left = True
+        while left:
+            left = await self._app_context.client.ponder(found.step)
+            self._choice_rows.say_empty("counting" if left else "no listed trial chose an option")
+            self._choice_rows.show(found.counts)
+            n = sum(choices.total() for choices in found.counts.values())
+            said = f"choices of {number(found.looked)} {'so far' if left else 'listed'} trials"
+            keys = "; left and right select a cell"
+            self._say_over(n, f"{said}: expected in rows, extracted in columns{keys}")
+
     def _show(self, by: Grouping, found: Groups, *, going_on: bool) -> None:
-        rows, before = self._rows, self.groups
-        chosen = before[rows.cursor][0] if before else None
-        self.groups = found.largest
         verb, nothing = _WHAT[by]
-        rows.say_empty("counting" if going_on else nothing)
-        rows.show_over(found.grouped)
-        at = next((at for at, (part, _) in enumerate(self.groups) if part == chosen), 0)
-        rows.place(len(self.groups), at)
+        self._rows.say_empty("counting" if going_on else nothing)
+        self._rows.show(found.largest, found.grouped)
         groups = len(found.counts)
         said = f"of {number(found.looked)} {'so far' if going_on else 'listed'} {verb}"
         beside = sum(part.reported for part in found.counts)
@@ -166,53 +207,18 @@ class GroupsScreen(ModalScreen[Condition | None]):
             said += f", the largest {len(self.groups)} here"
         if going_on:
             said += f"; {number(self._count)} listed"
-        pieces = [Piece(f" {number(found.grouped)} ", "strong"), Piece(said, "dim")]
+        if by in (Grouping.TAG, Grouping.TARGET) and self._count < self._total:
+            said += "; rates are of all its trials, listed or not"
+        self._say_over(found.grouped, said)
+
+    def _say_over(self, n: int, said: str) -> None:
+        pieces = [Piece(f" {number(n)} ", "strong"), Piece(said, "dim")]
         if self._searching:
             pieces.append(Piece("; the search was not over", "ungraded"))
         self._over.show(pieces)
 
 
-def _tab(grouping: Grouping, chosen: bool) -> Piece:
+def _tab(grouping: str, chosen: bool) -> Piece:
     words = f"[{grouping}]" if chosen else f" {grouping} "  # not by its colour alone
     tone: Tone = "accent" if chosen else "dim"
     return Piece(words, tone, f"screen.group('{grouping}')")
-
-
-class GroupRows(Rows):
-    """The groups with how many trials each has."""
-
-    def __init__(self, of: GroupsScreen, glyphs: Glyphs) -> None:
-        self._of = of
-        self._over = 0
-        super().__init__(_fields(0), glyphs=glyphs, id="groups")
-
-    def show(self, count: int) -> None:
-        """Show the first groups, up to this many."""
-        self.place(count, 0)
-
-    def show_over(self, over: int) -> None:
-        """Say how many trials the shares are of."""
-        self._over = over
-        self.set_fields(_fields(over))
-
-    def row(self, index: int) -> DrawnRow | None:
-        """Return a group."""
-        part, n = self._of.groups[index]
-        if part.reported:  # beside the verdict: it is no share of those that did not pass
-            named = f"reported: {part.value}" if part.kind in _PLAIN else part_words(part)
-            return DrawnRow((Cell(named, "dim"), Cell(number(n), "dim"), Cell(""), Cell("")))
-        words = part.value if part.kind in _PLAIN else part_words(part)
-        share = n / self._over if self._over else 0.0
-        bar = self._glyphs.levels[-1] * max(round(share * _BAR), 1)
-        cells = (Cell(words), Cell(number(n), "strong"), Cell(percent(share)), Cell(bar, "accent"))
-        return DrawnRow(cells)
-
-
-def _fields(over: int) -> list[Field]:
-    title = f"of {number(over)}"
-    return [
-        Field("group", 20, share=1),
-        Field("n", 7, right=True),
-        Field(title, max(len(title), 9), right=True, drop=1),
-        Field("", _BAR, drop=2),
-    ]

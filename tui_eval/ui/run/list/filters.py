@@ -1,5 +1,6 @@
 """Filters and orders of the Run screen in words, with what there is to choose from."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -109,6 +110,9 @@ def _words(part: Condition) -> str:
             return f"fails {part.value}"
         case FilterKind.REASON:
             return f"{part.scorer}: {part.value}"
+        case FilterKind.CHOICE:
+            expected, chosen = json.loads(part.value)
+            return f"{part.scorer}: expected {expected}, got {chosen}"
         case FilterKind.REQUIREMENT:
             return f"{part.scorer} unmet: {part.value}"
         case FilterKind.ERROR | FilterKind.TAG | FilterKind.TARGET:

@@ -1,0 +1,88 @@
+"""Groups on the screen: rates of tags and targets, choices as a table, and what a choice lists."""
+
+from pathlib import Path
+
+from tests.support import reading
+from tests.ui.playing import (
+    app_on,
+    finished,
+    made_up,
+    run_screen,
+    shown_on,
+    text,
+    until,
+    until_shown,
+)
+from tui_eval.format import interval, rate
+from tui_eval.reports.results import results
+from tui_eval.store.search.views import Condition, FilterKind
+from tui_eval.ui.run.groups.group_rates import group_rates
+from tui_eval.ui.screens.groups_screen import GroupsScreen
+
+CHOICE = {"kind": "choice", "expected": "{{ a }}", "choices": ["A", "B"]}
+
+
+async def test_tags_and_targets_have_the_rates_of_the_summary(store: Path) -> None:
+    targets = [
+        {"kind": "simulated", "name": name, "answers": ["{{ a }}", "no"], "accuracy": accuracy}
+        for name, accuracy in (("one", 0.8), ("two", 0.5))
+    ]
+    run = await finished(store, made_up(60, targets=targets))
+    with reading(store) as db:
+        found, summary = group_rates(db, run), results(db, run)
+    assert found is not None
+    for of in summary.columns:
+        name = of.column.name
+        (rates,) = found.of(Condition(FilterKind.TARGET, name))
+        assert rates == of.rates
+        words = f"{rate(of.rates.pass_rate, False)}  {interval(of.rates.interval)}"
+        assert found.words(rates) == words
+        for tag, of_tag in of.tags.items():
+            by_column = dict(
+                zip(found.columns, found.of(Condition(FilterKind.TAG, tag)), strict=True)
+            )
+            assert by_column[name] == of_tag
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("b", *["left_square_bracket"] * 2)
+        shown = [found.words(one) for one in found.of(Condition(FilterKind.TAG, "t1"))]
+        await until_shown(pilot, "have a tag", "pass one", "pass two", *shown)
+
+
+async def test_few_cases_are_counted_and_not_rated(store: Path) -> None:
+    run = await finished(store, made_up(8))
+    with reading(store) as db:
+        found = group_rates(db, run)
+    assert found is not None
+    (few,) = found.of(Condition(FilterKind.TAG, "t0"))
+    assert few is not None
+    assert found.words(few) == f"{few.passed} of 4"
+    assert found.of(Condition(FilterKind.TAG, "unheard of")) == [None]
+
+
+async def test_a_cell_of_the_confusion_table_lists_its_trials(store: Path) -> None:
+    cases = [{"id": f"c{n}", "q": "?", "a": "AB"[n % 2]} for n in range(6)]
+    target = {"kind": "simulated", "name": "one", "answers": ["B"], "accuracy": 1}
+    await finished(store, made_up(cases=cases, targets=[target], scorers=[CHOICE]))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("b")
+        await until_shown(pilot, "target  choice")
+        await pilot.press("left_square_bracket")
+        await until_shown(pilot, "expected in rows", "got B", "[3]")
+        assert isinstance(app.screen, GroupsScreen)
+        assert "got A" not in text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.trial_list.trials.count == 3)
+        await until_shown(pilot, "3 of 6", "expected A, got B")
+
+
+async def test_a_run_without_multiple_choice_has_no_tab_of_it(store: Path) -> None:
+    await finished(store, made_up(4))
+    async with shown_on(app_on(store, run="last")) as pilot:
+        await run_screen(pilot)
+        await pilot.press("b", *["right_square_bracket"] * 5)
+        await until_shown(pilot, "[target]", "have a target")
+        await pilot.press("right_square_bracket")
+        await until_shown(pilot, "[reason]")
