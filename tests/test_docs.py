@@ -459,6 +459,7 @@ COMMANDS = [
     "rescore",
     "cancel",
     "undo",
+    "sweep",
     "export",
     "workspace",
 ]

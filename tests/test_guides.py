@@ -19,6 +19,7 @@ GUIDES = [
     for name in (
         "evaluate-a-function.md",
         "evaluate-an-agent.md",
+        "how-hard-can-i-drive-it.md",
         "which-is-better.md",
         "write-your-own-scorer.md",
     )

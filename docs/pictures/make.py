@@ -16,10 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from drawing import drawn, strips
@@ -122,6 +124,21 @@ env = { STEP_SECONDS = "0.4" }
 limits = { wall = 60, cpu_s = 20, memory = "30MB", disk = "2MB", turns = 24, tokens = 400 }
 """
 
+LOAD = """\
+# Capitals, asked of a server that works on sixteen calls at once: for a sweep.
+name = "load"
+include = "parts/capitals.toml"
+
+[dataset]
+path = "data/capitals.jsonl"
+
+[[targets]]
+name = "queueing"
+base_url = "{base_url}"
+model = "queueing"
+prices = {{ input = 0, output = 0 }}
+"""
+
 CONFIGURATION = """\
 theme = "light"
 
@@ -199,6 +216,7 @@ PICTURES = (
     Picture("filter", (100, 30), ["f", "j", "space"], "capitals"),
     Picture("groups", (100, 30), ["b"], "instructions"),
     Picture("latency", (100, 30), ["v", "]"], MADE_UP),
+    Picture("sweep", (100, 36), ["v"], "load"),
     Picture("diff", (120, 24), ["d"], "orders"),
     Picture("history", (100, 30), ["n", "h"], MADE_UP),
     Picture("edited", (100, 30), [EDIT, Seen("d shows")], MADE_UP),
@@ -308,6 +326,49 @@ def as_it_was(config: str = "") -> None:
     Path("state.json").unlink(missing_ok=True)
 
 
+class Queueing(BaseHTTPRequestHandler):
+    """A model server that works on sixteen calls at once, a quarter of a second each."""
+
+    protocol_version = "HTTP/1.1"
+    free = threading.Semaphore(16)
+
+    def do_POST(self) -> None:
+        """Answer a call, when it is its turn."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        with self.free:
+            time.sleep(0.25)
+        message = {"role": "assistant", "content": "Paris"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 20, "completion_tokens": 40, "total_tokens": 60}
+        said = json.dumps({"choices": [choice], "model": "queueing", "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class QueueingServer(ThreadingHTTPServer):
+    """Has room for all calls of a sweep at once."""
+
+    request_queue_size = 256
+
+
+def sweep() -> None:
+    """Drive a server of our own harder and harder."""
+    with QueueingServer(("127.0.0.1", 0), Queueing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        suite = Path("evals", "load.toml")
+        base_url = f"http://127.0.0.1:{server.server_port}/v1"
+        suite.write_text(LOAD.format(base_url=base_url), encoding="utf-8")
+        program("sweep", str(suite), "--levels", "1,4,8,16,32,64", "--trust")
+        suite.unlink()  # it is not among the suites that are shown
+        server.shutdown()
+
+
 def prepare() -> None:
     """Copy the samples, write the simulated suite, and run them."""
     as_it_was()
@@ -329,6 +390,7 @@ def prepare() -> None:
     agents = Path("evals", "agents.toml")
     agents.write_text(AGENTS, encoding="utf-8")
     program("run", str(agents), "--trust", "--set", "targets.0.limits.wall=4")
+    sweep()
     for name in ("dates", "choices", "messages", "instructions", "explain", "capitals"):
         program("run", str(samples_dir() / f"{name}.toml"))
 

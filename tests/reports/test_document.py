@@ -48,6 +48,8 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "label": None,
         "state": "done",
         "stopped_by": None,
+        "kind": "run",
+        "sweep": None,
         "reason": None,
         "exit_code": 3,
         "partial": False,

@@ -145,6 +145,7 @@ def test_what_was_said_of_endpoints_is_said_so_still(version: int, tmp_path: Pat
     now = [(one.endpoint, one.concurrency, one.event.words, one.at) for one in limits]
     assert now == before
     assert {one.event.kind for one in limits} == set(EndpointEventKind) - {
+        EndpointEventKind.SWEEP_LEVEL,
         EndpointEventKind.ROOM,
         EndpointEventKind.UNMEASURED,
         EndpointEventKind.LOW_MEMORY,

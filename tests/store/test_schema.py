@@ -46,6 +46,7 @@ _SCHEMAS = [
     "10184d378d98",
     "640fb2702bc8",
     "fc64932f6965",
+    "68805f38ae06",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

@@ -51,6 +51,7 @@ _COMMANDS: dict[str, _Entry] = {
     "compare": _Entry("analysis.compare", "Compare two runs case by case: is B better than A?"),
     "history": _Entry("analysis.history", "Show what became of each case over the last runs."),
     "power": _Entry("analysis.power", "Say how many cases a difference needs."),
+    "sweep": _Entry("analysis.sweep", "Measure how hard an endpoint can be driven."),
     "export": _Entry("export", "Write a run's trials as JSON Lines or CSV."),
     "workspace": _Entry("workspace", "Write what a program left in its workspace as a folder."),
     "import": _Entry("importing", "Write a suite out of another tool's file."),

@@ -18,9 +18,11 @@ from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.rates.pass_rates import pass_rates
 from tui_eval.reports.results import Results
 from tui_eval.reports.suite_runs import SuiteRun, suites_document
+from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.reports.terminal.progress import Progress
 from tui_eval.reports.terminal.suites_summary import suites_summary
 from tui_eval.reports.terminal.summary import summary
+from tui_eval.reports.terminal.sweep_text import level_line, under_way_line
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.follow import Pulse
 from tui_eval.store.read import report_queries, run_queries, trial_queries
@@ -57,6 +59,8 @@ class RunChange:
     pauses: Mapping[str, LimitRow]
     """By endpoint, the last event of this engine that says whether it is left alone."""
     """Endpoints that are given a rest just now, and why."""
+    sweep: SweepReport | None
+    """What a sweep has come to; None: the run is none."""
     settled: list[str]
     """Events of the trials that settled; empty where nobody wants them."""
 
@@ -96,6 +100,7 @@ def look(
         None if known is None else [known[col].rate if col in known else None for col in columns],
         limits,
         pauses,
+        sweep_report(db, run),
         settled,
     )
 
@@ -125,6 +130,8 @@ class Reporter:
         """Not looked at before, on the monotonic clock: what takes long is looked at seldom."""
         self._state: RunState | None = None
         self._named = False
+        self._levels_told: int | None = 0
+        """Levels of a sweep that were told; None: those of earlier engines are no news."""
         self._paused = False
 
     @property
@@ -149,6 +156,8 @@ class Reporter:
             run: The run before anything happens.
             limits: The limits there are.
         """
+        if run.started_at is not None:
+            self._levels_told = None
         if not run.live:
             self._state = run.state
             self._limits.update(limits)
@@ -173,7 +182,9 @@ class Reporter:
     def update(self, seen: RunChange) -> None:
         """Tell what a look found."""
         self._name(seen.run)
-        if seen.run.staged:
+        if seen.sweep is not None:
+            self._tell_of_levels(seen.sweep)
+        elif seen.run.staged:
             wall_s = seen.run.wall(time.time())
             self._rates = self._rates if seen.rates is None else seen.rates
             now = time.monotonic()
@@ -199,6 +210,15 @@ class Reporter:
                 )
         for line in seen.settled:
             self._emit(line)
+
+    def _tell_of_levels(self, of: SweepReport) -> None:
+        """Say what each level came to as it ends, and how far the present one is."""
+        known = len(of.levels)
+        for load in of.levels[known if self._levels_told is None else self._levels_told :]:
+            self.say(level_line(load))
+        self._levels_told = known
+        if (now := of.under_way) is not None and now.ended < now.calls:
+            self._progress.show(under_way_line(now), time.monotonic())
 
     def _tell_of_rests(self, seen: RunChange) -> None:
         """Say which endpoints are left alone, and which no more."""

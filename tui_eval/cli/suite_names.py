@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.cli.errors import CommandError
 from tui_eval.cli.suggest import refuse_unknown
 from tui_eval.store.read import baseline_queries, run_queries
 from tui_eval.suites.loading.suite_file import name_of
@@ -40,4 +41,7 @@ def run_of(db: "sqlite3.Connection", named: str) -> "RunRow":
         full = run_queries.full_runs(db, suite_name(db, named), 1)
         if full:
             return full[0]
-    return run_queries.run_named(db, named)
+    run = run_queries.run_named(db, named)
+    if run.is_sweep:
+        raise CommandError(f"{run.name} is a sweep: nothing is scored; name a run or a suite")
+    return run

@@ -24,6 +24,8 @@ from tui_eval.engine.preflight.readiness import asks_targets, unready
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
+from tui_eval.engine.sweep.sweep_phases import Phases, phases
+from tui_eval.engine.sweep.sweep_staging import stage_sweep
 from tui_eval.model import endpoint_event
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.processes.supervisor import Processes
@@ -290,15 +292,18 @@ class Engine:
             run_writes.add_columns(tx, row.id, session.column_rows())
 
         writer.write(add_columns)
-        with closing(session.wanted(chosen)) as portions:
-            files = run_queries.data_files(db, row.id)
-            launched = (
-                portions
-                if files is None
-                else as_launched(portions, session.suite, [DataFile.of(one) for one in files])
-            )
-            trials = stage(writer, session.judges_ready(launched), session, reuse=session.reuses)
-        if trials == 0:
+        kept = run_queries.data_files(db, row.id)
+        files = None if kept is None else [DataFile.of(one) for one in kept]
+        if (plan := session.settings.sweep) is not None:
+            there = stage_sweep(writer, session, plan, files or [])
+        else:
+            with closing(session.wanted(chosen)) as portions:
+                launched = (
+                    portions if files is None else as_launched(portions, session.suite, files)
+                )
+                ready = session.judges_ready(launched)
+                there = stage(writer, ready, session, reuse=session.reuses)
+        if there == 0:
             raise SuiteError(
                 [Mistake(row.path or row.suite, None, "dataset", _NOTHING_LEFT, _WIDER)]
             )
@@ -313,6 +318,9 @@ class Engine:
             took = await reading.call(resources_by_column, self._run)
             workers = self._workers = Workers(session, store, opened, self, took)
             handler = RequestHandler(session, store, workers, self)
+            coming = phases(session, store, workers)
+            await coming.take_up()
+            await coming.go_on()
             await handler.answer_pending()  # a retry may be why this engine was started
             await workers.judging.prepare()
             if await writer.write(partial(self._finish, owes=workers.judging.owes)):
@@ -338,7 +346,7 @@ class Engine:
                     group.create_task(self._watch_room(store.room, handler)),
                 ]
                 workers.set_open(not handler.paused)
-                await self._until_over(workers, writer)
+                await self._until_over(workers, writer, coming)
                 for task in background:
                     task.cancel()
                 workers.end()
@@ -350,9 +358,11 @@ class Engine:
         for endpoint, concurrency in limits.items():
             run_writes.add_limit(tx, self._run, endpoint, concurrency, endpoint_event.START)
 
-    async def _until_over(self, workers: Workers, writer: Writer) -> None:
+    async def _until_over(self, workers: Workers, writer: Writer, coming: Phases) -> None:
         """Work until nothing is left to do, or until there is a reason to leave; and let go."""
         while self._departure is None:
+            if workers.idle:
+                await coming.go_on()
             if workers.idle and await writer.write(self._finish):
                 return
             if workers.idle:

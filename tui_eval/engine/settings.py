@@ -6,6 +6,7 @@ from typing import Literal
 
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.model.json import JsonObject
+from tui_eval.model.sweep_plan import SweepPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Settings:
     """Ask no judge: checks that judges decide are ungraded, until somebody scores again."""
     changed_dataset: bool = False
     """A `--set` changed which cases there are."""
+    sweep: SweepPlan | None = None
+    """How the endpoint is driven, level by level; None: it is no sweep."""
     permit: str | None = None
     """The mark that its maker was trusted with what the suite wants, see `engine.permission`."""
 
@@ -47,7 +50,8 @@ class Settings:
     def partial(self) -> bool:
         """Whether the run leaves cases or targets of its suite out."""
         narrowed = self.targets or self.cases or self.tags or self.only or self.changed_dataset
-        return bool(narrowed) or self.limit is not None or self.sample is not None
+        few = self.limit is not None or self.sample is not None
+        return bool(narrowed) or few or self.sweep is not None
 
     def as_json(self) -> dict[str, object]:
         """Return what the run's row keeps: only what was chosen."""
@@ -61,7 +65,10 @@ class Settings:
         values: dict[str, object] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
         }
-        return cls(**values)  # type: ignore[arg-type]  # written by as_json alone
+        if isinstance(plan := kept.get("sweep"), dict):
+            levels = tuple(plan["levels"])  # type: ignore[arg-type]  # written by as_json alone
+            values["sweep"] = SweepPlan(**{**plan, "levels": levels})  # type: ignore[arg-type]
+        return cls(**values)  # type: ignore[arg-type]  # likewise
 
 
 def caps_in_force(rules: Mapping[str, object], chosen: Mapping[str, object]) -> Caps:

@@ -44,6 +44,8 @@ class EndpointEventKind(StrEnum):
     """More would only wait for a processor, `what` says why: as many as run."""
     ALONE = "alone"
     """A program runs alone that there is no room for, as `what` says."""
+    SWEEP_LEVEL = "sweep-level"
+    """A sweep goes on to its next level."""
     NOTE = "note"
     """`what` is said of a judge; the limit stays as it is."""
 
@@ -71,6 +73,7 @@ _WORDS = {
     EndpointEventKind.LOW_DISK: "held back by the disk: {what}",
     EndpointEventKind.BUSY_PROCESSORS: "held back by the processors: {what}",
     EndpointEventKind.ALONE: "a trial runs alone, as there is no room for it: {what}",
+    EndpointEventKind.SWEEP_LEVEL: "the next level of the sweep",
     EndpointEventKind.NOTE: "{what}",
 }
 _LEFT_ALONE = frozenset({EndpointEventKind.REFUSES_ALL, EndpointEventKind.NOTHING_REMAINS})

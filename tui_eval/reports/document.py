@@ -67,6 +67,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "throughput": {"answered": of.counts.answered, "answers_s": rounded(of.answers_s)},
         "programs": program_document(of.programs),
         "gate": _gate(of),
+        "sweep": None if of.sweep is None else of.sweep.as_json(),
         "errors": [_error(error, of.columns) for error in of.errors[:_ERRORS]],
     }
 
@@ -83,6 +84,7 @@ def _run(of: Results) -> JsonObject:
         "exit_code": of.exit_code,
         "created_at": run.created_at,
         "wall_s": round(run.wall(of.at), 3),
+        "kind": "sweep" if run.is_sweep else "run",
         "partial": run.partial,
     }
 

@@ -22,6 +22,7 @@ from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.pass_rates import rests_on_judges
 from tui_eval.reports.rates.scorer_rates import ScorerTally, add
 from tui_eval.reports.spending import Spending, spending
+from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
@@ -58,6 +59,8 @@ class Results:
     """What programs took and changed; None: it ran none."""
     conversations: ConversationFigures
     """What calls there were beside one an attempt, and what the simulated user took."""
+    sweep: SweepReport | None
+    """What was measured at each level; None: it is no sweep."""
     missed: Sequence[Missed] | None
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
     base: BaseComparison | None = None
@@ -107,6 +110,8 @@ class Results:
             return (
                 ExitCode.INCOMPLETE if self.state is RunState.PAUSED and not self.run.live else None
             )
+        if self.sweep is not None:  # its errors are what was measured
+            return ExitCode.INCOMPLETE if self.sweep.knee is None else ExitCode.PASSED
         if self.missed:
             return ExitCode.GATE_MISSED
         return ExitCode.INCOMPLETE if any(map(self._unspoken, self.columns)) else ExitCode.PASSED
@@ -178,6 +183,7 @@ def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Re
             cached_scores=trial_figures.copied_scores(db, run_id),
             programs=program_figures(db, run_id),
             conversations=conversation_figures(db, run_id),
+            sweep=sweep_report(db, run),
             missed=None if standing is None else standing.missed,
             base=base,
             against=() if standing is None else standing.against,

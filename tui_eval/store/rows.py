@@ -42,6 +42,11 @@ class RunRow:
     change: int
     lease: Lease
 
+    @property
+    def is_sweep(self) -> bool:
+        """Whether it measures what an endpoint bears, and evaluates nothing."""
+        return "sweep" in self.settings
+
     @cached_property
     def live(self) -> bool:
         """Whether an engine works on it; looked up once for each row read."""

@@ -56,6 +56,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     baselines.run_bases,
     scores.unmet_scores,
     scores.judge_calls_counted,
+    runs.sweep_levels,
 )
 """Every change the schema ever went through, in order. Append only."""
 

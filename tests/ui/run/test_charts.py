@@ -1,17 +1,23 @@
 """The charts of a run."""
 
+import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support import do, output, reading, writing
 from tests.ui.playing import app_on, by_hand, plain_run, run_screen, shown_on, text, until_shown
+from tui_eval.engine.sweep.sweep_suite import sweep_settings
 from tui_eval.model.attempt_record import AttemptRecord, UsageSample
 from tui_eval.model.case import Case
 from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
+from tui_eval.model.sweep_plan import SweepPlan
+from tui_eval.store.read.sweep_queries import SweepLevel
 from tui_eval.store.read.timeline import Timeline
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import attempt_writes, run_writes
+from tui_eval.store.write import attempt_writes, run_writes, sweep_writes
+from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.ui.run.charts import chart_data
 from tui_eval.ui.run.charts.chart_data import CHARTS, Drawing
 from tui_eval.ui.run.charts.plotting import FILL, Curve, Plot, drawn
@@ -223,3 +229,40 @@ async def test_programs_are_drawn_with_how_many_ran_and_why_no_more(tmp_path: Pa
             "short of memory 1×",
             "slots",
         )
+
+
+async def test_a_sweep_is_drawn_over_concurrency_with_its_knee(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    plan = SweepPlan((1, 4, 16), cases=3)
+    settings = sweep_settings(plan, "one", None).as_json()
+    by_hand(store, [Case(0, "c", {})], answers=[output("o")])
+    with writing(store) as db:
+        db.execute("UPDATE runs SET partial = 1, settings = ?", (json.dumps(settings),))
+        do(db, partial(_measure, took={1: 0.1, 4: 0.1, 16: 0.4}))
+    app = app_on(store, run="last")
+    async with shown_on(app, (100, 40)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("v")
+        await until_shown(pilot, "(sweep)", "knee: 4 (40/s)", "knee 4", "p95", "share of errors")
+        assert "scores" not in text(app)
+        await pilot.press("v")
+        await run_screen(pilot)
+        await pilot.press("r")
+        await until_shown(pilot, "a sweep makes each call once")
+
+
+def _measure(tx: Tx, took: dict[int, float]) -> None:
+    """Write three levels down in which each call took so long."""
+    place = 100
+    for number, (level, took_s) in enumerate(took.items()):
+        of = SweepLevel(number, level, place, level, 3 * level, ended=False)
+        places = range(of.first, of.after)
+        trials = [NewTrial(at, 0, 0, at, b"") for at in places]
+        sweep_writes.begin_level(tx, 1, of, trials)
+        sweep_writes.end_level(tx, 1, number)
+        tx.db.executemany(
+            "INSERT INTO attempts (trial, number, state, sent_at, call_s) "
+            "SELECT id, 1, 'answered', ?, ? FROM trials WHERE place = ?",
+            [((at - of.first) // level * took_s, took_s, at) for at in places],
+        )
+        place = of.after

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from tui_eval.engine import departure
 from tui_eval.engine.control import changed_scorers, previous_spec, verbs
@@ -31,6 +32,12 @@ _NO_ROOM = "disk"
 """Trials that are moved in one transaction; others' facts come in between."""
 _BEGINNING = frozenset({Verb.RETRY, Verb.RESCORE, Verb.UNCANCEL, Verb.RESUME, Verb.CONTINUE})
 """What makes work: an engine on its way out leaves it alone, and says so as it goes."""
+
+_NOT_OF_SWEEPS: Final[dict[str, str]] = {
+    Verb.RETRY: "a sweep makes each call once: start another one",
+    Verb.SET_LIMIT: "a sweep sets the concurrency itself, level by level",
+}
+"""Why something is not done in a sweep."""
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +115,9 @@ class RequestHandler:
             )
 
     async def _answer(self, request: RequestRow) -> None:
+        if self._session.settings.sweep is not None and request.verb in _NOT_OF_SWEEPS:
+            await self._say(request, RequestAnswer(Outcome.CLOSED, _NOT_OF_SWEEPS[request.verb]))
+            return
         match Verb(request.verb):
             case Verb.CANCEL | Verb.RETRY | Verb.RESCORE | Verb.UNCANCEL | Verb.WITHDRAW as verb:
                 await self._move_trials(request, verb)
@@ -268,7 +278,7 @@ class RequestHandler:
         settings = self._session.raise_caps(request.args)
         self._workers.spend_caps.caps = self._session.caps()
         await self._writer.write(partial(run_writes.set_settings, run=self._run, settings=settings))
-        errored = request.args.get("errored") != "leave"
+        errored = request.args.get("errored") != "leave" and self._session.settings.sweep is None
         reopen = partial(verbs.reopen, run=self._run, request=request.id, errored=errored)
         await self._writer.write(reopen)
         self.paused, self._lacking = False, None

@@ -34,6 +34,7 @@ from tui_eval.engine.limits.limiter import GONE_AFTER, Limiter
 from tui_eval.engine.limits.machine_limiter import MachineLimiter, MachineShares
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.limits.started_call import LimitChange
+from tui_eval.engine.limits.steady_limiter import SteadyLimiter
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.isolated.calls import AbandonedError
@@ -232,11 +233,13 @@ class Assembly:
         """Return the limiter of an endpoint: the widest ceiling and the narrowest budgets named."""
         targets = self.session.targets.values()
         sharing = [target for target in targets if target.endpoint == endpoint]
+        most = min(target.most_concurrency for target in sharing)
+        if self.session.settings.sweep is not None:
+            return SteadyLimiter(endpoint, self._write_down, most=most)
         chosen = self.session.settings.concurrency
         ceilings = [fixed(chosen or target.default_concurrency) for target in sharing]
         known = [ceiling for ceiling in ceilings if ceiling is not None]
         rates = [target.rates for target in sharing]
-        most = min(target.most_concurrency for target in sharing)
         limits = [target.limits_here for target in sharing if target.limits_here is not None]
         made = (
             Limiter

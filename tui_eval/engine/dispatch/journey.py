@@ -35,6 +35,7 @@ from tui_eval.store import clock
 from tui_eval.store.read.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
+from tui_eval.store.write.output_writes import NO_KEY
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
 from tui_eval.targets.attempt_context import AttemptContext
@@ -409,7 +410,12 @@ class Journey:
 
 
 def _as_staged(target: JourneyTarget, request: JsonObject, work: OpenTrial) -> bool:
-    """Return whether a request is what the trial was staged with: its output gets that key."""
+    """Return whether a request is what the trial was staged with: its output gets that key.
+
+    Where an output satisfies no key it may be of any request.
+    """
+    if work.key == NO_KEY:
+        return True
     base = request_key(canonical(target.identity()), request)
     return is_key_of(work.key, base, work.epoch)
 

@@ -71,6 +71,8 @@ class Workers:
         self._off_loop = session.off_loop
         self._flights: dict[int, TrialInFlight] = {}
         self._dispatching = False
+        self.held_back = 0
+        """How often no new call was to begin for a while, or for good."""
         self._ended = asyncio.Event()
         self.spend_caps = SpendCaps(self)
         self._assembly = Assembly(
@@ -128,6 +130,7 @@ class Workers:
         Once the engine is leaving none begins, whoever asks for it.
         """
         self._dispatching = dispatching and not self._host.leaving
+        self.held_back += not self._dispatching
         self._open_pools()
         self.judging.set_open(self._dispatching)
 

@@ -240,7 +240,8 @@ def cases_of_verdict(
         "SELECT c.id, max(CASE WHEN t.run = l.run THEN " + condition + " ELSE 0 END) FROM "  # noqa: S608
         "(SELECT c.id AS id, max(c.run) AS run FROM runs r JOIN trials t ON t.run = r.id "
         "AND t.state IN ('done', 'error') JOIN cases c ON c.run = t.run AND c.seq = t.seq "
-        "WHERE r.suite = ?1 AND (?2 IS NULL OR r.id < ?2) GROUP BY c.id) l "
+        "WHERE r.suite = ?1 AND (?2 IS NULL OR r.id < ?2) "
+        "AND json_extract(r.settings, '$.sweep') IS NULL GROUP BY c.id) l "
         "JOIN cases c ON c.run = l.run AND c.id = l.id "
         "JOIN trials t ON t.run = c.run AND t.seq = c.seq GROUP BY c.id",
         (suite, before),

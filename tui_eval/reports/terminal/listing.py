@@ -50,10 +50,18 @@ def listing(
 def _state(row: RunRow) -> str:
     state = effective_state(row)
     live = " (live)" if row.live and state is not RunState.RUNNING else ""
-    return f"{state}{live}{', partial' if row.partial else ''}"
+    return f"{state}{live}{_what(row)}"
+
+
+def _what(row: RunRow) -> str:
+    if row.is_sweep:
+        return ", sweep"
+    return ", partial" if row.partial else ""
 
 
 def _passes(db: sqlite3.Connection, row: RunRow) -> str:
+    if row.is_sweep:
+        return ""  # nothing is scored
     by_column = pass_rates(db, row.id)
     judged = rests_on_judges(db, row.id)
     names = {column.index: column.name for column in run_queries.columns(db, row.id)}

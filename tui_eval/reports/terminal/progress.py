@@ -146,12 +146,8 @@ class Progress:
             wall_s: Seconds since it began.
             now: The present moment, in seconds of any clock that only goes forward.
         """
-        every = _LINE_S if self._width is None else _DRAW_S
-        if self._drawn_at is None and self._width is None:
-            self._drawn_at = now  # the first line comes after a while: short runs need none
-        if self._drawn_at is not None and now - self._drawn_at < every:
+        if not self._due(now):
             return
-        self._drawn_at = now
         self._answers.see(now, counts.answered)
         self._settling.see(now, counts.settled)
         pace = SettlingRate(self._answers.rate(), self._settling.rate())
@@ -159,7 +155,28 @@ class Progress:
             self._write(line(counts, columns, rates, pace, wall_s, bar=False) + "\n")
             return
         width = self._width() - 1  # a full line would wrap
-        text = line(counts, columns, rates, pace, wall_s, bar=True, width=width)
+        self._draw(line(counts, columns, rates, pace, wall_s, bar=True, width=width), width)
+
+    def show(self, text: str, now: float) -> None:
+        """Show a line of one's own, unless that was done a moment ago."""
+        if not self._due(now):
+            return
+        if self._width is None:
+            self._write(f"{text}\n")
+        else:
+            self._draw(text, self._width() - 1)
+
+    def _due(self, now: float) -> bool:
+        """Return whether it is time for a line; from then on it is not for a while."""
+        every = _LINE_S if self._width is None else _DRAW_S
+        if self._drawn_at is None and self._width is None:
+            self._drawn_at = now  # the first line comes after a while: short runs need none
+        if self._drawn_at is not None and now - self._drawn_at < every:
+            return False
+        self._drawn_at = now
+        return True
+
+    def _draw(self, text: str, width: int) -> None:
         if cell_len(text) > width:
             text = set_cell_size(text, width)
         self._write(f"\r{text}\x1b[K")

@@ -27,6 +27,7 @@ from tui_eval.reports.terminal.rate_tables import (
     tag_table,
     target_columns,
 )
+from tui_eval.reports.terminal.sweep_text import sweep_lines
 from tui_eval.reports.terminal.tables import AnsiStyle, folded, table
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
@@ -59,6 +60,11 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         groups: Whether each scorer and each tag has its rows too.
     """
     lines = [_head(of, width, ink), ""]
+    if of.sweep is not None:
+        lines += sweep_lines(of.sweep, width=width, ink=ink)
+        if errors := _errors(of, width, ink):
+            errors[1] += ", those of the warm-up among them"
+        return "\n".join([*lines, *errors, *_next(of, width)])
     if of.columns:
         lines += table(target_columns(of.columns, of.rests_on_judges), width, ink)
     for said in (*judge_report.judge_lines(of.judges), *_kinships(of)):
@@ -92,9 +98,11 @@ def _head(of: Results, width: int, ink: AnsiStyle) -> str:
     parts = [f"{of.state} after {clock(run.wall(of.at))}", _trials(of)]
     if run.label:
         parts.insert(0, visible_line(run.label, 80))
-    if run.partial:
+    if of.sweep is not None:
+        parts.append(f"a sweep of {', '.join(visible_line(one.column.name) for one in of.columns)}")
+    elif run.partial:
         parts.append("partial: a filter or a limit was set")
-    if counts.answered and of.answers_s is not None:
+    if of.sweep is None and counts.answered and of.answers_s is not None:
         parts.append(per_second(of.answers_s))
     spent = of.spending
     parts += [said for said in (spent.so_far, spent.to_come) if said]
@@ -274,7 +282,7 @@ def _next(of: Results, width: int) -> list[str]:
     elif of.state is RunState.CANCELLED:
         hints.append((f"tui-eval undo {name}", "undo the cancel; outputs stay"))
         hints.append((f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"))
-    elif any(error.kind not in _LASTING for error in of.errors):
+    elif of.sweep is None and any(error.kind not in _LASTING for error in of.errors):
         hints.append((f"tui-eval retry {name}", "ask again where it errored"))
     if of.finished and any(row.judged for row in of.ungraded):
         command = f"tui-eval rescore {name} --ungraded"

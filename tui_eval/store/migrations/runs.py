@@ -84,3 +84,22 @@ def limits_with_kinds(db: sqlite3.Connection) -> None:
 def columns_version(db: sqlite3.Connection) -> None:
     """Keep what each column's target said its version is: an engine that goes on compares it."""
     db.execute("ALTER TABLE columns ADD COLUMN version TEXT")
+
+
+_SWEEP_LEVELS = """
+CREATE TABLE sweep_levels (             -- of runs that measure what an endpoint bears
+    run INTEGER NOT NULL,
+    number INTEGER NOT NULL,            -- from 0, in the order in which they were begun
+    level INTEGER NOT NULL,             -- calls in flight
+    first INTEGER NOT NULL,             -- place of its first trial
+    warm_up INTEGER NOT NULL,           -- its first trials, which are not counted
+    calls INTEGER NOT NULL,             -- trials that are counted
+    ended_at REAL,                      -- NULL: it is under way, or was broken off
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+"""
+
+
+def sweep_levels(db: sqlite3.Connection) -> None:
+    """Keep which trials of a sweep are those of which level."""
+    run_script(db, _SWEEP_LEVELS)

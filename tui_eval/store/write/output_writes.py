@@ -8,8 +8,8 @@ from tui_eval.store import long_texts
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 
-_NO_KEY = b""
-"""The generation key of what is no answer."""
+NO_KEY = b""
+"""The generation key of what is never used again: no answer, or one of a sweep."""
 
 
 def add_output(tx: Tx, key: bytes, output: Output) -> int:
@@ -37,7 +37,7 @@ def add_output(tx: Tx, key: bytes, output: Output) -> int:
             output.latency_s,
             output.digest(),
             tx.now,
-            key == _NO_KEY or output.broken_off,
+            key == NO_KEY or output.broken_off,
             output.workspace,
             output.self_reported,
         ),
@@ -54,5 +54,5 @@ def add_conversation(tx: Tx, attempt: int, messages: Sequence[JsonObject]) -> No
     It is kept as an output of that attempt alone: no trial takes it, and it satisfies no key.
     """
     if messages:
-        output = add_output(tx, _NO_KEY, Output(None, messages=tuple(messages)))
+        output = add_output(tx, NO_KEY, Output(None, messages=tuple(messages)))
         tx.db.execute("UPDATE attempts SET output = ? WHERE id = ?", (output, attempt))

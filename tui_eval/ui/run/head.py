@@ -205,7 +205,7 @@ def _title(
     if row.label:
         left.append(Piece(f" {row.label}", "dim"))
     if row.partial:
-        left.append(Piece("  partial", "ungraded"))
+        left.append(Piece("  sweep" if row.is_sweep else "  partial", "ungraded"))
     if run.pinned:
         left.append(Piece("  baseline", "accent"))
     words, tone = state_words(run, now)

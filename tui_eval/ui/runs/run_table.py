@@ -71,7 +71,7 @@ class RunTable(Rows):
             "suite": Cell(run.suite, "dim"),
             "target": Cell(first, "dim", note=f"+{len(others)}" if others else ""),
             "state": Cell(f"{self._glyphs.run(run.state, run.live)} {words}", tone),
-            "partial": Cell("partial" if run.partial else "", "ungraded"),
+            "partial": Cell(_kind(run), "ungraded"),
             "base": Cell("B" if listed.pinned else "", "accent"),
             "trials": Cell(progress(listed), "plain" if total.settled < total.total else "dim"),
             "pass": self._rate(listed),
@@ -87,6 +87,8 @@ class RunTable(Rows):
         return DrawnRow(tuple(cells[title] for title in titles), run.id in self.marked)
 
     def _rate(self, listed: ListedRun) -> Cell:
+        if listed.run.is_sweep:
+            return Cell("", "dim")  # nothing is scored
         rated = self._book.of(listed.run.id)
         if rated is None:
             return Cell(self._glyphs.working if listed.total.graded else "", "dim")
@@ -115,6 +117,12 @@ def small_bars(rated: ColumnRates, glyphs: Glyphs) -> str:
     bars = [level(share, glyphs) for share in rated.shares[: len(shown)]]
     words = [f"{bar}{rate}" for bar, rate in zip(bars, shown, strict=False)]
     return " ".join([*words, *shown[len(bars) :]])
+
+
+def _kind(run: RunRow) -> str:
+    if run.is_sweep:
+        return "sweep"
+    return "partial" if run.partial else ""
 
 
 def state_words(run: RunRow) -> tuple[str, Tone]:

@@ -14,10 +14,17 @@ from tui_eval.format import decimal, number
 from tui_eval.resources import styles_dir
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.distributions import SCORE_PARTS, Spread
+from tui_eval.store.rows import RunRow
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.read_pace import rest
-from tui_eval.ui.run.charts.chart_data import CHARTS, Chart, Drawing, Panel, Spreads
-from tui_eval.ui.run.charts.plotting import FILL, drawn
+from tui_eval.ui.run.charts.chart_data import (
+    CHARTS,
+    SWEEP_CHARTS,
+    Chart,
+    Drawing,
+    Spreads,
+)
+from tui_eval.ui.run.charts.plotting import FILL, Panel, drawn
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
@@ -64,12 +71,13 @@ class ChartsScreen(BaseScreen):
         Binding("v", "leave", "back to the run", id="charts.close", tooltip="Back to the run"),
     ]
 
-    def __init__(self, context: AppContext, run_id: int) -> None:
+    def __init__(self, context: AppContext, run: RunRow) -> None:
         super().__init__(context)
-        self.run_id = run_id
+        self.run_id = run.id
+        self._charts = SWEEP_CHARTS if run.is_sweep else CHARTS
         self.chart: Chart | None = None
         """As last counted; None: not yet."""
-        self._chosen = next(iter(CHARTS))
+        self._chosen = next(iter(self._charts))
         self._wanted = asyncio.Event()
         self._wanted.set()
         self._head = Bar(id="title", classes="title")
@@ -111,7 +119,7 @@ class ChartsScreen(BaseScreen):
             began, name = time.monotonic(), self._chosen
             parts = max(self.size.width - _SCALE, 10)
             run = await self.context.client.read(run_queries.run, self.run_id)
-            found = await self.context.client.ponder(CHARTS[name], self.run_id, parts)
+            found = await self.context.client.ponder(self._charts[name], self.run_id, parts)
             state = f"{self.context.glyphs.run(run.state, run.live)} {run.state} "
             self._head.show(
                 [Piece("  Charts  ", "strong"), Piece(run.name, "dim")], [Piece(state, "accent")]
@@ -167,7 +175,7 @@ class ChartsScreen(BaseScreen):
 
     def _names(self) -> list[Piece]:
         """Return the names of the charts; where there is no room for all, the one that is shown."""
-        names = list(CHARTS)
+        names = list(self._charts)
         room = sum(len(name) + 3 for name in names) + 2 <= self.size.width
         pieces = [Piece("  ")]
         for at, name in enumerate(names):
@@ -186,7 +194,7 @@ class ChartsScreen(BaseScreen):
 
     def action_choose(self, at: int) -> None:
         """Show the chart that was clicked."""
-        self._chosen = list(CHARTS)[at]
+        self._chosen = list(self._charts)[at]
         self.chart = None
         self._wanted.set()
         self._show()
@@ -195,7 +203,7 @@ class ChartsScreen(BaseScreen):
 
     def action_turn(self, by: int) -> None:
         """Show the next chart, or with -1 the one before."""
-        names = list(CHARTS)
+        names = list(self._charts)
         self.action_choose((names.index(self._chosen) + by) % len(names))
 
 

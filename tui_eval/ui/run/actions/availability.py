@@ -66,6 +66,8 @@ class RunSituation:
     """Whether any trial is done."""
     undoable: bool
     """Whether anything done on the screen can be undone."""
+    sweep: bool
+    """Whether the run measures an endpoint, and makes each call once."""
     has_file: bool
     """Whether the run came from a suite's file."""
     no_baseline: str | None
@@ -120,6 +122,7 @@ def situation(
         unmet=retriable or total.failed > 0,
         scored=total.done > 0,
         undoable=undoable,
+        sweep=run.is_sweep,
         has_file=run.path is not None,
         no_baseline=None if pinned else refusal(run),
         offers_changes=no_change is None,
@@ -140,6 +143,10 @@ _NEED_TRIAL = ABOUT_TRIALS | {
     "limit",
     "workspace",
 }
+_NOT_OF_SWEEPS = {
+    "retry": "a sweep makes each call once",
+    "limit": "a sweep sets the concurrency itself, level by level",
+}
 
 
 def why_not(action: str, now: RunSituation | None) -> str | None:
@@ -153,7 +160,7 @@ def why_not(action: str, now: RunSituation | None) -> str | None:
         return None
     if now is None:
         return "the run is still being read"
-    if action in ABOUT_TRIALS and now.marked:
+    if action in ABOUT_TRIALS and now.marked and not (now.sweep and action in _NOT_OF_SWEEPS):
         return None
     if action in _NEED_TRIAL:
         return _why_not_for_trial(action, now)
@@ -170,6 +177,8 @@ def _why_not_for_trial(action: str, now: RunSituation) -> str | None:
             return "the list is hidden: esc shows it" if now.zoomed else None
         case "cancel":
             return None if now.trial in _OPEN else f"it is settled already ({now.trial})"
+        case "retry" | "limit" if now.sweep:
+            return _NOT_OF_SWEEPS[action]
         case "retry":
             return None if now.trial.settled else f"it is on its way already ({now.trial})"
         case "rescore":
@@ -216,6 +225,8 @@ def _why_not_for_run(action: str, now: RunSituation) -> str | None:
     match action:
         case "stop_run":
             return None if now.live else "no engine works on this run: there is nothing to stop"
+        case "retry_all" if now.sweep:
+            return _NOT_OF_SWEEPS["retry"]
         case "retry_all":
             return None if now.retriable else "nothing is errored or ungraded"
         case "rescore_all":

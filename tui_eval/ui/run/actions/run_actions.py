@@ -116,4 +116,4 @@ class RunActions(ActionGroup):
         """Show charts of the run."""
         from tui_eval.ui.screens.charts_screen import ChartsScreen
 
-        await self.screen.app.push_screen(ChartsScreen(self.context, self.run.id))
+        await self.screen.app.push_screen(ChartsScreen(self.context, self._snapshot.run))

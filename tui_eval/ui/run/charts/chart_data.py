@@ -3,9 +3,8 @@
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
-from math import ceil, floor, log10
 from typing import Final, TypeAlias
 
 from tui_eval.format import (
@@ -22,13 +21,16 @@ from tui_eval.format import (
 )
 from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, reducer_names
+from tui_eval.reports.sweep_report import sweep_report
 from tui_eval.reports.throughput import WINDOW_S, mean_rate
 from tui_eval.store.read import distributions, program_figures, run_queries
 from tui_eval.store.read.distributions import Latencies, PerCase, Spread
 from tui_eval.store.read.memory_timeline import memory_over_time
 from tui_eval.store.read.run_counts import board
 from tui_eval.store.read.timeline import EndpointTimeline, Timeline, timeline
-from tui_eval.ui.run.charts.plotting import FILL, Curve, Plot
+from tui_eval.ui.run.charts.plotting import FILL, Curve, Panel, Plot, aligned
+from tui_eval.ui.run.charts.scales import scale
+from tui_eval.ui.run.charts.sweep_chart import sweep_panels
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.toned import Piece
 
@@ -43,8 +45,6 @@ _HELD: Final[Mapping[EndpointEventKind, tuple[str, str]]] = {
 }
 """What is drawn where the machine had no room for more."""
 _MOST_CURVES: Final = 4
-_STEPS: Final = 4
-"""Of the scale at the left, at most."""
 _MOST_TICKS: Final = 6
 _TIMES: Final = (
     *(part * size for size in (0.0001, 0.001, 0.01, 0.1, 1) for part in (1, 2, 5)),
@@ -61,16 +61,8 @@ NO_PROGRAMS: Final = (
 )
 NO_OUTPUTS: Final = "No output yet: it is drawn as soon as the first one is there."
 NO_SCORES: Final = "No score yet: a trial has one as soon as all its scorers are done."
+NO_LEVEL: Final = "No level is measured yet: it is drawn as soon as the first one has ended."
 NO_TAGS: Final = "No scored case has tags; `tags` in the suite's [dataset] names their column."
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Curves over one axis."""
-
-    plot: Plot
-    words: Sequence[Sequence[Piece]]
-    """Lines that stand above it: what is drawn how, and what there is to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +137,7 @@ def concurrency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_CALLS
-    return _below_each_other([_lane(found, lane) for lane in found.lanes])
-
-
-def _below_each_other(panels: Sequence[Panel]) -> Drawing:
-    """Make all labels at the left equally wide, so that one moment is one column in all panels."""
-    wide = max(len(label) for panel in panels for _, label in panel.plot.y_labels)
-    return Drawing([replace(panel, plot=_aligned(panel.plot, wide)) for panel in panels])
-
-
-def _aligned(plot: Plot, wide: int) -> Plot:
-    return replace(plot, y_labels=[(y, label.rjust(wide)) for y, label in plot.y_labels])
+    return Drawing(aligned([_lane(found, lane) for lane in found.lanes]))
 
 
 def _lane(found: Timeline, lane: EndpointTimeline) -> Panel:
@@ -215,7 +197,7 @@ def memory(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     words = f"{size(round(max(taken)))} at most"
     ran = program_figures.resources_by_column(db, run)
     lanes = [_lane(found, lane) for lane in found.lanes if not ran.keys().isdisjoint(lane.columns)]
-    return _below_each_other([_over_time(found, curves, words, lambda n: size(round(n))), *lanes])
+    return Drawing(aligned([_over_time(found, curves, words, lambda n: size(round(n))), *lanes]))
 
 
 def latency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
@@ -224,7 +206,7 @@ def latency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     if found is None:
         return NO_OUTPUTS
     end = found.part_s * parts
-    most, y_labels = _scale(max(found.counts) * 1.15, figure)
+    most, y_labels = scale(max(found.counts) * 1.15, figure)
     plot = Plot(
         [Curve("outputs", found.counts, FILL, "accent")],
         _ticks(end),
@@ -280,6 +262,14 @@ def _per_case(db: sqlite3.Connection, run: int) -> PerCase | None:
     return PerCase.BEST if first == "max" else PerCase.MEAN
 
 
+def sweep(db: sqlite3.Connection, run: int, parts: int) -> Chart:
+    """Draw what a sweep has measured, over concurrency."""
+    found = sweep_report(db, run_queries.run(db, run))
+    if found is None or not found.levels:
+        return NO_LEVEL
+    return Drawing(sweep_panels(found, parts))
+
+
 CHARTS: Mapping[str, Callable[[sqlite3.Connection, int, int], Chart]] = {
     "throughput": throughput,
     "latency": latency,
@@ -290,6 +280,11 @@ CHARTS: Mapping[str, Callable[[sqlite3.Connection, int, int], Chart]] = {
     "by tag": by_tag,
 }
 """Every chart by its name: given a store, a run and how many parts it is to have."""
+SWEEP_CHARTS: Mapping[str, Callable[[sqlite3.Connection, int, int], Chart]] = {
+    "sweep": sweep,
+    **{name: one for name, one in CHARTS.items() if name not in ("scores", "by tag")},
+}
+"""Those of a sweep: nothing is scored."""
 
 
 def _over_time(
@@ -297,7 +292,7 @@ def _over_time(
 ) -> Panel:
     most = max((y for curve in curves for y in curve.ys if y is not None), default=0.0)
     span = found.part_s * len(found.answered)
-    most, y_labels = _scale(most * 1.05, label)
+    most, y_labels = scale(most * 1.05, label)
     legend: list[Piece] = []
     for curve in curves:
         legend += [Piece(f"{curve.marker} ", curve.tone), Piece(f"{curve.name}   ")]
@@ -316,13 +311,3 @@ def _moment(seconds_: float, span: float) -> str:
     if span >= 60:
         return clock(seconds_)
     return f"{seconds_:.3g}s" if span >= 0.1 else f"{seconds_ * 1000:.3g}ms"
-
-
-def _scale(most: float, label: Callable[[float], str]) -> tuple[float, list[tuple[float, str]]]:
-    """Return where a scale from 0 ends that has all of it, and its labels: round numbers."""
-    if most <= 0:
-        most = 1.0
-    size = 10.0 ** floor(log10(most / _STEPS))
-    step = next(size * one for one in (1, 2, 5, 10) if size * one * _STEPS >= most)
-    steps = ceil(most / step - 1e-9)
-    return step * steps, [(step * at, label(round(step * at, 12))) for at in range(steps + 1)]

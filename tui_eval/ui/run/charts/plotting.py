@@ -6,7 +6,7 @@ look like.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ _LEAST: Final = (24, 5)
 """Columns and lines below which nothing is drawn."""
 _PLAIN: Final = str.maketrans("┤│└┬┴─├┼", "||++++|+")
 """Axes for a terminal without Unicode; a line of `-` would look like data."""
+_FAR_RIGHT: Final = 0.85
 FILL: Final = "█"
 """The marker of a curve that is filled down to the axis."""
 
@@ -48,6 +49,25 @@ class Plot:
     """Values that have a label at the left, and what it says."""
     posts: Sequence[tuple[float, str]] = ()
     """Lines from the bottom to the top, by their place in 0..1, with what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A plot with its words."""
+
+    plot: Plot
+    words: Sequence[Sequence[Piece]]
+    """Lines that stand above it: what is drawn how, and what there is to know."""
+
+
+def aligned(panels: Sequence[Panel]) -> list[Panel]:
+    """Make all labels at the left equally wide, so that one place is one column in all panels."""
+    wide = max(len(label) for panel in panels for _, label in panel.plot.y_labels)
+
+    def padded(plot: Plot) -> Plot:
+        return replace(plot, y_labels=[(y, label.rjust(wide)) for y, label in plot.y_labels])
+
+    return [replace(panel, plot=padded(panel.plot)) for panel in panels]
 
 
 def drawn(plot: Plot, width: int, height: int, *, ascii_only: bool) -> list[list[Piece]]:
@@ -90,7 +110,9 @@ def drawn(plot: Plot, width: int, height: int, *, ascii_only: bool) -> list[list
             orientation="vertical",
             pixel=(_TONES.index("strong"), None, None),
         )
-        text = figure.text(place * parts, plot.y_most, f" {words}", alignment="left")
+        before = place > _FAR_RIGHT  # beyond it there is no room for words
+        said, side = (f"{words} ", "right") if before else (f" {words}", "left")
+        text = figure.text(place * parts, plot.y_most, said, alignment=side)
         figure.draw(text)
     _set_rulers(figure, plot, parts)
     return [_pieces(line, ascii_only) for line in str(figure.build()).splitlines() if line]
