@@ -42,10 +42,12 @@ def test_the_preview_shows_what_would_be_asked(tmp_path: Path) -> None:
     assert "Case 1: one  easy  (] next)" in first
     assert "system    Digits only." in first
     assert "user      1+1?" in first
+    assert "expected exact: 2" in first, "the case's own"
     assert "exact: expected {{ a }}" in first
     assert "digits (regex): expected ^[0-9]+$, reported only" in first
     assert "somewhere: model some-model at http://127.0.0.1:9/v1" in first
     assert "user      2+2?" in words(entry, 1)
+    assert "expected exact: 4" in words(entry, 1)
 
 
 def test_paging_stops_at_the_last_case(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tui_eval.model.conversation import last_user_text
+from tui_eval.ui.expected_values import ExpectedValue, expected_values
 from tui_eval.ui.suites.suite_list import SuiteEntry
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class CasePreview:
     """For each prompt, its first column and what is sent; a text says why that is nothing."""
     last: bool
     """Whether no case follows that can be paged to."""
+    expected: tuple[ExpectedValue, ...] = ()
+    """What its first target's output is compared with, as far as that can be said beforehand."""
     trouble: str | None = None
 
 
@@ -68,11 +72,13 @@ class CaseBook:
         with self._turn:
             self._read_to(index + 1)  # one further, to know whether there is one
             if not self._cases:
-                return CasePreview(0, None, (), True, self._trouble or "no case is left")
+                return CasePreview(0, None, (), True, (), self._trouble or "no case is left")
             index = min(index, len(self._cases) - 1)
             last = self._ended and index == len(self._cases) - 1
             case = self._cases[index]
-            return CasePreview(index, case, tuple(self._asked(case)), last, self._trouble)
+            asked = tuple(self._asked(case))
+            expected = tuple(self._expected(case, asked))
+            return CasePreview(index, case, asked, last, expected, self._trouble)
 
     def survey(self, suite: "Suite") -> "Survey":
         """Go through all cases of the suite, once, whoever asks.
@@ -162,3 +168,23 @@ class CaseBook:
                 yield column, PromptPreview(opening, self._renderer.turns(column, case))
             except TemplateError as error:
                 yield column, f"cannot be rendered: {error}"
+
+    def _expected(
+        self, case: "Case", asked: "Sequence[tuple[Column, PromptPreview | str]]"
+    ) -> "Sequence[ExpectedValue]":
+        """Return what is expected of a case; nothing where only its output could tell."""
+        from tui_eval.model.output import Failure
+        from tui_eval.scoring.check import Subject
+        from tui_eval.scoring.scorers import Scorers
+        from tui_eval.suites.templates.template import TemplateError
+
+        column, sent = next(iter(asked), (None, None))
+        if column is None:
+            return ()
+        messages = () if sent is None or isinstance(sent, str) else tuple(sent.opening.messages)
+        subject = Subject(case, last_user_text(messages), messages, None, column.target)
+        try:
+            checks = Scorers(self._suite.scorers, self._suite.names_of_output).checks(subject)
+        except TemplateError:
+            return ()  # a launch says what is wrong with it
+        return () if isinstance(checks, Failure) else expected_values(checks)

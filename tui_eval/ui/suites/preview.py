@@ -173,6 +173,11 @@ def _case(suite: "Suite", leaf: CasePreview | None) -> Iterator[tuple[Para, bool
             yield Para("no prompt: nothing is asked", "dim", indent=2), False
         else:
             yield from _messages(asked)
+    for one in leaf.expected:
+        label = "reference" if one.reference else "expected"
+        how = f"{one.how} " if one.how else ""
+        scorer = f"{one.scorer}: " if len(leaf.expected) > 1 else ""
+        yield Para(f"{scorer}{how}{' or '.join(one.texts)}", "pass", indent=2, label=label), False
     yield Para(""), False
 
 

@@ -7,49 +7,38 @@ from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 
+_FIELDS = (
+    Field("suite", 16, share=1),
+    Field("cases", 6, right=True, drop=3),
+    Field("targets", 7, right=True, drop=5),
+    Field("last", 11, right=True, drop=2),
+    Field("trend", MOST, drop=4),
+    Field("", 11),
+)
+"""The same whatever is known of the suites, so that nothing moves as it comes."""
+
 
 class SuiteTable(Rows):
     """The list of suites."""
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__((), glyphs=glyphs, empty="looking for suites…", id="suites")
+        super().__init__(_FIELDS, glyphs=glyphs, empty="looking for suites…", id="suites")
         self.entries: list[SuiteEntry] = []
         self.cases: dict[str, int] = {}
         """How many cases a suite has, by its path, where the preview counted them."""
         self.trends: dict[str, Trend] = {}
         """The last full runs of each suite, by the suite's name."""
-        self.set_fields(self._wanted_fields())
 
     def list_entries(self, entries: list[SuiteEntry], cursor: int) -> None:
         """Show these suites."""
         self.entries = entries
-        self.set_fields(self._wanted_fields())
         self.place(len(entries), cursor)
 
     def show_trends(self, trends: dict[str, Trend]) -> None:
         """Show other rates."""
         if trends != self.trends:
             self.trends = trends
-            self.set_fields(self._wanted_fields())
             self.redraw()
-
-    def _wanted_fields(self) -> list[Field]:
-        """Return the columns, as wide as what stands in them; a trend takes two runs."""
-        cases = max((len(number(entry.cases)) for entry in self.entries), default=0)
-        notes = max((len(_note(entry).text) for entry in self.entries), default=0)
-        known = [len(rates(trend.shares, trend.judged)) for trend in self.trends.values()]
-        several = any(len(trend.shares) > 1 for trend in self.trends.values())
-        fields = [
-            Field("suite", 16, share=1),
-            Field("cases", max(cases, 5), right=True, drop=3),
-            Field("targets", 7, right=True, drop=5),
-        ]
-        if self.trends:
-            fields.append(Field("last", max(*known, 11 if several else 6), right=True, drop=2))
-        if any(len(trend.before) > 1 for trend in self.trends.values()):
-            fields.append(Field("trend", MOST, drop=4))
-        fields.append(Field("", max(notes, 6)))
-        return fields
 
     def row(self, index: int) -> DrawnRow | None:
         """Return the row of a suite."""

@@ -13,6 +13,7 @@ from tui_eval.model.output import Failure
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import trial_queries
 from tui_eval.store.read.case_history import PastTrial
+from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.attempts_page import attempts_page
 from tui_eval.ui.run.detail.pages.case_page import case_page
@@ -21,7 +22,7 @@ from tui_eval.ui.run.detail.pages.result_page import OutputRendering, result_pag
 from tui_eval.ui.run.detail.pages.scores_page import scores_page
 from tui_eval.ui.run.detail.pages.time_axis import time_axis
 from tui_eval.ui.run.detail.shortening import PageRoom
-from tui_eval.ui.run.detail.trial_context import ExpectedValue, TrialContext
+from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.text.laid_out_text import lay_out_text
 from tui_eval.ui.text.prose import LABELS, Para, lay_out
 from tui_eval.ui.theme.glyphs import ASCII, UNICODE

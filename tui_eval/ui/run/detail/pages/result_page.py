@@ -9,11 +9,12 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
 from tui_eval.ui.run.detail.progress_words import no_output_words
 from tui_eval.ui.run.detail.shortening import Block, PageRoom, blocks_in
-from tui_eval.ui.run.detail.trial_context import ExpectedValue, TrialContext
+from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.run.detail.verdicts import epoch_strip, verdict_strip
 from tui_eval.ui.text.laid_out_text import LaidOutText, TextForm
 from tui_eval.ui.text.prose import Para, marked

@@ -8,9 +8,10 @@ from tui_eval.format import decimal
 from tui_eval.reports.judging.opinions import opinions
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import ScoreRow
+from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.moments import moment
 from tui_eval.ui.run.detail.pages.verdict_lines import opinion_paras
-from tui_eval.ui.run.detail.trial_context import ExpectedValue, TrialContext
+from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.run.detail.verdicts import VERDICT_TONES
 from tui_eval.ui.text.prose import Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs

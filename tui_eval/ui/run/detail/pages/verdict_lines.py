@@ -8,7 +8,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import Verdict
 from tui_eval.reports.judging.opinions import OpinionLine, opinions
 from tui_eval.store.rows import ScoreRow
-from tui_eval.ui.run.detail.trial_context import ExpectedValue
+from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.verdicts import VERDICT_TONES
 from tui_eval.ui.text.prose import GLUE, Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
