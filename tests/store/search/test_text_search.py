@@ -1,3 +1,4 @@
+import json
 import sqlite3
 from pathlib import Path
 
@@ -6,12 +7,14 @@ import pytest
 from tests.store.fates import finish
 from tests.support import ODD_TEXTS, Staged, case, do, new_run, score, staged
 from tui_eval.model.case import Case
+from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.store.connection import open_writable
 from tui_eval.store.location import find_file
 from tui_eval.store.search import text_search
 from tui_eval.store.search.search_index import IndexPosition, SearchIndex
 from tui_eval.store.search.text_search import SearchLibrary, TextSearch, places_with_hits
+from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial
 
@@ -189,3 +192,27 @@ def test_two_that_gather_at_once_never_go_back(tmp_path: Path) -> None:
     assert one.matches(b"new", 0, 9) == (1, [0])
     one.close()
     other.close()
+
+
+def test_what_was_asked_is_found_and_what_is_only_expected_is_not(
+    db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    run = new_run(db)
+    prompts = [{"user": "Name it: {{ q }} {% for o in meta.options %}{{ o }}{% endfor %}"}]
+    db.execute("UPDATE runs SET spec = ? WHERE id = ?", (json.dumps({"prompts": prompts}), run))
+    fields: JsonObject = {"q": 'a "Würfel"', "answer": "die", "meta": {"options": ["red", 7]}}
+
+    def unit(tx: Tx) -> None:
+        run_writes.add_cases(tx, run, [Case(0, "c0", fields), Case(1, "c1", {"text": "free"})])
+        run_writes.add_trials(tx, run, [NewTrial(i, i, 0, 0, None) for i in range(2)])
+
+    do(db, unit)
+    library = SearchLibrary(tmp_path / "store.sqlite3", run)
+    for sought, places in (
+        ('"WÜRFEL"', [0]),
+        ("red", [0]),
+        ("die", []),
+        ("name it", []),
+        ("free", [1]),  # the prompts name none of its fields: all are looked into
+    ):
+        assert found(db, library, sought) == places, sought

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-_FORMAT = 1
+_FORMAT = 2
 _LEAST_FREE = 1 << 30
 """Bytes of the disk that are left to the store and its runs."""
 _BUSY_S = 0.2

@@ -1,9 +1,9 @@
 """Finding a text in the trials of a run, a step at a time.
 
-Looked into are the case's id, what the trial answered, its error, what scorers said of it and its
-note; letters match whatever their case. A step takes a fraction of a second, so that whoever asks
-can show what is found so far, and stop. What no step has come to yet is not in the answer, and
-`searched` says so.
+Looked into are the case's id, what was asked about it, what the trial answered, its error, what
+scorers said of it and its note; letters match whatever their case. A step takes a fraction of a
+second, so that whoever asks can show what is found so far, and stop. What no step has come to yet
+is not in the answer, and `searched` says so.
 
 A large run's texts are gathered in a file as they are read (`gathered`): the next search finds
 them there.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tui_eval.store.location import find_file
 from tui_eval.store.read import run_queries
+from tui_eval.store.search.asked_texts import AskedTexts
 from tui_eval.store.search.folding import fold
 from tui_eval.store.search.search_index import IndexPosition, SearchIndex
 from tui_eval.store.search.views import Places
@@ -41,7 +42,7 @@ _TEXTS = (
     "SELECT t.change, t.id, t.place, c.id, o.text, t.error_message, "
     "(SELECT CAST(group_concat(s.reason, char(0)) AS BLOB) FROM scores s "
     "WHERE s.trial = t.id AND s.current = 1), "
-    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1) "
+    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), c.data "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "LEFT JOIN outputs o ON o.id = t.output "
     "WHERE t.run = ?1 AND t.change >= ?2 AND (t.change > ?2 OR t.id > ?3) "
@@ -66,6 +67,7 @@ class SearchLibrary:
         self._run = run
         self._gathered: SearchIndex | None = None
         self._tried = False
+        self._asked: AskedTexts | None = None
 
     def total(self, db: sqlite3.Connection) -> int:
         """Return how many trials the run has by now."""
@@ -105,9 +107,11 @@ class SearchLibrary:
         until = time.monotonic() + seconds
         found: list[tuple[int, bytes]] = []
         size, mark = 0, since
+        if self._asked is None:
+            self._asked = AskedTexts(db, self._run)
         rows = db.execute(_TEXTS, (self._run, *since))
-        for n, (change, trial, place, *texts) in enumerate(rows, 1):
-            folded = _folded(texts)
+        for n, (change, trial, place, *texts, case) in enumerate(rows, 1):
+            folded = _folded([*texts, self._asked.of(case)])
             found.append((place, folded))
             size += len(folded)
             mark = IndexPosition(change, trial)

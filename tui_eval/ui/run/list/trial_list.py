@@ -75,7 +75,7 @@ class TrialList(Vertical):
         self.table = TrialTable(self.trials, self.marks, glyphs)
         self.field = Input(
             id="find",
-            placeholder="text in id, output, error or reason",
+            placeholder="text in id, question, output, error, reason or note",
             compact=True,
             select_on_focus=False,
         )
