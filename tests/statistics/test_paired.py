@@ -128,3 +128,20 @@ def test_many_equal_differences() -> None:
     assert (same.diff, same.p) == (0.0, 1.0)
     apart = found(difference_of_values([ValuePair(0.25, 0.5)] * 40))
     assert apart.p == 0.0
+
+
+def test_values_that_never_differ_show_as_much_as_so_many_verdicts() -> None:
+    plain = found(VerdictPairs(both=3, neither=2).difference())
+    values = [ValuePair(1.0, 1.0)] * 3 + [ValuePair(0.0, 0.0)] * 2
+    alike = found(difference_of_values(values))
+    assert alike.interval95 == pytest.approx(plain.interval95)
+    assert alike.mde == pytest.approx(plain.mde)
+    twice = [ValuePair(a, b, 1.0, at) for at, (a, b, _, _) in enumerate(values) for _ in range(2)]
+    clustered = found(difference_of_values(twice, clustered=True))
+    assert (clustered.n, clustered.clusters) == (10, 5)
+    assert clustered.interval95 == pytest.approx(plain.interval95)
+
+
+def test_values_that_all_fall_by_the_same_are_no_certainty() -> None:
+    low, high = found(difference_of_values([ValuePair(0.75, 0.5)] * 4)).interval95 or (0, 0)
+    assert low < -0.25 < high

@@ -239,11 +239,13 @@ def _baseline(of: Results) -> Json:
     """Return what the run is compared with; null: nothing, or it has not finished."""
     if of.base is None or of.base.base.name is None:
         return None
-    base = of.base.base
+    base, found = of.base.base, of.base.comparison
+    differing: list[Json] = [] if found is None else [*found.scorers_differ]
     return {
         "name": base.name,
         "run": None if base.run is None else base.run.name,
         "why": of.base.why,
+        "scorers_differ": differing,
     }
 
 

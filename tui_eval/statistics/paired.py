@@ -23,6 +23,7 @@ FEW: Final = 30
 """Below so many cases, or clusters, the sign test decides and not t."""
 MARGIN: Final = 0.02
 """The difference of rates within which two columns are equivalent, where nobody says another."""
+_NO_ERROR: Final = 1e-12
 _POWER80: Final = normal_quantile(0.8)
 
 
@@ -51,7 +52,7 @@ class PairedDifference:
         1.96 of them.
         """
         error = self.stderr
-        if not error and self.interval95 is not None:
+        if (error is None or error < _NO_ERROR) and self.interval95 is not None:
             error = (self.interval95[1] - self.interval95[0]) / 2 / Z95
         return None if error is None else (Z95 + _POWER80) * error
 
@@ -97,26 +98,33 @@ class VerdictPairs:
         )
 
     def _interval(self, z: float) -> Interval:
-        n = self.n
-        a, b = (self.both + self.worse) / n, (self.both + self.better) / n
-        (a_low, a_high), (b_low, b_high) = wilson(a, n, z), wilson(b, n, z)
-        r = -self._correlation()
-        diff = (self.better - self.worse) / n
-        low = diff - joined(b - b_low, a_high - a, r)
-        high = diff + joined(b_high - b, a - a_low, r)
-        return max(low, -1.0), min(high, 1.0)
+        return _newcombe((self.both, self.worse, self.better, self.neither), z)
 
-    def _correlation(self) -> float:
-        """Return φ, nearer to 0 by half a pair where it is above 0, as method 10 has it."""
-        a, b = self.both + self.worse, self.both + self.better
-        n = self.n
-        spread = a * (n - a) * b * (n - b)
-        if spread == 0:
-            return 0.0
-        excess: float = self.both * self.neither - self.worse * self.better
-        if excess > 0:
-            excess = max(excess - n / 2, 0.0)
-        return excess / sqrt(spread)
+
+def _newcombe(of: tuple[float, float, float, float], z: float) -> Interval:
+    """Return the interval of a difference of rates, of how many pairs are of each kind."""
+    both, worse, better, _ = of
+    n = sum(of)
+    a, b = (both + worse) / n, (both + better) / n
+    (a_low, a_high), (b_low, b_high) = wilson(a, n, z), wilson(b, n, z)
+    r = -_correlation(of)
+    diff = (better - worse) / n
+    low = diff - joined(b - b_low, a_high - a, r)
+    high = diff + joined(b_high - b, a - a_low, r)
+    return max(low, -1.0), min(high, 1.0)
+
+
+def _correlation(of: tuple[float, float, float, float]) -> float:
+    """Return φ, nearer to 0 by half a pair where it is above 0, as method 10 has it."""
+    both, worse, better, neither = of
+    a, b, n = both + worse, both + better, sum(of)
+    spread = a * (n - a) * b * (n - b)
+    if spread <= 0:
+        return 0.0
+    excess: float = both * neither - worse * better
+    if excess > 0:
+        excess = max(excess - n / 2, 0.0)
+    return excess / sqrt(spread)
 
 
 class ValuePair(NamedTuple):
@@ -139,6 +147,9 @@ def difference_of_values(
     2024, "Adding Error Bars to Evals", sec. 2.2 and 4). Of fewer than `FEW` cases or clusters p is
     the exact sign test's, over those that differ.
 
+    Where all cases or clusters differ by the same, as where none differs, that error is 0 and says
+    nothing: the interval is Newcombe's then, as of as many pairs of verdicts with these means.
+
     Args:
         pairs: The cases.
         clustered: Whether their clusters are looked at.
@@ -159,16 +170,31 @@ def difference_of_values(
         p = sign_test(min(sum(s > 0 for s in signs), sum(s < 0 for s in signs)), len(signs))
     else:
         p = _p_of_t(diff, stderr or 0.0, n - 1)
+    interval95, interval90 = (_around(diff, stderr, q, n - 1) for q in (0.975, 0.95))
+    how = "clustered-t" if clustered else "paired-t"
+    if stderr is not None and stderr < _NO_ERROR:
+        alike = _alike(kept, weight, n)
+        interval95, interval90 = _newcombe(alike, Z95), _newcombe(alike, Z90)
+        how = f"{how}, newcombe"
     return PairedDifference(
         len(kept),
         diff,
         stderr,
-        _around(diff, stderr, 0.975, n - 1),
-        _around(diff, stderr, 0.95, n - 1),
+        interval95,
+        interval90,
         p if n > 1 else None,
-        ("clustered-t" if clustered else "paired-t") + (", sign-exact" if n < FEW else ""),
+        how + (", sign-exact" if n < FEW else ""),
         n if clustered else None,
     )
+
+
+def _alike(pairs: list[ValuePair], weight: float, units: int) -> tuple[float, float, float, float]:
+    """Return how many pairs of verdicts would be of each kind, had so many units these means."""
+    a = sum(pair.weight * pair.a for pair in pairs) / weight
+    b = sum(pair.weight * pair.b for pair in pairs) / weight
+    kinds = (min(a, b), max(a - b, 0.0), max(b - a, 0.0), 1 - max(a, b))
+    both, worse, better, neither = (max(share, 0.0) * units for share in kinds)
+    return both, worse, better, neither
 
 
 def _units(pairs: list[ValuePair], mean: float, *, clustered: bool) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.base import BaseComparison
 from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
 from tui_eval.reports.results import Results
-from tui_eval.reports.terminal.comparison_text import not_compared
+from tui_eval.reports.terminal.comparison_text import not_compared, scorer_notes
 from tui_eval.reports.terminal.tables import AnsiStyle, folded
 
 
@@ -34,6 +34,7 @@ def _against(base: BaseComparison, columns: list[str]) -> Iterator[str]:
         row = base.rows.get(column)
         said = "it has no such target" if row is None else difference(row, base.comparison)
         yield f"{who}: {said}"
+    yield from scorer_notes(base.comparison)
 
 
 def difference(row: ComparisonRow, of: RunComparison) -> str:

@@ -17,7 +17,7 @@ def test_a_run_keeps_the_run_it_was_launched_with(place: Place, tui_eval: Comman
     worse = place.suite(n=6, target="accuracy = 0.0")
     whole = document(tui_eval("run", worse, "--baseline", before, "--json", "--fresh"))
     row = whole["targets"]["made-up"]["vs_baseline"]
-    assert whole["baseline"] == {"name": before, "run": before, "why": None}
+    assert whole["baseline"] == {"name": before, "run": before, "why": None, "scorers_differ": []}
     assert (row["n"], row["worse"], row["better"]) == (6, 6, 0)
     (compared,) = json.loads(tui_eval("compare", before, whole["run"], "--json").out)["rows"]
     assert row == compared
@@ -33,7 +33,12 @@ def test_a_file_that_is_gone_since_still_counts(place: Place, tui_eval: Command)
     run = ran(tui_eval, suite, "--baseline", "base.jsonl")
     Path("base.jsonl").unlink()
     found = document(tui_eval("show", run, "--json"))
-    assert found["baseline"] == {"name": "base.jsonl", "run": None, "why": None}
+    assert found["baseline"] == {
+        "name": "base.jsonl",
+        "run": None,
+        "why": None,
+        "scorers_differ": [],
+    }
     assert found["targets"]["made-up"]["vs_baseline"]["both"] == 6
 
 
