@@ -18,6 +18,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
+from tui_eval.reports.counting_ahead import count_ahead
 from tui_eval.reports.document import document
 from tui_eval.store.location import figures_file
 from tui_eval.store.parts import division
@@ -173,6 +174,19 @@ time.sleep(60)
 
 def _done(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT id FROM trials WHERE state = 'done' LIMIT 1").fetchone()[0])
+
+
+def test_what_was_counted_ahead_is_not_counted_when_it_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite3"
+    run = fill(path, plan(random.Random(8), 3))
+    with keeping(2):
+        with reading(path) as db:
+            count_ahead(db, run)
+        asked: list[str] = []
+        with reading(path) as db:
+            db.set_trace_callback(asked.append)
+            all_figures(db, run)
+    assert len(asked) > 20 and not [one for one in asked if "seq >= " in one]
 
 
 def test_a_run_that_is_half_deleted_is_counted_as_it_is(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 import threading
+from contextlib import closing, suppress
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from tui_eval.cli.options import run_argument, store_file, store_option
 from tui_eval.cli.runs import found
 from tui_eval.engine.host import Engine, RunBusyError, host
 from tui_eval.model.exit_code import ExitCode
+from tui_eval.reports.counting_ahead import count_ahead
+from tui_eval.store.connection import open_readable
+from tui_eval.store.errors import UnknownRunError
 from tui_eval.suites.loading.errors import SuiteError
 
 log = logging.getLogger(__name__)
@@ -41,6 +45,12 @@ def _log_stray(stray: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> No
     log.error("unforeseen", exc_info=stray.exc_value)
 
 
+def _count_ahead(store: Path, run_id: int) -> None:
+    """Count a large run while nobody waits for it; whoever looks at it finds the figures kept."""
+    with closing(open_readable(store)) as db, suppress(UnknownRunError):  # it may be deleted by now
+        count_ahead(db, run_id)
+
+
 async def _work(store: Path, run_id: int) -> int:
     working = Engine(store, run_id)
     loop = asyncio.get_running_loop()
@@ -50,6 +60,7 @@ async def _work(store: Path, run_id: int) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         await host(store, run_id, working)
+        _count_ahead(store, run_id)
     except RunBusyError:
         log.info("another engine works on the run")
     except SuiteError as error:
