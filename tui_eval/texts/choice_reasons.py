@@ -23,6 +23,11 @@ class ChosenOption(NamedTuple):
     chosen: str
     """A label, `NOTHING` or `SEVERAL`."""
 
+    @property
+    def words(self) -> str:
+        """Both in words: `B, got C`."""
+        return f"{self.expected}, got {self.chosen}"
+
 
 def choice_of(reason: str, raw: str | None) -> ChosenOption | None:
     """Return what was expected and chosen by the score of a multiple-choice scorer.

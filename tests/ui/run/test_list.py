@@ -10,7 +10,9 @@ from tests.ui.playing import (
     app_on,
     by_hand,
     cursor_case,
+    finished,
     lines,
+    made_up,
     plain_run,
     row_texts,
     run_screen,
@@ -24,7 +26,9 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import lease
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome
+from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
+from tui_eval.ui.theme.tints import tone_styles
 
 
 async def filter_menu(pilot: Pilot[None]) -> FilterMenu:
@@ -151,3 +155,41 @@ async def test_the_cursor_follows_what_is_settled_until_it_is_moved(store: Path)
             do(db, partial(settle, trial=made.trials[8], generation_key=b"k", answer=output("x")))
         await until(pilot, lambda: screen.run.snapshot and screen.run.snapshot.total.done == 3)
         assert cursor_case(screen) == "c3"
+
+
+async def test_a_text_is_found_in_questions_and_marked_in_list_and_detail(store: Path) -> None:
+    suite = made_up(12, scorers=[{"kind": "exact", "expected": "{{ a }}"}])
+    await finished(store, suite)
+    app = app_on(store, run="last")
+    async with shown_on(app, (120, 40)) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("slash", *"7 + 1?", "enter")
+        await until(pilot, lambda: screen.trial_list.trials.count == 1)
+        await until_shown(pilot, "1 of 12", "“7 + 1?”", "✓", "✗")
+        assert screen.trial_list.selected is not None
+        assert screen.trial_list.selected.case_id == "sum-007"
+        await until(pilot, lambda: _found(app) == ["7 + 1?"])
+        await pilot.press("slash", *["backspace"] * 9, *"SUM-00", "enter")
+        await until(pilot, lambda: screen.trial_list.trials.count == 10)
+        await until(pilot, lambda: len(_found(app)) >= 10)
+        assert {words.casefold() for words in _found(app)} == {"sum-00"}
+
+
+def _found(app: TuiEvalApp) -> list[str]:
+    """Give what stands out as found, all over the screen."""
+    ground = tone_styles(app.theme, dark=True)["found"].bgcolor
+    strips = app.screen._compositor.render_strips()
+    parts = (part for strip in strips for part in strip if part.style is not None)
+    return [part.text for part in parts if part.style is not None and part.style.bgcolor == ground]
+
+
+async def test_what_is_cut_is_opened_where_it_holds_what_is_sought(store: Path) -> None:
+    long = "\n".join(f"line {n}" for n in range(300))
+    by_hand(store, [Case(0, "c", {"q": "?"})], answers=[output(long)])
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        page = screen.detail.page
+        await until(pilot, lambda: "shows all" in page.text)
+        assert "line 250" not in page.text
+        await pilot.press("enter", "slash", *"line 250", "enter")
+        await until_shown(pilot, "line 250")

@@ -1,6 +1,5 @@
 """What multiple-choice scorers expected and what was chosen, counted over listed trials."""
 
-import json
 import sqlite3
 import time
 from collections import Counter
@@ -34,7 +33,7 @@ def choice_scorers(db: sqlite3.Connection, run: int) -> list[str]:
 
 def cell(scorer: str, choice: ChosenOption) -> Condition:
     """Return the condition that lists the trials of one cell."""
-    return Condition(FilterKind.CHOICE, json.dumps(choice), scorer)
+    return Condition(FilterKind.CHOICE, choice.words, scorer)
 
 
 class Confusion:

@@ -47,7 +47,7 @@ class FilterKind(StrEnum):
     REASON = "reason"
     """A folded reason of a scorer that does not say pass, see `fold_reason`."""
     CHOICE = "choice"
-    """What a multiple-choice scorer expected and what was chosen: JSON of a `ChosenOption`."""
+    """What a multiple-choice scorer expected and what was chosen: `ChosenOption.words`."""
     REQUIREMENT = "requirement"
     """A requirement that a judge of the scorer found unmet."""
 
@@ -347,9 +347,9 @@ def _condition(
     return " AND ".join(conditions), bound
 
 
-def _chosen(reason: str | bytes, raw: str | None) -> str | None:
+def _chosen(reason: str | bytes, raw: str | None) -> str | bytes | None:
     found = choice_of(unpack_text(reason), raw)
-    return None if found is None else json.dumps(found)
+    return None if found is None else pack(found.words)
 
 
 def _aspect(part: Condition) -> str:
@@ -366,6 +366,6 @@ def _bound(part: Condition) -> Iterator[object]:
     elif part.kind is FilterKind.REASON:
         yield from (pack(part.scorer), not part.reported, pack(part.value))
     elif part.kind is FilterKind.CHOICE:
-        yield from (pack(part.scorer), part.value)
+        yield from (pack(part.scorer), pack(part.value))
     elif part.kind is FilterKind.REQUIREMENT:
         yield from (pack(part.scorer), not part.reported, json.dumps(part.value))

@@ -124,6 +124,7 @@ class TrialsPane(Acting, Container):
     @on(TrialList.Changed)
     def _read_detail_of_selected(self) -> None:
         self._detail_wanted.set()
+        self._detail.mark(self._list.view.text)
         self._detail.show_place(self._list.place)
 
     @work
@@ -238,7 +239,7 @@ class TrialsPane(Acting, Container):
     def _stop_finding(self) -> None:
         in_detail = self._list.field.has_class(_IN_DETAIL)
         if in_detail:
-            self._detail.page.seek("")
+            self._detail.seek("")
         else:
             self._list.narrow("")
         self._close_find(in_detail)
@@ -248,7 +249,7 @@ class TrialsPane(Acting, Container):
         if not self.has_class(_FINDING):
             return
         if event.input.has_class(_IN_DETAIL):
-            self._detail.page.seek(event.value)
+            self._detail.seek(event.value)
         else:
             self._list.narrow(event.value)
 

@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_eval.ui.text.prose import LONGEST, Line, Para, TonedSpan, lay_out
-from tui_eval.ui.widgets.toned import Toned, acts
+from tui_eval.ui.widgets.toned import Toned, acts, places_of
 
 _AT_ONCE = 10_000
 """Characters that are folded while one waits; of more the beginning is shown until all is."""
@@ -72,6 +72,8 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self.following = False
         """Whether the end stays in view while the text grows, until somebody scrolls."""
         self._sought = ""
+        self._marked = ""
+        """What is marked while nothing is sought here."""
         self._hits: list[int] = []
         """Lines that hold what is sought."""
         self._read: _Place | None = None
@@ -156,6 +158,17 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
         return len(self._hits)
 
+    def mark(self, text: str) -> None:
+        """Mark a text wherever it stands, whatever its case, while none is sought here."""
+        if text.casefold() != self._marked:
+            self._marked = text.casefold()
+            self.refresh()
+
+    @property
+    def marked(self) -> str:
+        """The text that stands out, folded: what is sought here, else what is marked."""
+        return self._sought or self._marked
+
     def next_hit(self, step: int) -> bool:
         """Scroll to the next marked line (or with -1 the one before); False: there is none."""
         if not self._hits:
@@ -191,14 +204,7 @@ class Page(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         return [*segments, Segment(text[at:], style)]
 
     def _hits_in(self, line: str) -> list[TonedSpan]:
-        folded = line.casefold()
-        if not self._sought or len(folded) != len(line):
-            return []
-        found, start = [], 0
-        while (at := folded.find(self._sought, start)) >= 0:
-            start = at + len(self._sought)
-            found.append(TonedSpan(at, start, "found"))
-        return found
+        return [TonedSpan(start, end, "found") for start, end in places_of(self.marked, line)]
 
     def _fold(self, *, keep_place: bool = False) -> None:
         self.workers.cancel_node(self)  # what is still being folded is no longer wanted

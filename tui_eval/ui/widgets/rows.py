@@ -1,6 +1,6 @@
 """A virtual table on the Line API: it asks for the rows it shows and for no others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -18,7 +18,7 @@ from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.fields import GAP, Field, lay_out
-from tui_eval.ui.widgets.toned import Toned, fit, width_of
+from tui_eval.ui.widgets.toned import Toned, fit, places_of, width_of
 
 _STRIPS = 500
 """Drawn rows that are kept at most."""
@@ -154,6 +154,8 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         """Whether a person is moving the cursor."""
         self._missing = False
         """Whether it has asked for rows already."""
+        self._marked = ""
+        """A text that is marked wherever it stands, folded."""
 
     def row(self, index: int) -> DrawnRow | None:
         """Return a row; None: it is not there yet."""
@@ -188,6 +190,12 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if text != self._empty:
             self._empty = text
             self.refresh()
+
+    def mark_text(self, text: str) -> None:
+        """Mark a text in all rows, whatever its case; empty: none."""
+        if text.casefold() != self._marked:
+            self._marked = text.casefold()
+            self.redraw()
 
     def resize_to(self, count: int) -> None:
         """Say how many rows there are; cursor and scroll stay where they can."""
@@ -289,7 +297,7 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             if cell.gives_way:
                 given += width + len(GAP)
                 continue
-            drawn += self._cell(cell, field, given + width, base)
+            drawn += self._with_marks(self._cell(cell, field, given + width, base))
             drawn.append(Segment(GAP, base))
             given = 0
         return Strip(drawn).adjust_cell_length(self.size.width, base)
@@ -305,6 +313,16 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             Segment(fit(cell.text, width - room, ellipsis=cut), style),
             Segment(fit(cell.note, room, ellipsis=cut), base + self.tone_style(cell.note_tone)),
         ]
+
+    def _with_marks(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """Yield a cell's segments; what is sought stands out in them."""
+        for text, style, control in segments:
+            at = 0
+            for start, end in places_of(self._marked, text):
+                yield Segment(text[at:start], style)
+                yield Segment(text[start:end], (style or Style.null()) + self.tone_style("found"))
+                at = end
+            yield Segment(text[at:], style, control)
 
     def _row_style(self, index: int, row: DrawnRow | None) -> Style:
         if index == self.cursor:

@@ -1,6 +1,6 @@
 """Drawing toned text: the last stop of foreign text before the screen."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -64,6 +64,22 @@ class Toned(Widget):
         method = f"action_{action.partition('(')[0]}"
         holder = next((node for node in self.ancestors if hasattr(node, method)), self)
         await self.app.run_action(action, holder)
+
+
+def places_of(sought: str, line: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text stands in a line, whatever its case: from which character up to which.
+
+    Args:
+        sought: The text, folded; empty: it stands nowhere.
+        line: The line; where folding makes it longer nothing is given.
+    """
+    folded = line.casefold()
+    if not sought or len(folded) != len(line):
+        return
+    start = 0
+    while (at := folded.find(sought, start)) >= 0:
+        start = at + len(sought)
+        yield at, start
 
 
 def fit(text: str, width: int, *, right: bool = False, ellipsis: str = "…", keep: int = 0) -> str:

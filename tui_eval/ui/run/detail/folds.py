@@ -1,7 +1,7 @@
 """What of a page is folded away: each fold by itself, or all at once."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.format import many
 from tui_eval.ui.text.prose import Para, marked
@@ -18,14 +18,22 @@ class Folds:
     all_open: bool = False
     other: frozenset[int] = frozenset()
     """Those that are not as all are."""
+    sought: str = ""
+    """A folded text that somebody looks for: what hides it is shown; empty: none."""
 
     def is_open(self, number: int) -> bool:
         """Say whether one is open."""
         return self.all_open != (number in self.other)
 
+    def hides(self, shown: str, whole: str) -> bool:
+        """Say whether what is sought is in a text, and not in what is shown of it."""
+        if not self.sought:
+            return False
+        return self.sought in whole.casefold() and self.sought not in shown.casefold()
+
     def turned(self, number: int) -> "Folds":
         """Open one that is closed, or close it."""
-        return Folds(self.all_open, self.other ^ {number})
+        return replace(self, other=self.other ^ {number})
 
     def all_turned(self) -> "Folds":
         """Open all, or close all."""

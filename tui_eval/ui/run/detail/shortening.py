@@ -61,7 +61,13 @@ def blocks_in(
             yield from block(one.heading, one.paras)
             yield from block("", [_fold_line(one, glyphs.opened, "folds it", width)])
         else:
-            yield from block(one.heading, _shortened(one, width, most, glyphs))
+            shown = list(_shortened(one, width, most, glyphs))
+            hides = folds.hides(_text(shown), _text(one.paras))
+            yield from block(one.heading, one.paras if hides else shown)
+
+
+def _text(paras: Sequence[Para]) -> str:
+    return "\n".join(para.text for para in paras)
 
 
 def _lines_kept(blocks: Sequence[Block], room: PageRoom) -> list[int | None]:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual import work
 from textual.app import ComposeResult
@@ -209,6 +209,17 @@ class TrialDetail(Vertical):
         self._folds = self._folds.turned(number)
         self._show_page(keep_place=True)
 
+    def mark(self, text: str) -> None:
+        """Mark what the list is narrowed by, wherever it stands."""
+        if text.casefold() != self.page.marked:
+            self.page.mark(text)
+            self._show_page(keep_place=True)  # what is shortened opens where it stands
+
+    def seek(self, text: str) -> None:
+        """Find a text in the page; empty: none."""
+        self.page.seek(text)
+        self._show_page(keep_place=True)
+
     def show_place(self, place: ListPosition) -> None:
         """Say where the trial stands in the list."""
         if place != self._place:
@@ -282,7 +293,8 @@ class TrialDetail(Vertical):
             case Tab.RESULT:
                 context, room = self._trial_context, PageRoom(self._page_width, self._page_height)
                 looks = self._looks(found)
-                return result_page(found, context, looks, self._folds, room, glyphs, now)
+                folds = replace(self._folds, sought=self.page.marked)
+                return result_page(found, context, looks, folds, room, glyphs, now)
             case Tab.SCORES:
                 return scores_page(found, self._trial_context, glyphs)
             case Tab.MESSAGES:

@@ -43,7 +43,9 @@ def filter_words(
     groups = [*first, _conditions(conditions, glyphs, left)]
     if order := order_words(view):
         groups.append([rule, Piece(f"{order} ", "accent", "sort")])
-    elif figures is not None and not view.text and view.parts in _UNDIVIDED:
+    if view.narrowed:  # how all divide stays: what is listed is some of them
+        groups.append([rule, *_standings(total, glyphs)])
+    if not order and figures is not None and not view.text and view.parts in _UNDIVIDED:
         for at, (name, n) in enumerate(figures.failing[:4]):
             lead = Piece(f"{glyphs.dot} ", "dim") if at else rule
             groups.append([lead, Piece(f"{name} {number(n)} ", "dim")])

@@ -1,6 +1,5 @@
 """Filters and orders of the Run screen in words, with what there is to choose from."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -111,8 +110,7 @@ def _words(part: Condition) -> str:
         case FilterKind.REASON:
             return f"{part.scorer}: {part.value}"
         case FilterKind.CHOICE:
-            expected, chosen = json.loads(part.value)
-            return f"{part.scorer}: expected {expected}, got {chosen}"
+            return f"{part.scorer}: expected {part.value}"
         case FilterKind.REQUIREMENT:
             return f"{part.scorer} unmet: {part.value}"
         case FilterKind.ERROR | FilterKind.TAG | FilterKind.TARGET:

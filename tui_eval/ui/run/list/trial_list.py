@@ -210,6 +210,7 @@ class TrialList(Vertical):
         if self._listed is None or self._listed.going_on is None:
             self._anchor = self.trials.place_at(self.table.cursor) or 0
         self.view, self._listed = view, None
+        self.table.mark_text(view.text)
         self.table.show_order(view.order, view.reverse)
         self._keep_list(view)
         self.post_message(self.Changed())
