@@ -20,6 +20,7 @@ GUIDES = [
         "evaluate-a-function.md",
         "evaluate-an-agent.md",
         "how-hard-can-i-drive-it.md",
+        "python.md",
         "which-is-better.md",
         "write-your-own-scorer.md",
     )
@@ -69,8 +70,9 @@ def test_a_guide_can_be_followed(
         if language == "sh":
             for line in text.splitlines():
                 words = [re.sub(r"^RUN\b", run, word) for word in shlex.split(line)]
-                assert words[0] == "tui-eval"
-                command = [sys.executable, "-m", "tui_eval", *words[1:]]
+                assert words[0] in ("tui-eval", "python")
+                program = ["-m", "tui_eval"] if words[0] == "tui-eval" else []
+                command = [sys.executable, *program, *words[1:]]
                 done = subprocess.run(
                     command, cwd=tmp_path, capture_output=True, text=True, timeout=120
                 )

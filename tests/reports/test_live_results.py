@@ -9,11 +9,11 @@ import pytest
 
 from tests.reports.filled import ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases, fill
 from tests.support import reading, writing
-from tui_eval.cli.reporter import look
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import of_results
 from tui_eval.reports.live_results import LiveResults, live_results
 from tui_eval.reports.results import results
+from tui_eval.reports.run_events import look
 from tui_eval.reports.terminal.listing import listing
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle

@@ -3,8 +3,7 @@
 import sqlite3
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from tui_eval.cli import streams
@@ -14,19 +13,16 @@ from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import jsontext
 from tui_eval.reports.document import of_results
-from tui_eval.reports.exports.trial_line import TrialLines
-from tui_eval.reports.rates.pass_rates import pass_rates
 from tui_eval.reports.results import Results
+from tui_eval.reports.run_events import RunChange, RunEvents, event, look
 from tui_eval.reports.suite_runs import SuiteRun, suites_document
-from tui_eval.reports.sweep_report import SweepReport, sweep_report
+from tui_eval.reports.sweep_report import SweepReport
 from tui_eval.reports.terminal.progress import Progress
 from tui_eval.reports.terminal.suites_summary import suites_summary
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.sweep_text import level_line, under_way_line
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.follow import Pulse
-from tui_eval.store.read import report_queries, run_queries, trial_queries
-from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.store.rows import LimitRow, RunRow
 
 _RATES_SHARE = 20
@@ -44,65 +40,6 @@ class OutputForm(Enum):
     """A line of JSON for all that happens, the document last."""
     NOTHING = "nothing"
     """Nothing: the results are told with those of other runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunChange:
-    """A run at one moment, and what happened since the last look."""
-
-    run: RunRow
-    counts: Counts
-    columns: Sequence[Counts]
-    rates: Sequence[float | None] | None
-    """Pass rates, of the same moment; None: not looked at."""
-    limits: Mapping[str, LimitRow]
-    pauses: Mapping[str, LimitRow]
-    """By endpoint, the last event of this engine that says whether it is left alone."""
-    """Endpoints that are given a rest just now, and why."""
-    sweep: SweepReport | None
-    """What a sweep has come to; None: the run is none."""
-    settled: list[str]
-    """Events of the trials that settled; empty where nobody wants them."""
-
-
-def look(
-    db: sqlite3.Connection, run_id: int, pulse: Pulse, *, events: bool, rated: bool
-) -> RunChange:
-    """Read what is to be told after a pulse.
-
-    Args:
-        db: The connection.
-        run_id: The run.
-        pulse: What changed.
-        events: Whether each trial that settled is wanted.
-        rated: Whether pass rates are: they may take a pass over the trials.
-    """
-    run = run_queries.run(db, run_id)
-    settled = []
-    if events:
-        made = TrialLines(db, run_id)  # anew each time: a rescore may bring other scorers
-        for line in report_queries.lines_settled(db, run_id, pulse.before, pulse.change):
-            settled.append(_event("trial", **made.json(line)))
-    limits = run_queries.limits(db, run_id) if events else {}
-    pauses = {
-        endpoint: limit
-        for endpoint, limit in trial_queries.pauses(db, run_id).items()
-        if run.active_since is not None and limit.at >= run.active_since
-    }
-    with report_queries.moment(db):
-        counts, by_column = board(db, run_id)
-        known = pass_rates(db, run_id) if rated else None
-    columns = sorted(by_column)
-    return RunChange(
-        run,
-        counts,
-        [by_column[col] for col in columns],
-        None if known is None else [known[col].rate if col in known else None for col in columns],
-        limits,
-        pauses,
-        sweep_report(db, run),
-        settled,
-    )
 
 
 class Reporter:
@@ -123,7 +60,7 @@ class Reporter:
         )
         self.unheard = False
         """Whether results could not be written although somebody wants them."""
-        self._limits: dict[str, LimitRow] = {}
+        self._events = RunEvents()
         self._left_alone: set[str] = set()
         self._rates: Sequence[float | None] = ()
         self._rates_again_at = 0.0
@@ -158,9 +95,9 @@ class Reporter:
         """
         if run.started_at is not None:
             self._levels_told = None
+        self._events.begin(run, limits)
         if not run.live:
             self._state = run.state
-            self._limits.update(limits)
         self._name(run)
 
     def _name(self, run: RunRow) -> None:
@@ -168,16 +105,6 @@ class Reporter:
             return
         self._named = True
         streams.tell(f"run {run.name}")
-        if self.events:
-            self._emit(
-                _event(
-                    "started",
-                    run=run.name,
-                    suite=run.suite,
-                    label=run.label,
-                    partial=run.partial,
-                )
-            )
 
     def update(self, seen: RunChange) -> None:
         """Tell what a look found."""
@@ -194,22 +121,8 @@ class Reporter:
             if self._state is RunState.PAUSED:
                 self._pause(seen.run)
         self._tell_of_rests(seen)
-        if not self.events:
-            return
-        for endpoint, limit in seen.limits.items():
-            if self._limits.get(endpoint) != limit:
-                self._limits[endpoint] = limit
-                self._emit(
-                    _event(
-                        "limit",
-                        endpoint=endpoint,
-                        concurrency=limit.concurrency,
-                        kind=limit.event.kind,
-                        reason=limit.event.words,
-                    )
-                )
-        for line in seen.settled:
-            self._emit(line)
+        if self.events:
+            self._emit_all(self._events.of(seen))
 
     def _tell_of_levels(self, of: SweepReport) -> None:
         """Say what each level came to as it ends, and how far the present one is."""
@@ -232,8 +145,6 @@ class Reporter:
     def _pause(self, run: RunRow) -> None:
         self._paused = True
         self.say(f"paused: {visible_line(run.reason or 'by a person', 500)}")
-        if self.events:
-            self._emit(_event("paused", reason=run.reason, stopped_by=run.stopped_by))
 
     def say(self, text: str) -> None:
         """Say something beside the progress."""
@@ -260,7 +171,7 @@ class Reporter:
             case OutputForm.JSON:
                 self._emit(jsontext.dumps(document, indent=2))
             case OutputForm.EVENTS:
-                self._emit(_event("finished", **document))
+                self._emit_all(self._events.finished(of, code))
             case OutputForm.NOTHING:
                 pass
 
@@ -274,7 +185,11 @@ class Reporter:
             case OutputForm.JSON:
                 self._emit(jsontext.dumps(suites_document(runs), indent=2))
             case OutputForm.EVENTS:
-                self._emit(_event("all_finished", **suites_document(runs)))
+                self._emit_all([event("all_finished", **suites_document(runs))])
+
+    def _emit_all(self, events: Iterable[JsonObject]) -> None:
+        for one in events:
+            self._emit(jsontext.dumps(one))
 
     def _emit(self, text: str) -> None:
         try:
@@ -289,7 +204,3 @@ class Reporter:
 def _named(endpoint: str) -> str:
     """Return an endpoint as a person knows it: preset and address, without its key's name."""
     return visible_line(" ".join(filter(None, endpoint.split("|")[:2]))) + ":"
-
-
-def _event(kind: str, /, **fields: object) -> str:
-    return jsontext.dumps({"event": kind, "at": round(time.time(), 3), **fields})

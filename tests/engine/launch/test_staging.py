@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import FakeModel
 from tests.support import reading, writing
-from tui_eval.cli.reporter import look
 from tui_eval.engine.launch import plan, staging
 from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter, stage
 from tui_eval.engine.session import Session
@@ -23,6 +22,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.reports.live_results import live_results
 from tui_eval.reports.results import results
+from tui_eval.reports.run_events import look
 from tui_eval.reports.terminal.listing import listing
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle

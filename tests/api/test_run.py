@@ -1,0 +1,219 @@
+"""Runs from Python, each with an engine in a process of its own."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+import tui_eval as te
+from tests.cli.conftest import cases
+from tui_eval.api.run import Run
+
+SUITE = """
+name = "sums"
+[prompt]
+user = "{{{{ q }}}}"
+[[targets]]
+kind = "simulated"
+name = "made-up"
+answers = "{{{{ a }}}}"
+latency_s = {latency_s}
+[[scorers]]
+kind = "exact"
+expected = "{{{{ a }}}}"
+"""
+CASES = [{"id": f"c{n}", "q": f"{n}+1", "a": str(n + 1)} for n in range(6)]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give a folder with a store and settings of its own, which is the current one."""
+    monkeypatch.setenv("TUI_EVAL_STORE", str(tmp_path / "store.db"))
+    monkeypatch.setenv("TUI_EVAL_CONFIG", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    if (tmp_path / "store.db").exists():
+        for run in te.runs():
+            run.stop()
+            run.wait(timeout=30)
+
+
+def suite(folder: Path, *, latency_s: float = 0.0, more: str = "", right: bool = True) -> str:
+    rows = [{**case, "a": case["a"] if right else "wrong"} for case in CASES]
+    whole = tomli_w.dumps({"cases": rows}) + SUITE.format(latency_s=latency_s) + more
+    (folder / "s.toml").write_text(whole, "utf-8")
+    return "s.toml"
+
+
+def command(*words: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_eval", *words], capture_output=True, text=True, timeout=60
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_run_has_the_document_and_the_comparison_of_the_commands(place: Path) -> None:
+    run = te.run(suite(place, more="[gate]\npass_rate = 0.9\n"), name="first")
+    assert (run.state, run.exit_code, run.gate.holds, run.gate.failed) == ("done", 0, True, ())
+    assert run.targets == ("made-up",)
+    assert (run["made-up"].n, run["made-up"].pass_rate) == (6, 1.0)
+    assert run.document == command("show", run.name, "--json")
+    assert f"{run.name}  first · done" in run.report()
+    other = te.run("s.toml", targets=["made-up"], limit=3)
+    assert other.document["partial"] is True
+    found = te.compare(run, other)
+    assert found.document == command("compare", run.name, other.name, "--json")
+    assert [one.name for one in te.runs(suite="sums")] == [other.name, run.name]
+    assert te.open("last").name == other.name
+
+
+def test_a_mapping_is_a_suite_and_fields_can_be_set(place: Path) -> None:
+    target = {"kind": "simulated", "name": "made-up", "answers": "{{ a }}"}
+    scorer = {"kind": "exact", "expected": "{{ a }}"}
+    whole: dict[str, Any] = {
+        "name": "sums",
+        "targets": [target],
+        "scorers": [scorer],
+        "cases": CASES,
+    }
+    whole["prompt"] = {"user": "{{ q }}"}
+    run = te.run(whole, set={"run.epochs": 2, "scorers.0.ignore_case": True}, fresh=True)
+    assert (run["made-up"].n, run["made-up"].document["cases"]) == (12, 6)
+    assert not [*place.glob(".tui-eval-*")]
+
+
+def test_what_happens_is_followed_from_the_beginning_to_the_end(place: Path) -> None:
+    run = te.start(suite(place, latency_s=0.01))
+    live = [*run.follow()]
+    assert [event["event"] for event in live if event["event"] != "limit"] == [
+        "started",
+        *["trial"] * 6,
+        "finished",
+    ]
+    later = [*te.open(run.name).follow()]
+    told = {event["case_id"] for event in later if event["event"] == "trial"}
+    assert told == {case["id"] for case in CASES}
+
+
+def test_a_loop_goes_on_while_a_run_does(place: Path) -> None:
+    async def both() -> tuple[Run, int, list[str]]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        ticking = asyncio.create_task(tick())
+        run = await te.arun(suite(place, latency_s=0.01))
+        events = [event["event"] async for event in run.afollow()]
+        ticking.cancel()
+        return run, ticks, events
+
+    run, ticks, events = asyncio.run(both())
+    assert run.state == "done"
+    assert ticks > 10
+    assert events[-1] == "finished"
+
+
+def test_a_thread_may_run_one(place: Path) -> None:
+    name = suite(place)
+    states: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: states.append(te.run(name, fresh=True).state))
+        for _ in range(2)
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(60)
+    assert states == ["done", "done"]
+
+
+def test_a_run_is_stopped_resumed_cancelled(place: Path) -> None:
+    run = te.start(suite(place, latency_s=30.0), concurrency=1)
+    with pytest.raises(TimeoutError, match=r"still running|still pending"):
+        run.wait(timeout=0)
+    run.stop().wait(timeout=30)
+    assert run.state == "interrupted"
+    assert run.resume().state in ("running", "pending", "interrupted")
+    run.cancel(["c0"]).cancel().wait(timeout=30)
+    assert run.state == "cancelled"
+    with pytest.raises(te.LaunchError, match="cancelled"):
+        run.resume()
+
+
+def test_an_interrupt_leaves_a_run_that_can_be_resumed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: Run) -> Run:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            te.run(suite(place, latency_s=30.0), concurrency=1)
+    run = te.open("last").wait(timeout=30)
+    assert run.state == "interrupted"
+
+
+def test_outputs_are_scored_again_by_an_edited_suite(place: Path) -> None:
+    run = te.run(suite(place, right=False))
+    assert run["made-up"].pass_rate == 1.0
+    text = (place / "s.toml").read_text("utf-8")
+    (place / "s.toml").write_text(
+        text.replace('kind = "exact"\nexpected = "{{ a }}"', 'kind = "exact"\nexpected = "right"'),
+        "utf-8",
+    )
+    run.rescore(suite="s.toml").wait(timeout=30)
+    assert run["made-up"].pass_rate == 0.0
+    assert {trial["verdict"] for trial in run.trials()} == {"fail"}
+    assert [*run.trials(verdict="pass")] == []
+
+
+def test_trials_and_scores_are_data_frames(place: Path) -> None:
+    run = te.run(suite(place))
+    trials, scores = run.frame(), run.scores()
+    assert trials["case_id"].tolist() == [case["id"] for case in CASES]
+    assert trials["score exact"].tolist() == [1.0] * 6
+    assert scores[["scorer", "verdict"]].drop_duplicates().to_numpy().tolist() == [
+        ["exact", "pass"]
+    ]
+
+
+def test_what_cannot_be_started_says_why(place: Path) -> None:
+    with pytest.raises(te.SuiteError, match="no such file"):
+        te.start("none.toml")
+    name = suite(place)
+    (place / "bad.toml").write_text(cases(1), "utf-8")
+    with pytest.raises(te.SuiteError) as found:
+        te.start("bad.toml")
+    assert found.value.mistakes
+    with pytest.raises(te.LaunchError, match="no target is called 'x'") as refused:
+        te.start(name, targets=["x"])
+    assert len(refused.value.reasons) == 1
+    with pytest.raises(te.LaunchError, match="baseline: "):
+        te.start(name, baseline="none")
+    program = '[[targets]]\nkind = "command"\ncommand = ["true"]\n[[scorers]]'
+    text = (place / "s.toml").read_text("utf-8").replace("[[scorers]]", program)
+    (place / "program.toml").write_text(text, "utf-8")
+    with pytest.raises(te.TrustError):
+        te.start("program.toml")
+    with pytest.raises(te.StoreError, match="no run is called"):
+        te.run(name)
+        te.open("nothing")
+
+
+def test_importing_it_loads_nothing_but_names() -> None:
+    code = "import sys, tui_eval; print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert not {"pydantic", "click", "textual", "openai", "sqlite3"} & set(eval(done.stdout))
+    assert all(getattr(te, name) is not None for name in te.__all__)

@@ -1,0 +1,292 @@
+"""A run, as Python code sees it."""
+
+import asyncio
+import json
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tui_eval.api.errors import LaunchError
+from tui_eval.api.following import follow
+from tui_eval.api.frames import Backend, frame, score_rows, trial_rows
+from tui_eval.api.results import ColumnView, GateView
+from tui_eval.engine.control import submit
+from tui_eval.engine.control.changed_scorers import rescoring
+from tui_eval.engine.launch import create_run
+from tui_eval.engine.preflight.permission import permitted, refusal
+from tui_eval.engine.preflight.readiness import unready
+from tui_eval.engine.settings import Settings
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports.document import document
+from tui_eval.reports.exports.export_choice import ExportChoice
+from tui_eval.reports.exports.jsonl import jsonl
+from tui_eval.reports.results import effective_state, results
+from tui_eval.reports.terminal.summary import summary
+from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.store.connection import open_readable
+from tui_eval.store.read import run_queries
+from tui_eval.store.requests import Verb, why_cancelled
+from tui_eval.store.rows import RunRow
+from tui_eval.store.write import run_writes
+from tui_eval.store.writer import once
+from tui_eval.suites.frozen_suite import frozen_suite
+
+_LOOK_S: Final = 0.05
+_WIDTH: Final = 100
+
+
+class Run:
+    """A run of the store; what it says is read when it is asked for."""
+
+    def __init__(
+        self, store: Path, run_id: int, engine: "subprocess.Popen[bytes] | None" = None
+    ) -> None:
+        """Take a run that is there.
+
+        Args:
+            store: The store's file.
+            run_id: The run.
+            engine: The process that works on it, where it was started here.
+        """
+        self._store = store
+        self._id = run_id
+        self._engine = engine
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {self.state}>"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._row().name
+
+    @property
+    def state(self) -> str:
+        """Its state: `pending`, `running`, `paused`, `interrupted`, `done` or `cancelled`."""
+        return effective_state(self._row()).value
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What `run --json` prints; of a run that goes on, as it stands."""
+        with self._reading() as db:
+            return document(db, self._id)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code that `run` ends with; None while an engine may still change it."""
+        with self._reading() as db:
+            return results(db, self._id, compared=False).exit_code
+
+    @property
+    def gate(self) -> GateView:
+        """Whether its gate holds."""
+        return GateView(self.document["gate"])
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of its columns, in their order."""
+        with self._reading() as db:
+            return tuple(one.name for one in run_queries.columns(db, self._id))
+
+    def __getitem__(self, target: str) -> ColumnView:
+        """Return one column's results.
+
+        Raises:
+            KeyError: it has no such target.
+        """
+        return ColumnView(target, self.document["targets"][target])
+
+    def report(self) -> str:
+        """Return the summary that `run` prints."""
+        with self._reading() as db:
+            return summary(results(db, self._id), width=_WIDTH, ink=AnsiStyle())
+
+    def wait(self, timeout: float | None = None) -> Self:
+        """Wait until nobody works on it.
+
+        Args:
+            timeout: Seconds; None: as long as it takes.
+
+        Raises:
+            TimeoutError: it still goes on.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while self._goes_on():
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(f"run {self.name} is still {self.state}")
+            time.sleep(_LOOK_S)
+        return self
+
+    async def await_end(self) -> Self:
+        """Wait until nobody works on it; the loop goes on meanwhile."""
+        while await asyncio.to_thread(self._goes_on):  # noqa: ASYNC110  # it is another process
+            await asyncio.sleep(_LOOK_S)
+        return self
+
+    def follow(self) -> Iterator[dict[str, Any]]:
+        """Yield the events of `--events`: all that has happened, then what does, to the end."""
+        return follow(self._store, self._id, self._goes_on)
+
+    async def afollow(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield what `follow` does; the loop goes on meanwhile."""
+        events = self.follow()
+        while (event := await asyncio.to_thread(next, events, None)) is not None:
+            yield event
+
+    def cancel(self, cases: Sequence[str] = ()) -> Self:
+        """Cancel it, or some of its cases; what they have produced stays."""
+        if cases:
+            return self._ask(Verb.CANCEL, {"which": "all", "cases": [*cases]})
+        return self._ask(Verb.CANCEL_RUN, {})
+
+    def stop(self) -> Self:
+        """Stop it, to be resumed."""
+        return self._ask(Verb.STOP, {})
+
+    def resume(
+        self,
+        *,
+        max_cost_usd: float | None = None,
+        max_tokens: int | None = None,
+        trust: bool = False,
+    ) -> Self:
+        """Finish what is missing, in a process of its own.
+
+        Raises:
+            LaunchError: it was cancelled, or a key or model is missing.
+            TrustError: see `start`.
+        """
+        self._refuse_cancelled()
+        caps: dict[str, Json] = {"max_cost_usd": max_cost_usd, "max_tokens": max_tokens}
+        args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
+        self._need(Verb.RESUME, trust=trust)
+        return self._ask(Verb.RESUME, args)
+
+    def rescore(
+        self,
+        suite: str | os.PathLike[str] | None = None,
+        *,
+        scorers: Sequence[str] = (),
+        ungraded: bool = False,
+        trust: bool = False,
+    ) -> Self:
+        """Score its outputs again; no target is asked.
+
+        Args:
+            suite: Take scorers and judges from this file, edited since; None: the run's own.
+            scorers: Only these; empty: all.
+            ungraded: Only what is ungraded.
+            trust: See `start`.
+
+        Raises:
+            SuiteError: the suite has mistakes.
+            LaunchError: it was cancelled.
+            TrustError: see `start`.
+        """
+        self._refuse_cancelled()
+        args: JsonObject = {"which": "ungraded" if ungraded else "all"}
+        if suite is not None:
+            args |= rescoring(self._store, self._row(), Path(suite), sets=(), trusted=trust)
+        if scorers:
+            args["scorers"] = [*scorers]
+        self._need(Verb.RESCORE, trust=trust)
+        return self._ask(Verb.RESCORE, args)
+
+    def trials(
+        self,
+        *,
+        verdict: str | None = None,
+        state: str | None = None,
+        target: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield its trials in dataset order, each as `export --format jsonl` has it.
+
+        Args:
+            verdict: Only those with this verdict: `pass`, `fail`, `ungraded`.
+            state: Only those in this state.
+            target: Only those of this target.
+        """
+        wanted = {"verdict": verdict, "state": state}
+        with self._reading() as db:
+            choice = ExportChoice(failed=verdict == "fail", target=target)
+            for line in jsonl(db, self._row(), choice):
+                trial: dict[str, Any] = json.loads(line)
+                if all(value in (None, trial[name]) for name, value in wanted.items()):
+                    yield trial
+
+    def frame(self, backend: Backend = "pandas") -> Any:  # noqa: ANN401  # of a library not ours
+        """Return its trials as a data frame, a row each.
+
+        Raises:
+            ImportError: the library is not installed.
+        """
+        return frame(trial_rows(self.trials()), backend)
+
+    def scores(self, backend: Backend = "pandas") -> Any:  # noqa: ANN401
+        """Return its scores as a data frame, a row for each scorer of each trial."""
+        return frame(score_rows(self.trials()), backend)
+
+    def _row(self) -> RunRow:
+        with self._reading() as db:
+            return run_queries.run(db, self._id)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        db = open_readable(self._store)
+        try:
+            yield db
+        finally:
+            db.close()
+
+    def _goes_on(self) -> bool:
+        if self._engine is not None and self._engine.poll() is None:
+            return True
+        return self._row().live
+
+    def _refuse_cancelled(self) -> None:
+        row = self._row()
+        if why := why_cancelled(row.state, row.name):
+            raise LaunchError([why])
+
+    def _need(self, verb: Verb, *, trust: bool) -> None:
+        """Refuse to take it up without what it needs, unless somebody works on it already."""
+        row = self._row()
+        if row.live:
+            return
+        with self._reading() as db:
+            suite = frozen_suite(db, self._id)
+            missing = unready(db, self._id, [verb]) if verb is Verb.RESUME else ()
+        settings = Settings.from_json(row.settings)
+        if (why := refusal(suite, settings, staged=row.staged)) is not None:
+            if not trust:
+                raise LaunchError([f"{why}; look at where it comes from, then say trust=True"])
+            kept = permitted(suite, settings).as_json()
+            once(self._store, lambda tx: run_writes.set_settings(tx, self._id, kept))
+        if missing:
+            raise LaunchError(missing)
+
+    def _ask(self, verb: Verb, args: JsonObject) -> Self:
+        request = submit.ask(self._store, self._id, verb, args)
+        with self._reading() as db:
+            needs_engine = submit.needs_engine(db, self._id, request)
+        if needs_engine:
+            self._engine = create_run.spawn(self._store, self.name)
+        self._until(lambda: self._answered(request))
+        return self
+
+    def _answered(self, request: int) -> bool:
+        with self._reading() as db:
+            row = run_queries.request(db, request)
+            if row is not None and row.outcome is None and not self._goes_on():
+                submit.settle(self._store, self._id, request)  # its engine has just gone
+                return submit.needs_engine(db, self._id, request)
+        return row is None or row.outcome is not None
+
+    def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            time.sleep(_LOOK_S)
