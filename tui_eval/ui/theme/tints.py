@@ -22,7 +22,7 @@ def tone_styles(name: str, dark: bool) -> dict[Tone, Style]:
     theme = THEMES.get(name, DARK if dark else LIGHT)
     return {
         "plain": Style.null(),
-        "dim": Style(color=theme.variables["dim"]),
+        "dim": Style(color=theme.variables["dim"], bold=False),
         "strong": Style(bold=True),
         "accent": Style(color=theme.accent),
         "pass": Style(color=theme.success),
