@@ -702,6 +702,7 @@ TOLD = {
     APP / "finding.md": ("run", "filter", "groups"),
     APP / "detail.md": ("run",),
     APP / "charts.md": ("charts",),
+    APP / "compare.md": ("compare",),
     APP / "diff-and-history.md": ("run", "diff", "history"),
     APP / "edit-loop.md": ("run", "would-change"),
     APP / "settings.md": ("settings",),
@@ -710,7 +711,7 @@ TOLD = {
 """The pages of the app, each with the scopes of the actions whose keys it tells."""
 NAMES = {
     "/": "slash", "]": "right_square_bracket", "[": "left_square_bracket", "?": "question_mark",
-    ",": "comma", "+": "plus", "-": "minus", "esc": "escape",
+    ",": "comma", "+": "plus", "=": "equals_sign", "-": "minus", "esc": "escape",
 }  # fmt: skip
 
 

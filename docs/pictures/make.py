@@ -218,6 +218,8 @@ PICTURES = (
     Picture("latency", (100, 30), ["v", "]"], MADE_UP),
     Picture("sweep", (100, 36), ["v"], "load"),
     Picture("diff", (120, 24), ["d"], "orders"),
+    Picture("compare", (120, 36), ["equals_sign", "down", Seen("Question")], MADE_UP),
+    Picture("compare-groups", (100, 30), ["equals_sign", "down", "b"], MADE_UP),
     Picture("history", (100, 30), ["n", "h"], MADE_UP),
     Picture("edited", (100, 30), [EDIT, Seen("d shows")], MADE_UP),
     Picture("would-change", (100, 30), [EDIT, Seen("d shows"), "D"], MADE_UP),

@@ -80,7 +80,7 @@ def test_what_quits_and_goes_back_cannot_be_lost() -> None:
         ('run.retry = "c"', "keymap.run.retry: c is the key of run.cancel too, on the Run screen;"),
         ('run.retry = "j"', "keymap.run.retry: j is the key of "),
         ('run.retry = "2"', "keymap.run.retry: 2 is the key of runs too, on the Run screen;"),
-        ('table.down = "n"', "keymap.table.down: n is the key of run.next too"),
+        ('table.down = "n"', "keymap.table.down: n is the key of "),
     ],
 )
 def test_a_mistake_is_told_and_the_action_keeps_its_key(

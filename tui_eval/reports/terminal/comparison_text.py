@@ -111,6 +111,8 @@ def seen(row: ComparisonRow) -> str:
     mde = None if row.difference is None else row.difference.mde
     if mde is None:
         return f"{differ}: too few to say how large a difference could have been seen"
+    if mde >= 1:
+        return f"{differ}: too few, a difference of any size may be missed"
     return f"{differ}; a difference under {mde * 100:.1f} points would be missed one time in five"
 
 

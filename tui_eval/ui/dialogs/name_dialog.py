@@ -36,7 +36,13 @@ class NameDialog(ModalScreen[str | None]):
     ]
 
     def __init__(
-        self, title: str, first: str, hint: str, why_not: Callable[[str], str | None]
+        self,
+        title: str,
+        first: str,
+        hint: str,
+        why_not: Callable[[str], str | None],
+        *,
+        yes: str = "write",
     ) -> None:
         """Prepare the question.
 
@@ -45,11 +51,13 @@ class NameDialog(ModalScreen[str | None]):
             first: What stands in the field at first.
             hint: What may be written.
             why_not: Says why a name cannot be taken; None: it can.
+            yes: What `enter` does, as a verb.
         """
         super().__init__()
         self._title = title
         self._hint = hint
         self._why_not = why_not
+        self._yes = yes
         self.field = _Field(first, compact=True, select_on_focus=False)
         self._said = Bar()
 
@@ -60,7 +68,7 @@ class NameDialog(ModalScreen[str | None]):
             yield self.field
             yield self._said
             yield Bar()
-            yield Hints(("name.take", "write"), ("name.close", "close"))
+            yield Hints(("name.take", self._yes), ("name.close", "close"))
 
     def on_mount(self) -> None:
         """Stand in the field, before the ending."""

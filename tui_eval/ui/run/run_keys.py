@@ -61,6 +61,13 @@ _ELSEWHERE = (
     (_RUN, "S", "rescore_all", "rescore all", "Score everything again"),
     (_RUN, "E", "export", "export", "Write the trials into a file"),
     (_RUN, "B", "baseline", "baseline", "Pin the run as its suite's baseline, or unpin it"),
+    (
+        _RUN,
+        "equals_sign",
+        "compare",
+        "compare",
+        "Compare the run with its baseline, or another",
+    ),
     (_RUN, "e", "edit", "edit suite", "Edit the run's suite in $VISUAL or $EDITOR"),
     (
         _RUN,

@@ -59,6 +59,13 @@ class RunsScreen(FirstScreen):
             id="runs.mark-all",
             tooltip="Mark all runs that are listed, or unmark them",
         ),
+        Binding(
+            "equals_sign",
+            "compare",
+            "compare",
+            id="runs.compare",
+            tooltip="Compare two marked runs, or this one with its baseline",
+        ),
         Binding("u", "resume", "resume", id="runs.resume", tooltip="Finish what is missing"),
         Binding(
             "p",
@@ -228,6 +235,8 @@ class RunsScreen(FirstScreen):
             if not self._read:
                 return "the runs are still being read"
             return "there is no run here" if self._all else "there is no run yet"
+        if action == "compare":
+            return _why_not_compared(self.chosen)
         if action in ("stop", "pause"):
             return why_not_steered(self.chosen)
         if action == "baseline":
@@ -335,6 +344,17 @@ class RunsScreen(FirstScreen):
             await pin_or_unpin(self, run)
 
     @work
+    async def action_compare(self) -> None:
+        """Compare two marked runs, or one with its baseline, or with what a person chooses."""
+        from tui_eval.ui.compare.choosing import choose_sides, two_runs
+        from tui_eval.ui.screens.compare_screen import CompareScreen
+
+        runs = [one.run.id for one in self.chosen]
+        sides = two_runs(*runs) if len(runs) == 2 else await choose_sides(self, runs[0])
+        if sides is not None:
+            await self.app.push_screen(CompareScreen(self.context, sides))
+
+    @work
     async def action_export(self) -> None:
         """Write the trials of the run, or of each marked one, into a file."""
         from tui_eval.ui.runs.exporting import export
@@ -370,6 +390,13 @@ class RunsScreen(FirstScreen):
 def _no_runs() -> str:
     suites, launch = key("suites", "1"), key("suites.launch", "enter")
     return f"No runs yet.\n\n{suites} shows the suites; there {launch} launches one."
+
+
+def _why_not_compared(chosen: Sequence[ListedRun]) -> str | None:
+    if len(chosen) > 2:
+        return f"two runs are compared, and {number(len(chosen))} are marked"
+    unknown = [one.run.name for one in chosen if not one.total.graded]
+    return f"{unknown[0]}: no trial has been graded yet" if unknown else None
 
 
 def _why_not_resumed(one: ListedRun) -> str | None:

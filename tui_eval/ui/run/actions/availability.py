@@ -64,6 +64,8 @@ class RunSituation:
     """Whether any trial did not pass."""
     scored: bool
     """Whether any trial is done."""
+    graded: bool
+    """Whether any trial passed or failed."""
     undoable: bool
     """Whether anything done on the screen can be undone."""
     sweep: bool
@@ -121,6 +123,7 @@ def situation(
         retriable=retriable,
         unmet=retriable or total.failed > 0,
         scored=total.done > 0,
+        graded=total.graded > 0,
         undoable=undoable,
         sweep=run.is_sweep,
         has_file=run.path is not None,
@@ -231,6 +234,8 @@ def _why_not_for_run(action: str, now: RunSituation) -> str | None:
             return None if now.retriable else "nothing is errored or ungraded"
         case "rescore_all":
             return None if now.scored else "no trial has been scored yet"
+        case "compare":
+            return None if now.graded else "no trial has been graded yet"
         case "pause":
             return _why_not_paused(now)
         case "resume":

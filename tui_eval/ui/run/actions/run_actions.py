@@ -19,7 +19,7 @@ from tui_eval.ui.screens.base_screen import BaseScreen
 
 
 class RunActions(ActionGroup):
-    """Retries, rescores, pauses and stops a run, changes its concurrency, exports."""
+    """Retries, rescores, pauses and stops a run, changes its concurrency, exports, compares."""
 
     def __init__(
         self,
@@ -110,6 +110,16 @@ class RunActions(ActionGroup):
         from tui_eval.ui.runs.pinning import pin_or_unpin
 
         await pin_or_unpin(self.screen, self._snapshot.run)
+
+    @in_worker
+    async def action_compare(self) -> None:
+        """Compare the run with its baseline, or with what a person chooses."""
+        from tui_eval.ui.compare.choosing import choose_sides
+        from tui_eval.ui.screens.compare_screen import CompareScreen
+
+        sides = await choose_sides(self.screen, self.run.id)
+        if sides is not None:
+            await self.screen.app.push_screen(CompareScreen(self.context, sides))
 
     @in_worker
     async def action_charts(self) -> None:

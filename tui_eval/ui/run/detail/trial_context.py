@@ -41,15 +41,16 @@ def trial_context(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Tri
     said = messages(db, run_id, found)
     asked = said if isinstance(said, str) else tuple(said)
     return TrialContext(
-        tuple(_expected(db, run_id, found, asked)),
+        tuple(expected_values(db, run_id, found, asked)),
         tuple(case_history.history(db, run_id, found.trial)),
         asked,
     )
 
 
-def _expected(
+def expected_values(
     db: sqlite3.Connection, run_id: int, found: WholeTrial, asked: tuple[JsonObject, ...] | str
 ) -> Sequence[ExpectedValue]:
+    """Return what the scorers of a trial expect, in the suite's order; see `TrialContext`."""
     from tui_eval.scoring.check import Subject
     from tui_eval.scoring.scorers import Scorers
     from tui_eval.suites.templates.template import TemplateError

@@ -1,0 +1,128 @@
+"""The table of what two sides differ by: a line for each pair of columns, then the groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_eval.format import number, percent
+from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
+from tui_eval.reports.rates.run_rates import SMALL_GROUP
+from tui_eval.reports.terminal.comparison_text import (
+    group_rate,
+    p_value,
+    points,
+    points_interval,
+    row_name,
+)
+from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.toned import width_of
+
+_TONES: dict[str, Tone] = {
+    "better": "pass",
+    "worse": "fail",
+    "equivalent": "accent",
+    "unclear": "ungraded",
+}
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """A line of the table."""
+
+    name: str
+    """May be foreign."""
+    row: ComparisonRow
+    index: int
+    """Which pair of columns it is of, from 0."""
+    group: str | None = None
+    """None: it is of all their cases."""
+
+
+def table_lines(of: RunComparison, index: int) -> list[TableLine]:
+    """Return the lines of a comparison: its rows, then the groups of one of them.
+
+    Args:
+        of: The comparison.
+        index: Which row's groups, from 0.
+    """
+    lines = [TableLine(row_name(row), row, at) for at, row in enumerate(of.rows)]
+    names = of.rows[index].columns.a, of.rows[index].columns.b
+    for group, rows in of.groups.items():
+        for row in rows:
+            if (row.columns.a, row.columns.b) == names:
+                lines.append(TableLine(f"{_INDENT}{group}", row, index, group))
+    return lines
+
+
+class ComparisonTable(Rows):
+    """Shows what the pairs of columns, and the groups of their cases, differ by."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(_fields([]), glyphs=glyphs, empty="reading…", id="rows")
+        self.lines: Sequence[TableLine] = ()
+
+    def list_lines(self, lines: Sequence[TableLine], cursor: int) -> None:
+        """Show these lines."""
+        self.lines = lines
+        self.set_fields(_fields([line.row for line in lines]))
+        self.place(len(lines), cursor)
+
+    @property
+    def selected(self) -> TableLine | None:
+        """The line under the cursor; None: there is none."""
+        return self.lines[self.cursor] if self.lines else None
+
+    def row(self, index: int) -> DrawnRow | None:
+        """Return a line."""
+        line = self.lines[index]
+        row, known, few = line.row, line.row.difference, _few(line)
+        rates = [
+            percent(rate) if line.group is None else group_rate(rate, row)
+            for rate in (row.rate_a, row.rate_b)
+        ]
+        said = known is not None and not few
+        tone: Tone = "plain" if line.group is None else "dim"
+        return DrawnRow(
+            (
+                Cell(line.name, "strong" if line.group is None else "plain"),
+                Cell(number(row.n), "dim"),
+                *(Cell(rate, tone) for rate in rates),
+                Cell(points(known.diff) if known is not None and said else "", "strong"),
+                Cell(points_interval(known.interval95) if known is not None and said else "", tone),
+                Cell(p_value(row.p_holm), tone),
+                Cell(number(row.pairs.worse) if row.pairs.worse else "", "fail"),
+                Cell(number(row.pairs.better) if row.pairs.better else "", "pass"),
+                Cell(f"{self._sign(row.word)} {row.word}", _TONES[row.word]),
+            )
+        )
+
+    def _sign(self, word: str) -> str:
+        glyphs = self._glyphs
+        signs = {"better": glyphs.rising, "worse": glyphs.falling, "equivalent": "="}
+        return signs.get(word, glyphs.ungraded)
+
+
+def _few(line: TableLine) -> bool:
+    """Whether a group has too few cases for a rate."""
+    return line.group is not None and line.row.n < SMALL_GROUP
+
+
+def _fields(rows: Sequence[ComparisonRow]) -> list[Field]:
+    def widest(title: str, *counts: int) -> int:
+        return max([len(title), *(width_of(number(count)) for count in counts)])
+
+    return [
+        Field("target", 8, share=1),
+        Field("pairs", widest("pairs", *(row.n for row in rows)), right=True, drop=2),
+        Field("A", 6, right=True),
+        Field("B", 6, right=True),
+        Field("B - A", 6, right=True),
+        Field("95%", 14, right=True, drop=1),
+        Field("p", 7, right=True),
+        Field("worse", widest("worse", *(row.pairs.worse for row in rows)), right=True, drop=3),
+        Field("better", widest("better", *(row.pairs.better for row in rows)), right=True, drop=4),
+        Field("B is", 12),
+    ]

@@ -1,0 +1,50 @@
+"""The list of cases that flipped."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tui_eval.reports.comparison.comparison import Flip
+from tui_eval.reports.terminal.comparison_text import outcome_words
+from tui_eval.ui.compare.flip_view import FlipOrder
+from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+
+_CASE = Field("case", 10, share=1, keep=6)
+_OTHERS = (Field("A", 6), Field("B", 6))
+_TONES: dict[str, Tone] = {"pass": "pass", "fail": "fail"}
+
+
+class FlipList(Rows):
+    """Shows cases that came to something else in B."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__((_CASE, *_OTHERS), glyphs=glyphs, empty="reading…", id="flips")
+        self.flips: Sequence[Flip] = ()
+
+    def list_flips(self, flips: Sequence[Flip], cursor: int) -> None:
+        """Show these flips."""
+        self.flips = flips
+        self.place(len(flips), cursor)
+
+    def show_order(self, order: FlipOrder) -> None:
+        """Say in the head that they stand in dataset order."""
+        sign = self._glyphs.rising if order is FlipOrder.CASE else ""
+        self.set_fields((replace(_CASE, sign=sign), *_OTHERS))
+
+    @property
+    def selected(self) -> Flip | None:
+        """The flip under the cursor; None: there is none."""
+        return self.flips[self.cursor] if self.flips else None
+
+    def row(self, index: int) -> DrawnRow | None:
+        """Return a flip."""
+        flip = self.flips[index]
+        return DrawnRow((Cell(flip.case_id), self._came_to(flip.a), self._came_to(flip.b)))
+
+    def _came_to(self, value: float) -> Cell:
+        words = outcome_words(value)
+        shapes = {"pass": self._glyphs.passed, "fail": self._glyphs.failed}
+        sign = shapes.get(words, "")
+        return Cell(f"{sign} {words}".lstrip(), _TONES.get(words, "ungraded"))
