@@ -13,6 +13,7 @@ NAMES = (
     "store",
     "memory",
     "screen",
+    "compare",
     "transport",
     "profile",
 )

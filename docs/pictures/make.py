@@ -201,6 +201,8 @@ class Picture:
 
 LOCAL, MADE_UP = "capitals-local", "simulated"
 EDIT = Edited("parts/capitals.toml", 'match = "any"', 'match = "all"')
+COMPARED = ("equals_sign", "enter", Seen("Question"))
+BY_TAG = ("shift+tab", "down", "down", "down")
 PICTURES = (
     Picture("run", (100, 30), [Settled(30), "n", "n"], LOCAL, live=True),
     Picture("suites", (100, 30), ["j", "j", "j", Seen("What is the capital")]),
@@ -218,8 +220,8 @@ PICTURES = (
     Picture("latency", (100, 30), ["v", "]"], MADE_UP),
     Picture("sweep", (100, 36), ["v"], "load"),
     Picture("diff", (120, 24), ["d"], "orders"),
-    Picture("compare", (120, 36), ["equals_sign", "down", Seen("Question")], MADE_UP),
-    Picture("compare-groups", (100, 30), ["equals_sign", "down", "b"], MADE_UP),
+    Picture("compare", (120, 36), [*COMPARED, "n"], MADE_UP),
+    Picture("compare-groups", (100, 30), [*COMPARED, "b", Seen("africa"), *BY_TAG], MADE_UP),
     Picture("history", (100, 30), ["n", "h"], MADE_UP),
     Picture("edited", (100, 30), [EDIT, Seen("d shows")], MADE_UP),
     Picture("would-change", (100, 30), [EDIT, Seen("d shows"), "D"], MADE_UP),

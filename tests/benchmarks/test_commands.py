@@ -11,6 +11,7 @@ import pytest
 import benchmarks
 from benchmarks import __main__ as listing
 from benchmarks import (
+    compare,
     engine,
     memory,
     pace,
@@ -149,6 +150,16 @@ def test_screen(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row["keys"] >= 10 and row["p50_ms"] <= row["max_ms"] for row in found["keys"])
     assert found["watching"][0]["app_cpu"] > 0
     assert column(found["open"], "app") == ["without", "with"]
+
+
+@pytest.mark.whole
+def test_compare(measured: Measured) -> None:
+    found = measured(compare.main, "--cases", "200", "--rounds", "1")
+    floor, compared = found["compared"]
+    assert (floor["ratio"], compared["cpu_ms"] > 0) == (1.0, True)
+    assert [row["command"] for row in found["command"]][1] == "tui-eval compare A B"
+    assert column(found["app"], "until") == ["rows", "texts", "next"]
+    assert all(row["median_ms"] <= row["max_ms"] for row in found["app"])
 
 
 @pytest.mark.parametrize("second", [False, True])

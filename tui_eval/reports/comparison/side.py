@@ -123,13 +123,15 @@ class RunSide:
         epochs: list[tuple[str | None, ...]] = []
         outputs: list[Hashable] = []
         rows: list[int] = []
+        known: dict[tuple[str, str | None], tuple[str, str | None]] = {}
+        """Alike ones are one object: many that are new would have the collector look at all."""
         weighted, last = False, None
         trials = comparison_queries.column_trials(self._db, self.run.id, col, scorer)
         for case_id, state, verdict, _, output, data in trials:
             if case_id != last:
                 last = case_id
                 ids.append(case_id)
-                epochs.append((state, verdict))
+                epochs.append(known.setdefault((state, verdict), (state, verdict)))
                 outputs.append(output)
                 rows.append(hash(data))
                 weighted = weighted or '"weight"' in data

@@ -11,7 +11,7 @@ _IN_THE_KEY_LINE = (
     ("o", "order", "order", "order", "Worse first and by size, or in dataset order"),
     ("t", "trial(1)", "trial in B", "trial-b", "Open B's run at this trial; esc leads back"),
     ("equals_sign", "other", "other", "other", "Compare with another run, target or baseline file"),
-    ("E", "export", "export", "export", "Write the comparison into a file: JSON, Markdown or text"),
+    ("E", "export", "export", "export", "Write the comparison into a file, as JSON or text"),
 )
 _ELSEWHERE = (
     ("N", "next(-1)", "previous", "previous", "The flip before"),

@@ -10,7 +10,7 @@ from tui_eval.model.home import from_home
 from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.comparison import RunComparison
 from tui_eval.reports.comparison.comparison_document import comparison_document
-from tui_eval.reports.exports.trial_export import to_file
+from tui_eval.reports.exports.whole_file import to_file
 from tui_eval.reports.terminal.comparison_text import comparison_text
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
@@ -29,13 +29,8 @@ def _as_text(of: RunComparison) -> str:
     return comparison_text(of, width=_WIDTH, ink=AnsiStyle(False))
 
 
-def _as_markdown(of: RunComparison) -> str:
-    return f"```text\n{_as_text(of)}\n```"
-
-
 COMPARISON_FORMATS: Final[dict[str, Callable[[RunComparison], str]]] = {
     "json": _as_json,
-    "md": _as_markdown,
     "txt": _as_text,
 }
 """By the endings of files: what `tui-eval compare` prints."""
@@ -43,7 +38,7 @@ COMPARISON_FORMATS: Final[dict[str, Callable[[RunComparison], str]]] = {
 
 async def export_comparison(screen: BaseScreen, of: RunComparison) -> None:
     """Ask for a file's name and write a comparison into it."""
-    endings = ", ".join(f".{name}" for name in COMPARISON_FORMATS)
+    endings = " or ".join(f".{name}" for name in COMPARISON_FORMATS)
     first = f"{_part(of.a.name)}-{_part(of.b.name)}.json"
     dialog = NameDialog("Export the comparison to", first, f"{endings} says how", why_not_written)
     name = await screen.app.push_screen_wait(dialog)
@@ -66,8 +61,8 @@ def why_not_written(name: str) -> str | None:
     """Say why a comparison cannot be written into a file of this name; None: it can."""
     path = from_home(name.strip())
     if path.suffix.removeprefix(".").lower() not in COMPARISON_FORMATS:
-        endings = ", ".join(f".{known}" for known in COMPARISON_FORMATS)
-        return f"its name must end in one of {endings}"
+        endings = " or ".join(f".{known}" for known in COMPARISON_FORMATS)
+        return f"its name must end in {endings}"
     if not path.parent.is_dir():
         return f"{path.parent}: no such folder"
     return None

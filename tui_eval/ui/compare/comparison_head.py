@@ -89,8 +89,9 @@ def _notes(found: ReadComparison, line: TableLine, by: By | None) -> Iterator[tu
         yield "so far: what ends early is no fair sample of all", "ungraded"
     for said in scorer_notes(of):
         yield said, "ungraded"
-    for said in not_compared(row, of):
-        yield said, "dim"
+    if line.group is None or by == "scorer":  # of a tag's cases nobody knows how many are missing
+        for said in not_compared(row, of):
+            yield said, "dim"
     if row.word is Word.EQUIVALENT:
         yield equivalent(of.margin), "dim"
     if by is not None and not of.groups:

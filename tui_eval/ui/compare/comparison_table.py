@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import number, percent
+from tui_eval.format import number, percent, points, points_interval
 from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.reports.terminal.comparison_text import (
     group_rate,
     p_value,
-    points,
-    points_interval,
     row_name,
 )
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -26,6 +24,9 @@ _TONES: dict[str, Tone] = {
     "unclear": "ungraded",
 }
 _INDENT = "  "
+_LEAST_NAME, _LONG_NAME = 8, 24
+"""Cells of a name, and those for which figures make room from so many cells on:"""
+_WIDE = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,23 @@ class ComparisonTable(Rows):
     """Shows what the pairs of columns, and the groups of their cases, differ by."""
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(_fields([]), glyphs=glyphs, empty="reading…", id="rows")
+        super().__init__(_fields([], _LEAST_NAME), glyphs=glyphs, empty="reading…", id="rows")
         self.lines: Sequence[TableLine] = ()
 
     def list_lines(self, lines: Sequence[TableLine], cursor: int) -> None:
         """Show these lines."""
         self.lines = lines
-        self.set_fields(_fields([line.row for line in lines]))
+        self._suit_width()
         self.place(len(lines), cursor)
+
+    def on_resize(self) -> None:
+        """Give names room where there is any."""
+        self._suit_width()
+
+    def _suit_width(self) -> None:
+        longest = max((width_of(line.name) for line in self.lines), default=0)
+        wide = _LEAST_NAME if self.size.width < _WIDE else min(longest, _LONG_NAME)
+        self.set_fields(_fields([line.row for line in self.lines], max(wide, _LEAST_NAME)))
 
     @property
     def selected(self) -> TableLine | None:
@@ -110,12 +120,12 @@ def _few(line: TableLine) -> bool:
     return line.group is not None and line.row.n < SMALL_GROUP
 
 
-def _fields(rows: Sequence[ComparisonRow]) -> list[Field]:
+def _fields(rows: Sequence[ComparisonRow], name: int) -> list[Field]:
     def widest(title: str, *counts: int) -> int:
         return max([len(title), *(width_of(number(count)) for count in counts)])
 
     return [
-        Field("target", 8, share=1),
+        Field("target", name, share=1),
         Field("pairs", widest("pairs", *(row.n for row in rows)), right=True, drop=2),
         Field("A", 6, right=True),
         Field("B", 6, right=True),

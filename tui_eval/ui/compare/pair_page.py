@@ -7,7 +7,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from tui_eval.format import many
-from tui_eval.model.states import TrialState
+from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.judging.opinions import opinions
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -160,10 +160,11 @@ def _score(entry: ScoreRow, width: int, glyphs: Glyphs) -> Para:
 
 
 def _reason(entry: ScoreRow, width: int, glyphs: Glyphs) -> Iterator[Para]:
-    """Yield what had no room on one line."""
+    """Yield what had no room on one line, of what did not pass, and what each judge said."""
     whole = _whole_score(entry, glyphs)
     said = list(opinions(entry.source, entry.raw))
-    if not said and _score(entry, width, glyphs).text == drawn(whole.text):
+    all_said = _score(entry, width, glyphs).text == drawn(whole.text)
+    if not said and (all_said or entry.verdict is Verdict.PASS):
         return
     yield Para("")
     yield whole
