@@ -61,12 +61,16 @@ def test_a_long_question_is_cut_until_all_of_it_is_wanted(tmp_path: Path) -> Non
         expected=(ExpectedValue("exact", "", ("Paris",)), ExpectedValue("two", "", ("Paris",))),
     )
     shown = lines(asked)
-    assert "         … 24 more lines; m shows all" in shown
-    assert "Expected Paris" in shown
+    assert "          … 24 more lines; m shows all" in shown
+    assert "Expected  Paris" in shown
     whole = lines(asked, replace(LOOKS, whole=True))
-    assert "         line 29" in whole
+    assert "          line 29" in whole
     low = lines(asked, replace(LOOKS, height=9))
-    assert low[:3] == ["Question line 0", "         … 29 more lines; m shows all", "Expected Paris"]
+    assert low[:3] == [
+        "Question  line 0",
+        "          … 29 more lines; m shows all",
+        "Expected  Paris",
+    ]
     assert "" not in low
 
 

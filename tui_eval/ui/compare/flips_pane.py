@@ -30,7 +30,7 @@ class FlipsPane(Vertical):
         self._glyphs = glyphs
         self.list = FlipList(glyphs)
         self.view = FlipView()
-        self._bar = Bar(id="flips-bar")
+        self._bar = Bar(id="flips-bar", frame=True)
         self._of_row: Sequence[Flip] = ()
 
     def compose(self) -> ComposeResult:
@@ -90,7 +90,8 @@ class FlipsPane(Vertical):
         worse = sum(flip.worse for flip in self._of_row)
         better = len(self._of_row) - worse
         focused = self.list.has_focus
-        left = [Piece(f"{glyphs.cursor if focused else rule} ", "accent" if focused else "dim")]
+        self._bar.frame_tone = "accent" if focused else "dim"
+        left = [Piece(f"{glyphs.cursor} " if focused else " ", "accent")]
         for kind, words in (
             (FlipKind.WORSE, f"{glyphs.failed} {number(worse)} worse"),
             (FlipKind.BETTER, f"{glyphs.passed} {number(better)} better"),

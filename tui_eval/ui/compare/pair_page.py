@@ -1,33 +1,39 @@
 """A case as both sides answered it: what was asked and expected above, the outputs side by side."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from rich.cells import cell_len
 
 from tui_eval.format import many
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.model.visible import visible_line
-from tui_eval.reports.judging.opinions import opinions
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import ScoreRow, TrialRow
 from tui_eval.ui.compare.compared_texts import ComparedTrials, SideTrials
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.comparable import output_text
-from tui_eval.ui.run.detail.trial_context import ExpectedValue
+from tui_eval.ui.run.detail.pages.result_page import expectation
+from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
 from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.run.detail.verdicts import VERDICT_TONES, tone_of
 from tui_eval.ui.text.laid_out_text import lay_out_text
-from tui_eval.ui.text.prose import Line, Para, TonedSpan, drawn, lay_out, marked
+from tui_eval.ui.text.prose import (
+    GLUE,
+    LABELS,
+    Line,
+    Para,
+    TonedSpan,
+    block,
+    lay_out,
+    marked,
+)
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
-from tui_eval.ui.widgets.toned import fit
 
 LONGEST = 20_000
 """Characters of each output that stand here; the diff has more."""
 _LONGEST_QUESTION = 5_000
-_LABELS = len("Question ")
 _LOW = 14
 """Lines below which nothing is left free between what is asked, expected and said."""
 _BETWEEN = 3
@@ -47,46 +53,46 @@ class PairLooks:
     whole: bool = False
     """Whether all of a long question is shown."""
 
+    @property
+    def half(self) -> int:
+        """Cells of a line of one side."""
+        return max((self.width - _BETWEEN) // 2, 1)
+
 
 def pair_paras(of: ComparedTrials, looks: PairLooks, glyphs: Glyphs) -> list[Para]:
     """Return a case as both sides answered it; texts of any length, so in a thread."""
     paras: list[Para] = []
     if of.question is not None:
-        paras += _above("Question", of.question, looks)
-    if of.expected:
-        paras += _above("Expected", _expected_words(of.expected), looks)
+        asked = of.question if looks.whole else of.question[:_LONGEST_QUESTION]
+        said = Para(asked.strip("\n")) if asked else Para("an empty text", "dim")
+        paras += _above("Question", [said], looks)
+    expected = {(one.how, one.texts): one for one in of.expected}
+    if expected:
+        told = [expectation(one, named=len(expected) > 1) for one in expected.values()]
+        paras += _above("Expected", told, looks)
     if paras and looks.height >= _LOW:
         paras.append(Para(""))
     return [*paras, *_beside(of, looks, glyphs)]
 
 
-def _above(label: str, text: str, looks: PairLooks) -> Iterator[Para]:
-    """Yield a text over the whole width, the first lines of it where it is long."""
-    most = _LONGEST_QUESTION if not looks.whole else len(text)
-    para = Para(text[:most] or "an empty text", "plain" if text else "dim", label=label)
-    lines = list(lay_out([para], looks.width))
+def _above(heading: str, paras: Sequence[Para], looks: PairLooks) -> Iterator[Para]:
+    """Yield what stands over the whole width, the first lines of it where it is long."""
+    lines = list(lay_out(paras, looks.width - LABELS))
     room = len(lines) if looks.whole else max(looks.height // 6, 1)
     left = len(lines) - room
-    if left == 1:  # as many as it would take to say so
+    if left <= 1:  # as many as it would take to say so
         room, left = len(lines), 0
-    yield from (_as_para(line) for line in lines[:room])
-    if left > 0:
+    shown = [Para(line.text, line.tone, marks=line.marks) for line in lines[:room]]
+    if left:
         words = f"… {many(left, 'more line')}; {key('compare.question', 'm')} shows all"
-        yield Para(words, "dim", indent=_LABELS)
-
-
-def _expected_words(expected: Sequence[ExpectedValue]) -> str:
-    said = dict.fromkeys(
-        f"{one.how} {' or '.join(one.texts)}" if one.how else " or ".join(one.texts)
-        for one in expected
-    )
-    return "\n".join(said)
+        shown.append(Para(words, "dim"))
+    yield from block(heading, shown)
 
 
 def _beside(of: ComparedTrials, looks: PairLooks, glyphs: Glyphs) -> Iterator[Para]:
-    room = max((looks.width - _BETWEEN) // 2, 1)
+    room = looks.half
     left, right = (
-        list(lay_out(_side_paras(name, side, of.epoch, room, looks, glyphs), room, most=LONGEST))
+        list(lay_out(_side_paras(name, side, of, looks, glyphs), room, most=LONGEST))
         for name, side in zip(looks.names, (of.a, of.b), strict=True)
     )
     for a, b in zip_longest(left, right, fillvalue=Line("", "plain")):
@@ -107,12 +113,8 @@ def _marks(line: Line, start: int) -> Iterator[TonedSpan]:
         at = ends
 
 
-def _as_para(line: Line) -> Para:
-    return Para(line.text, line.tone, marks=line.marks)
-
-
 def _side_paras(
-    name: str, side: SideTrials, epoch: int, width: int, looks: PairLooks, glyphs: Glyphs
+    name: str, side: SideTrials, of: ComparedTrials, looks: PairLooks, glyphs: Glyphs
 ) -> Iterator[Para]:
     shown = side.shown
     if shown is None:
@@ -122,15 +124,15 @@ def _side_paras(
     words, tone = status_words(shown.trial, glyphs)
     yield marked((name, "strong"), ("  ", "plain"), (words, tone))
     if len(side.epochs) > 1:
-        yield marked(*_epochs(side.epochs, epoch, glyphs))
+        yield marked(*_epochs(side.epochs, of.epoch, glyphs))
     scores = [one for one in shown.scores if _counts(one)]
-    for entry in scores:
-        yield _score(entry, width, glyphs)
+    yield marked(*_scorer_marks(scores, glyphs))
     if looks.height >= _LOW:
         yield Para("")
-    yield from _output(shown, width, glyphs)
-    for entry in scores:
-        yield from _reason(entry, width, glyphs)
+    yield from _output(shown, looks.half, glyphs)
+    if any(one.source != "code" or one.verdict is not Verdict.PASS for one in scores):
+        yield Para("")
+        yield from verdict_lines(scores, shown.output, of.expected, glyphs)
 
 
 def _epochs(rows: Sequence[TrialRow], epoch: int, glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
@@ -145,32 +147,12 @@ def _counts(entry: ScoreRow) -> bool:
     return entry.current and not entry.superseded and entry.withdrawn_at is None
 
 
-def _whole_score(entry: ScoreRow, glyphs: Glyphs) -> Para:
-    beside = "" if entry.required else " (reported only)"
-    reason = f": {visible_line(entry.reason)}" if entry.reason else ""
-    words = f"{entry.scorer}{beside}{reason}"
-    return Para(words, VERDICT_TONES[entry.verdict], label=glyphs.verdict(entry.verdict))
-
-
-def _score(entry: ScoreRow, width: int, glyphs: Glyphs) -> Para:
-    """Return what a scorer says on one line: all of it stands below the output."""
-    whole = _whole_score(entry, glyphs)
-    words = fit(whole.text, width - len(whole.label) - 1, ellipsis=glyphs.cut)
-    return replace(whole, text=words.rstrip())
-
-
-def _reason(entry: ScoreRow, width: int, glyphs: Glyphs) -> Iterator[Para]:
-    """Yield what had no room on one line, of what did not pass, and what each judge said."""
-    whole = _whole_score(entry, glyphs)
-    said = list(opinions(entry.source, entry.raw))
-    all_said = _score(entry, width, glyphs).text == drawn(whole.text)
-    if not said and (all_said or entry.verdict is Verdict.PASS):
-        return
-    yield Para("")
-    yield whole
-    for line in said:
-        met: Tone = "fail" if line.met is False else "dim"
-        yield Para(line.text, met, indent=2 + 2 * line.depth)
+def _scorer_marks(scores: Sequence[ScoreRow], glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
+    """Yield each scorer with its mark: why it says so stands below the output."""
+    for entry in scores:
+        yield f"{glyphs.verdict(entry.verdict)}{GLUE}", VERDICT_TONES[entry.verdict]
+        yield entry.scorer.replace(" ", GLUE), "plain" if entry.required else "dim"
+        yield "  ", "plain"
 
 
 def _output(found: WholeTrial, width: int, glyphs: Glyphs) -> Iterator[Para]:

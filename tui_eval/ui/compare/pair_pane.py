@@ -22,7 +22,7 @@ class PairPane(Vertical):
         super().__init__(id="pair-pane")
         self._glyphs = glyphs
         self.page = Page(id="page")
-        self._bar = Bar(id="pair-bar")
+        self._bar = Bar(id="pair-bar", frame=True)
         self._names = ("A", "B")
         self.found: ComparedTrials | None = None
         """What is shown; None: nothing, or it is still being read."""
@@ -84,8 +84,8 @@ class PairPane(Vertical):
 
     def _show_bar(self) -> None:
         rule, focused = self._glyphs.rule, self.page.has_focus
-        lead = self._glyphs.cursor if focused else rule
-        left = [Piece(f"{lead} ", "accent" if focused else "dim")]
+        self._bar.frame_tone = "accent" if focused else "dim"
+        left = [Piece(f"{self._glyphs.cursor} " if focused else " ", "accent")]
         right: list[Piece] = []
         if self.found is not None:
             if self.found.epochs > 1:
@@ -96,7 +96,7 @@ class PairPane(Vertical):
                     Piece("]", "accent", "screen.epoch(1)"),
                     Piece(f" {rule}", "dim"),
                 ]
-            room = self.size.width - 4 - sum(width_of(piece.text) for piece in right)
+            room = self._bar.room - 4 - sum(width_of(piece.text) for piece in right)
             case_id = self.found.flip.case_id
             cut = self._glyphs.cut
             name = fit(case_id, max(min(width_of(case_id), room), 1), ellipsis=cut, keep=6)

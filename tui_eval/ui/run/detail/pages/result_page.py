@@ -166,11 +166,12 @@ def _expected_blocks(expected: Sequence[ExpectedValue]) -> Iterator[Block]:
         # once each; with the scorer's name where scorers differ
         said = {(one.how, one.texts): one for one in expected if one.reference is reference}
         if said:
-            paras = [_expectation(one, named=len(said) > 1) for one in said.values()]
+            paras = [expectation(one, named=len(said) > 1) for one in said.values()]
             yield Block(heading, paras, fold=fold)
 
 
-def _expectation(expected: ExpectedValue, *, named: bool) -> Para:
+def expectation(expected: ExpectedValue, *, named: bool) -> Para:
+    """Return what a scorer expects on a line, with its name where others expect otherwise."""
     pieces: list[tuple[str, Tone]] = [
         (f"{expected.scorer}: " if named else "", "dim"),
         (f"{expected.how} " if expected.how else "", "dim"),
