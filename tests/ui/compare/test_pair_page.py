@@ -15,7 +15,7 @@ from tui_eval.ui.compare.compared_texts import ComparedTrials, compared_trials
 from tui_eval.ui.compare.comparison_reading import ComparedSides
 from tui_eval.ui.compare.pair_page import PairLooks, pair_paras
 from tui_eval.ui.compare.sources import RunSource
-from tui_eval.ui.run.detail.trial_context import ExpectedValue
+from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.text.prose import lay_out
 from tui_eval.ui.theme.glyphs import UNICODE
 

@@ -13,8 +13,9 @@ from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.compare.comparison_reading import ComparedSides
 from tui_eval.ui.compare.sources import SideSource
+from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.rendered_request import messages
-from tui_eval.ui.run.detail.trial_context import ExpectedValue, expected_values
+from tui_eval.ui.run.detail.trial_context import expected_of_trial
 
 _GONE = "It is not there any more: its run was deleted."
 
@@ -95,7 +96,7 @@ def _compared(
     said = messages(db, *asked)
     sent = said if isinstance(said, str) else tuple(said)
     question = None if isinstance(sent, str) else last_user_text(sent)
-    return ComparedTrials(flip, a, b, at, question, expected_values(db, *asked, sent))
+    return ComparedTrials(flip, a, b, at, question, expected_of_trial(db, *asked, sent))
 
 
 def _differing(a: Sequence[TrialRow], b: Sequence[TrialRow]) -> int:

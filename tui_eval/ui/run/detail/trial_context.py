@@ -41,13 +41,13 @@ def trial_context(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Tri
     said = messages(db, run_id, found)
     asked = said if isinstance(said, str) else tuple(said)
     return TrialContext(
-        tuple(expected_values(db, run_id, found, asked)),
+        tuple(expected_of_trial(db, run_id, found, asked)),
         tuple(case_history.history(db, run_id, found.trial)),
         asked,
     )
 
 
-def expected_values(
+def expected_of_trial(
     db: sqlite3.Connection, run_id: int, found: WholeTrial, asked: tuple[JsonObject, ...] | str
 ) -> Sequence[ExpectedValue]:
     """Return what the scorers of a trial expect, in the suite's order; see `TrialContext`."""
