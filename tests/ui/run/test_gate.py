@@ -20,10 +20,12 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.reports.gate import MissedThreshold
 from tui_eval.reports.live_results import LiveGate, live_results
+from tui_eval.reports.rates.pass_rates import ColumnPassRate
 from tui_eval.store import lease
 from tui_eval.store.read import run_queries
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.run_writes import NewTrial
+from tui_eval.ui.run.cluster_line import cluster_line
 from tui_eval.ui.run.gate import gate_line, missed_words
 from tui_eval.ui.theme.glyphs import UNICODE
 
@@ -122,3 +124,14 @@ def test_a_gate_of_an_open_run_is_not_missed_by_what_nobody_can_measure_yet(stor
     )
     with reading(store) as db:
         assert live_results(db, made.run).gate == LiveGate(False, (), 1)
+
+
+def test_the_head_has_both_errors_where_cases_are_in_clusters() -> None:
+    rate = ColumnPassRate(0.5, 60, (0.0, 1.0), False, 6, 0.065, 0.224)
+    said = words(cluster_line({0: rate, 1: replace(rate, stderr=0.05)}, 120))
+    assert said.strip().split("   ") == [
+        "95% is over 6 clusters",
+        "standard error 22.4 22.4 points; 6.5 5.0 were all cases independent",
+    ]
+    assert words(cluster_line({0: rate}, 60)).strip() == "95% is over 6 clusters"
+    assert cluster_line({0: ColumnPassRate(0.5, 60, (0.4, 0.6), False)}, 120) == []

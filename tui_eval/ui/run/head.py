@@ -27,6 +27,7 @@ from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import ColumnRow
 from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.run.cluster_line import cluster_line
 from tui_eval.ui.run.gate import gate_line
 from tui_eval.ui.run.judge_status import (
     judge_groups,
@@ -153,7 +154,10 @@ class RunHead(Vertical):
         self._targets.show(target_lines(run, results, figures, self._room, width))
         columns = len(run.columns)
         gate = None if results is None else results.gate
-        self._gate.show([gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else [])
+        gate_lines = [gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else []
+        if results is not None and self._room > _LEAST_ROOM:
+            gate_lines += [line] if (line := cluster_line(results.rates, width - 1)) else []
+        self._gate.show(gate_lines)
         judges = () if figures is None else figures.judges
         if self._room > _LEAST_ROOM or quality_is_poor(judges):
             line = trust_line(judges, width - 1, self._glyphs)
