@@ -111,7 +111,7 @@ async def test_words_in_a_corner_and_questions_are_literal(store: Path) -> None:
             screen.say(words)
         await pilot.pause()
         assert_clean(app)
-        app.push_screen(ConfirmDialog(NASTY, yes="go", more=NASTY))
+        app.push_screen(ConfirmDialog(NASTY, yes="go", no=NASTY, more=NASTY))
         await pilot.pause()
         assert_clean(app)
 

@@ -264,7 +264,7 @@ async def test_a_run_is_exported_into_a_file(store: Path, tmp_path: Path) -> Non
         await pilot.press("2")
         await until_shown(pilot, "sums-")
         await pilot.press("E")
-        await until_shown(pilot, "Export sums-", ".jsonl or .csv")
+        await until_shown(pilot, "Export sums-", ".jsonl, .csv")
         screen = asking(app)
         screen.field.value = "trials.txt"
         await until_shown(pilot, "must end in .jsonl or .csv")
@@ -297,7 +297,7 @@ async def test_marked_runs_are_exported_into_a_file_each(store: Path, tmp_path: 
         await pilot.press("2")
         await until_shown(pilot, "one-")
         await pilot.press("a", "E")
-        await until_shown(pilot, "Export 2 runs", "{run} stands for")
+        await until_shown(pilot, "Export 2 runs", "stands for")
         asking(app).field.value = str(tmp_path / "all-{run}.csv")
         await pilot.press("enter")
         await until(pilot, lambda: len(list(tmp_path.glob("all-*.csv"))) == 2)

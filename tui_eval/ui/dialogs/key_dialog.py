@@ -15,6 +15,8 @@ from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.toned import Piece
 
 _WIDTH = 56
+_SAID = 3
+"""Lines for why a key cannot be had; they are there from the first, so that nothing moves."""
 
 
 class KeyDialog(ModalScreen[str | None]):
@@ -46,6 +48,7 @@ class KeyDialog(ModalScreen[str | None]):
             for text, tone in fold([Para(self._words, "strong")], self._room):
                 yield Bar([Piece(text, tone)])
             yield Bar([Piece("now ", "dim"), Piece(self._now, "accent")])
+            self._said.styles.height = _SAID
             yield self._said
             yield Bar(
                 [
@@ -74,7 +77,7 @@ class KeyDialog(ModalScreen[str | None]):
             self.dismiss(key)
             return
         folded = fold([Para(wrong, "ungraded")], self._room)
-        self._said.show([[Piece(text, tone)] for text, tone in folded])
+        self._said.show([[Piece(text, tone)] for text, tone in folded][:_SAID])
 
     def action_close(self) -> None:
         """Leave the action its key."""

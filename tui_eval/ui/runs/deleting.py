@@ -28,7 +28,12 @@ async def confirm_deletion(screen: BaseScreen, runs: Sequence[RunRow]) -> bool:
     more = f"{removed_words(extent)}. {consequences(extent)}".strip()
     screen.app.clear_notifications()
     yes = await screen.app.push_screen_wait(
-        ConfirmDialog(f"Delete {what} for good?", yes="delete", more=more)
+        ConfirmDialog(
+            f"Delete {what} for good?",
+            yes=f"Delete {what}",
+            no="Keep it" if len(runs) == 1 else "Keep them",
+            more=more,
+        )
     )
     return yes is True
 

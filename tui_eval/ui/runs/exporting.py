@@ -55,7 +55,7 @@ async def export(screen: BaseScreen, runs: Sequence[RunRow]) -> None:
     if there:
         which = str(there[0]) if len(there) == 1 else many(len(there), "file")
         if not await screen.app.push_screen_wait(
-            ConfirmDialog(f"{which} is there already. Write over it?", yes="write over")
+            ConfirmDialog(f"{which} already exists. Replace?", yes="Replace", no="Keep")
         ):
             return
     screen.say(f"writing {', '.join(str(file) for file in wanted[:3])}…")

@@ -24,7 +24,7 @@ async def pin_or_unpin(screen: BaseScreen, run: RunRow) -> None:
             "it; later ones are compared with this one."
         )
         question = f"Make {run.name} the baseline of {run.suite}?"
-        dialog = ConfirmDialog(question, yes="replace", more=more)
+        dialog = ConfirmDialog(question, yes="Replace it", no="Keep it", more=more)
         if not await screen.app.push_screen_wait(dialog):
             return
     taken_back = pinned is not None and pinned.id == run.id

@@ -28,7 +28,12 @@ async def stop(screen: BaseScreen, chosen: Sequence[ListedRun]) -> None:
     left = sum(one.total.total - one.total.settled for one in live)
     more = f"{many(left, 'trial')} stay queued; {key('runs.resume', 'u')} resumes them."
     if await screen.app.push_screen_wait(
-        ConfirmDialog(f"Stop {_named(live)}?", yes="stop", more=more)
+        ConfirmDialog(
+            f"Stop {_named(live)}?",
+            yes=f"Stop {_named(live)}",
+            no="Let it run" if len(live) == 1 else "Let them run",
+            more=more,
+        )
     ):
         await _ask(screen, live, Verb.STOP, "stopping")
 
@@ -42,7 +47,12 @@ async def pause(screen: BaseScreen, chosen: Sequence[ListedRun]) -> None:
         return
     more = f"What is in flight ends, nothing new starts; {key('runs.pause', 'p')} resumes."
     if await screen.app.push_screen_wait(
-        ConfirmDialog(f"Pause {_named(going)}?", yes="pause", more=more)
+        ConfirmDialog(
+            f"Pause {_named(going)}?",
+            yes=f"Pause {_named(going)}",
+            no="Let it run" if len(going) == 1 else "Let them run",
+            more=more,
+        )
     ):
         await _ask(screen, going, Verb.PAUSE, "pausing")
 

@@ -178,7 +178,9 @@ class ImportScreen(ModalScreen["WrittenSuite | None"]):
         if there:
             names = " and ".join(path.name for path in there)
             stands = "is" if len(there) == 1 else "are"
-            question = ConfirmDialog(f"{names} {stands} there already. Replace?", yes="replace")
+            question = ConfirmDialog(
+                f"{names} {stands} there already. Replace?", yes="Replace", no="Keep"
+            )
             if not await self.app.push_screen_wait(question):
                 return None
         self._say("importing…", wrong=False)

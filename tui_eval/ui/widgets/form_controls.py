@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.hints import screen_binding
-from tui_eval.ui.widgets.toned import Piece, Toned
+from tui_eval.ui.widgets.toned import Piece, Toned, width_of
 
 
 class FieldLabel(Bar):
@@ -175,24 +175,30 @@ class FormButton(Toned, can_focus=True):
     class Pressed(Message):
         """It was pressed."""
 
-    def __init__(self, label: str) -> None:
+        button: "FormButton"
+
+    def __init__(self, label: str, key: str = "") -> None:
+        """Make the button.
+
+        Args:
+            label: What it does; may hold foreign names.
+            key: The key of the screen that does it too; stands after it.
+        """
         super().__init__()
-        self._label = f"  {label}  "
+        self._pieces = [Piece(f" {label} ", "strong"), *([Piece(f"{key} ")] if key else [])]
 
     def render_line(self, y: int) -> Strip:
         """Draw it."""
         base = self.rich_style
-        return Strip(self.segments([Piece(self._label, "strong")], base)).adjust_cell_length(
-            self.size.width, base
-        )
+        return Strip(self.segments(self._pieces, base)).adjust_cell_length(self.size.width, base)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Be as wide as the words."""
-        return len(self._label)
+        return sum(width_of(piece.text) for piece in self._pieces)
 
     def action_press(self) -> None:
         """Say that it was pressed."""
-        self.post_message(self.Pressed())
+        self.post_message(self.Pressed(self))
 
     def on_click(self) -> None:
         """Say that it was pressed."""

@@ -53,7 +53,9 @@ class Command:
     question: str | None = None
     """What the person is asked first; None: nothing."""
     yes: str = ""
-    """What `enter` does then, as a verb."""
+    """What `enter` does then, as its button names it: `Cancel 3 trials`."""
+    no: str = ""
+    """What `esc` leaves, likewise: `Keep them`."""
     more: str = ""
     """What follows from it."""
 
@@ -99,16 +101,22 @@ def about_trials(
                 verb,
                 args,
                 f"Cancel {count}?",
-                "cancel",
+                f"Cancel {count}",
+                "Keep them",
                 f"What they have produced is kept; {key('run.undo', 'U')} undoes it.",
             )
         case Verb.RETRY:
             whose = "its output and scores" if lost is not None else "their outputs and scores"
             more = f"{cost}{whose} are superseded, which cannot be undone."
-            return Command(verb, args, f"Retry {count}?", "retry", sentence(more))
+            return Command(
+                verb, args, f"Retry {count}?", f"Retry {count}", "Keep them", sentence(more)
+            )
         case _:
             more = f"{cost}no target is asked; {key('run.undo', 'U')} undoes it."
-            return Command(verb, args, f"Score {count} again?", "score", sentence(more))
+            question = f"Score {count} again?"
+            return Command(
+                verb, args, question, f"Score {count}", "Keep the scores", sentence(more)
+            )
 
 
 def retry_all(errors: int, ungraded: int, taken: "RequestForecast | None" = None) -> Command:
@@ -120,7 +128,8 @@ def retry_all(errors: int, ungraded: int, taken: "RequestForecast | None" = None
         Verb.RETRY,
         {"which": ["errors", "ungraded"]},
         f"Retry {count}?",
-        "retry",
+        f"Retry {count}",
+        "Keep what is there",
         f"{', '.join(parts)}{cost}. Outputs of those ungraded are superseded.",
     )
 
@@ -160,7 +169,8 @@ def stop(open_trials: int) -> Command:
         Verb.STOP,
         {},
         "Stop the run?",
-        "stop",
+        "Stop the run",
+        "Let it run",
         f"{many(open_trials, 'trial')} stay queued; {key('run.resume', 'u')} resumes it and calls "
         "nothing twice.",
     )

@@ -42,7 +42,9 @@ class RequestSender:
     async def send(self, command: Command) -> None:
         """Ask the person where the command has a question, then write the request down."""
         if command.question is not None:
-            question = ConfirmDialog(command.question, yes=command.yes, more=command.more)
+            question = ConfirmDialog(
+                command.question, yes=command.yes, no=command.no, more=command.more
+            )
             if not await self._screen.app.push_screen_wait(question):
                 return
         client = self._screen.context.client

@@ -116,8 +116,9 @@ def command(chosen: Rescoring, taken: "RequestForecast") -> Command:
         Verb.RESCORE,
         chosen.args,
         f"Score {chosen.words} again: {many(chosen.trials, 'trial')}?",
-        "score",
-        f"{sentence(taken.words())}; no target is asked; {undo} takes it back.",
+        f"Score {many(chosen.trials, 'trial')}",
+        "Keep the scores",
+        f"{sentence(taken.words())}; no target is asked; {undo} undoes it.",
     )
 
 
