@@ -267,7 +267,7 @@ async def test_a_run_is_exported_into_a_file(store: Path, tmp_path: Path) -> Non
         await until_shown(pilot, "Export sums-", ".jsonl, .csv")
         screen = asking(app)
         screen.field.value = "trials.txt"
-        await until_shown(pilot, "must end in .jsonl or .csv")
+        await until_shown(pilot, "must end in one of .jsonl")
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen is screen
