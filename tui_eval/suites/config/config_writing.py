@@ -25,7 +25,7 @@ _FIRST: Final = """\
 # What you want otherwise than usual in tui-eval. A line that starts with # says nothing.
 # `tui-eval doctor` tells what is in force, and what is wrong here.
 
-# The app's colours: dark, light, dark-contrast or light-contrast.
+# The app's colours: dark, light, dark-contrast, light-contrast, gruvbox, nord, dracula …
 # theme = "dark"
 
 # Where runs are kept; a relative path starts in this file's folder.

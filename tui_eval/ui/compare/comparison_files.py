@@ -46,7 +46,7 @@ async def export_comparison(screen: BaseScreen, of: RunComparison) -> None:
         return
     path = from_home(name.strip())
     if path.exists() and not await screen.app.push_screen_wait(
-        ConfirmDialog(f"{path} is there already. Write over it?", yes="write over")
+        ConfirmDialog(f"{path} is there already. Write over it?", yes="Replace", no="Keep")
     ):
         return
     try:

@@ -3,42 +3,15 @@
 Text stands out by 4.5:1 at least from all it stands on, in the themes of high contrast by 7:1.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from textual.theme import Theme
 
-
-@dataclass(frozen=True, slots=True)
-class _Colours:
-    """What a theme is made of."""
-
-    text: str
-    ground: str
-    box: str
-    """Of modals and bars."""
-    dim: str
-    rule: str
-    accent: str
-    passed: str
-    failed: str
-    ungraded: str
-    cursor: str
-    cursor_blurred: str
-    marked: str
-    found: str
-    quoted: str
-    """Texts in code and data."""
-    figure: str
-    """Figures in them."""
-    added: str
-    removed: str
-    selection: str
-    scrollbar_hover: str
-    on_cursor: str
+from tui_eval.ui.theme.colours import Colours
+from tui_eval.ui.theme.editor_colours import EDITORS, LIGHT_ONES
 
 
-def _theme(name: str, colours: _Colours, *, dark: bool) -> Theme:
+def _theme(name: str, colours: Colours, *, dark: bool) -> Theme:
     return Theme(
         name=name,
         dark=dark,
@@ -82,7 +55,7 @@ def _theme(name: str, colours: _Colours, *, dark: bool) -> Theme:
 
 DARK: Final = _theme(
     "dark",
-    _Colours(
+    Colours(
         text="#c9d1d9",
         ground="#15191f",
         box="#1d232c",
@@ -108,7 +81,7 @@ DARK: Final = _theme(
 )
 LIGHT: Final = _theme(
     "light",
-    _Colours(
+    Colours(
         text="#2b3036",
         ground="#faf9f5",
         box="#efede6",
@@ -134,7 +107,7 @@ LIGHT: Final = _theme(
 )
 DARK_CONTRAST: Final = _theme(
     "dark-contrast",
-    _Colours(
+    Colours(
         text="#ffffff",
         ground="#000000",
         box="#10131a",
@@ -160,7 +133,7 @@ DARK_CONTRAST: Final = _theme(
 )
 LIGHT_CONTRAST: Final = _theme(
     "light-contrast",
-    _Colours(
+    Colours(
         text="#000000",
         ground="#ffffff",
         box="#f0f1f4",
@@ -184,7 +157,12 @@ LIGHT_CONTRAST: Final = _theme(
     ),
     dark=False,
 )
-THEMES: Final = {theme.name: theme for theme in (DARK, LIGHT, DARK_CONTRAST, LIGHT_CONTRAST)}
+_OF_EDITORS = (
+    _theme(name, colours, dark=name not in LIGHT_ONES) for name, colours in EDITORS.items()
+)
+THEMES: Final = {
+    theme.name: theme for theme in (DARK, LIGHT, DARK_CONTRAST, LIGHT_CONTRAST, *_OF_EDITORS)
+}
 USUAL: Final = DARK.name
 """Where nobody has chosen one."""
 _OWN_NAMES: Final = (
