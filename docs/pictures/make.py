@@ -216,6 +216,7 @@ PICTURES = (
     Picture("workspace", (100, 12), ["/", *"two", "enter", "enter", "w"], "agents"),
     Picture("judge", (100, 30), ["n", "enter", *"]]]]"], "explain"),
     Picture("filter", (100, 30), ["f", "j", "space"], "capitals"),
+    Picture("cases", (100, 30), ["M", "n", "right"], MADE_UP),
     Picture("groups", (100, 30), ["b"], "instructions"),
     Picture("latency", (100, 30), ["v", "]"], MADE_UP),
     Picture("sweep", (100, 36), ["v"], "load"),

@@ -149,7 +149,7 @@ async def test_what_is_copied_does_nothing_where_it_is_pasted(store: Path) -> No
 def test_an_output_is_compared_with_baseline_last_full_run_and_earlier_attempts(
     store: Path,
 ) -> None:
-    runs = [by_hand(store, CASES, answers=[output(f"run {n}")] * 3) for n in range(4)]
+    runs = [by_hand(store, CASES, answers=[output(f"run {n}")] * 3, spec=SPEC) for n in range(4)]
     trial = runs[3].trials[1]
     db = sqlite3.connect(store)
     db.execute("INSERT INTO baselines VALUES ('by-hand', ?, 0)", (runs[0].run,))
@@ -167,8 +167,9 @@ def test_an_output_is_compared_with_baseline_last_full_run_and_earlier_attempts(
         assert found is not None
         there = comparable_texts(db, runs[3].run, found)
         said = [text_of(db, other) for other in there]
-    assert [other.name.split()[0] for other in there] == ["baseline", "last", "attempt"]
-    assert said == ["run 0", "run 1", "half"]
+    kinds = [other.name.split()[0] for other in there]
+    assert kinds == ["expected", "baseline", "last", "attempt"]
+    assert said[1:] == ["run 0", "run 1", "half"]
 
 
 async def test_a_detail_that_has_left_the_screen_is_not_zoomed(store: Path) -> None:

@@ -12,8 +12,12 @@ from tui_eval.ui.run import saved_view
 
 def test_how_a_run_was_listed_is_remembered(tmp_path: Path) -> None:
     file = tmp_path / "app.json"
-    parts = (FAILED, Condition(FilterKind.REASON, "got “…” \ud800", "exact", reported=True))
-    view = View(parts, "100%_", Order.COST, True)
+    parts = (
+        FAILED,
+        Condition(FilterKind.REASON, "got “…” \ud800", "exact", reported=True),
+        Condition(FilterKind.PASSES_FAILS, "one", other="two/cot"),
+    )
+    view = View(parts, "100%_", Order.COST, True, by_case=True)
     saved_view.keep(AppState(file), "a", view)
     assert saved_view.recall(AppState(file), "a") == view
     assert saved_view.recall(AppState(file), "b") == View()
@@ -21,6 +25,8 @@ def test_how_a_run_was_listed_is_remembered(tmp_path: Path) -> None:
         saved_view.keep(AppState(file), f"r{n}", View(text=str(n)))
     assert saved_view.recall(AppState(file), "a") == View()
     assert saved_view.recall(AppState(file), "r0") == View(text="0")
+    saved_view.keep(AppState(file), "r0", View(by_case=True))
+    assert saved_view.recall(AppState(file), "r0") == View(by_case=True)
     saved_view.keep(AppState(file), "r0", View())
     assert saved_view.recall(AppState(file), "r0") == View()
 

@@ -148,6 +148,16 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
     )
 
 
+def columns_compared(
+    a: Side, b: Side, names: Sequence[tuple[str, str]], margin: float = MARGIN
+) -> list[ComparisonRow]:
+    """Compare columns of A with columns of B, each pair of names for a row.
+
+    Their p values hold for all of the rows together.
+    """
+    return _decided([_row(*paired(a, b, pair)) for pair in names], margin)
+
+
 def _see_that_it_grades(scorer: str, *sides: Side) -> None:
     for side in sides:
         if scorer not in side.scorers and not side.is_baseline:

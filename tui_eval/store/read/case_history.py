@@ -23,13 +23,16 @@ _OF_CASE = (
     "o.text, t.error_kind, r.scorers, r.judges, c.data "
     "FROM (SELECT id, name, partial, created_at, json_extract(spec, '$.scorers') AS scorers, "
     "json_extract(spec, '$.judges') AS judges FROM runs "
-    "WHERE suite = ?1 AND staged = 1 "
-    "AND (partial = 0 OR id = ?5) ORDER BY id DESC LIMIT ?4) r "
+    "WHERE {which} ORDER BY id DESC LIMIT ?4) r "
     "CROSS JOIN cases c ON c.run = r.id AND c.id = ?2 "
     "CROSS JOIN columns k ON k.run = r.id AND k.name = ?3 "
     "CROSS JOIN trials t ON t.run = r.id AND t.seq = c.seq AND t.col = k.idx "
     "LEFT JOIN outputs o ON o.id = t.output ORDER BY r.id DESC, t.epoch"
 )
+
+
+_IN_FULL_RUNS = _OF_CASE.format(which="suite = ?1 AND staged = 1 AND (partial = 0 OR id = ?5)")
+_IN_RUN = _OF_CASE.format(which="id = ?1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def history(db: sqlite3.Connection, run: int, trial: TrialRow) -> list[PastTrial
     """
     (suite,) = db.execute("SELECT suite FROM runs WHERE id = ?", (run,)).fetchone()
     asked = (suite, pack(trial.case_id), pack(trial.column), RUNS_LOOKED_AT, run)
-    return [_past(row) for row in db.execute(_OF_CASE, asked)]
+    return [_past(row) for row in db.execute(_IN_FULL_RUNS, asked)]
 
 
 def history_of_case(
@@ -80,7 +83,13 @@ def history_of_case(
 ) -> list[PastTrial]:
     """Return what became of a case in a column over so many full runs of a suite, newest first."""
     asked = (suite, pack(case_id), pack(column), runs, None)
-    return [_past(row) for row in db.execute(_OF_CASE, asked)]
+    return [_past(row) for row in db.execute(_IN_FULL_RUNS, asked)]
+
+
+def history_of_run(db: sqlite3.Connection, run: int, case_id: str, column: str) -> list[PastTrial]:
+    """Return what became of a case in a column of one run, all its epochs."""
+    asked = (run, pack(case_id), pack(column), 1)
+    return [_past(row) for row in db.execute(_IN_RUN, asked)]
 
 
 def _past(row: Sequence[Any]) -> PastTrial:

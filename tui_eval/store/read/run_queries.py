@@ -70,6 +70,16 @@ def full_runs(db: sqlite3.Connection, suite: str, limit: int) -> list[RunRow]:
     return [_run(row) for row in rows]
 
 
+def full_run_before(db: sqlite3.Connection, run: RunRow) -> RunRow | None:
+    """Return the last run of a run's suite before it that leaves nothing out; None: none is."""
+    row = db.execute(
+        f"{_RUN}WHERE suite = ? AND id < ? AND staged = 1 AND partial = 0 "
+        "AND stopped_by IS NOT 'deletion' ORDER BY id DESC LIMIT 1",
+        (run.suite, run.id),
+    ).fetchone()
+    return None if row is None else _run(row)
+
+
 def run(db: sqlite3.Connection, run_id: int) -> RunRow:
     """Return one run by its id; raises `UnknownRunError`."""
     row = db.execute(f"{_RUN}WHERE id = ?", (run_id,)).fetchone()

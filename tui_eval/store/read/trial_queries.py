@@ -21,6 +21,7 @@ from tui_eval.store.rows import (
     ScoreRow,
     TrialRow,
 )
+from tui_eval.store.text import unpack_text
 
 
 def epochs(db: sqlite3.Connection, run: int) -> int:
@@ -125,6 +126,20 @@ def _without_output(
     if last is not None:
         return run_queries.output(db, last).messages
     return () if trial.output is not None else conversation_queries.messages(db, trial.id)
+
+
+def outputs_beside(db: sqlite3.Connection, run: int, trial: TrialRow) -> list[tuple[str, int]]:
+    """Return the outputs of a trial's case in the run's other columns, each with the column's name.
+
+    Of several epochs it is the trial's own.
+    """
+    rows = db.execute(
+        "SELECT k.name, t.output FROM trials t JOIN columns k ON k.run = t.run AND k.idx = t.col "
+        "WHERE t.run = ? AND t.seq = ? AND t.epoch = ? AND t.col <> ? AND t.output IS NOT NULL "
+        "ORDER BY t.col",
+        (run, trial.seq, trial.epoch, trial.col),
+    )
+    return [(unpack_text(name), output) for name, output in rows]
 
 
 @dataclass(frozen=True, slots=True)

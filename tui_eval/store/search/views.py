@@ -17,6 +17,8 @@ from tui_eval.model.finish import Ending
 from tui_eval.store.parts.kept_answers import keep_answer, known_answer, place_of_answer
 from tui_eval.store.parts.kept_figures import in_one_moment
 from tui_eval.store.read.endings import ended
+from tui_eval.store.search import case_conditions
+from tui_eval.store.search.case_conditions import SqlCondition
 from tui_eval.store.search.folding import FOLDED_BY, fold_reason
 from tui_eval.store.text import pack, unpack_text
 from tui_eval.texts.choice_reasons import choice_of
@@ -50,6 +52,16 @@ class FilterKind(StrEnum):
     """What a multiple-choice scorer expected and what was chosen: `ChosenOption.words`."""
     REQUIREMENT = "requirement"
     """A requirement that a judge of the scorer found unmet."""
+    DIFFER = "differ"
+    """The case does not come to the same in every column; no value."""
+    ALL_FAIL = "all fail"
+    """The case passes in no column; no value."""
+    PASSES_FAILS = "passes fails"
+    """The case comes to less in the column `other` than in the one that is its value."""
+    CHANGED = "changed"
+    """The case comes to something else in this column than in the run that is its value."""
+    BROKE = "broke"
+    """Likewise, to less."""
 
 
 class TrialOutcome(StrEnum):
@@ -93,6 +105,8 @@ class Condition:
     reported: bool = False
     """Of scorers, reasons and requirements: what is said beside the verdict, and decides nothing.
     Otherwise only what the verdict rests on."""
+    other: str = ""
+    """The column that is compared with the one that is its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +122,9 @@ class View:
     """Only where it is found, see `finding`."""
     order: Order = Order.PLACE
     reverse: bool = False
+    by_case: bool = False
+    """Whether a row is a case with all its trials: those of which any is let through, each where
+    the first of them stands."""
 
     @property
     def narrowed(self) -> bool:
@@ -116,8 +133,8 @@ class View:
 
     @property
     def plain(self) -> bool:
-        """Whether it is all trials in dataset order: then a trial's place is its index."""
-        return self == View()
+        """Whether it is all trials in dataset order: then nothing has to be looked up."""
+        return not self.narrowed and self.in_dataset_order
 
     @property
     def in_dataset_order(self) -> bool:
@@ -183,9 +200,13 @@ _CONDITIONS: dict[FilterKind, str] = {
     "SELECT 1 FROM json_each(s.raw, '$.parts') p WHERE json_extract(p.value, '$.value') = 0 "
     "AND json_extract(p.value, '$.text') = json_extract(?, '$')))",
 }
-_ASPECTS: dict[FilterKind, str] = dict.fromkeys(
-    (FilterKind.SCORER, FilterKind.ERROR, FilterKind.REASON, FilterKind.REQUIREMENT), "why"
-)
+_ASPECTS: dict[FilterKind, str] = {
+    **dict.fromkeys(
+        (FilterKind.SCORER, FilterKind.ERROR, FilterKind.REASON, FilterKind.REQUIREMENT), "why"
+    ),
+    **dict.fromkeys((FilterKind.DIFFER, FilterKind.ALL_FAIL, FilterKind.PASSES_FAILS), "columns"),
+    **dict.fromkeys((FilterKind.CHANGED, FilterKind.BROKE), "since"),
+}
 _FATE = (  # failures first: what one came for
     "CASE WHEN t.state = 'error' THEN 0 WHEN t.verdict = 'fail' THEN 1 "
     "WHEN t.verdict = 'ungraded' THEN 2 WHEN t.state = 'cancelled' THEN 3 "
@@ -238,10 +259,36 @@ def places(db: sqlite3.Connection, run: int, view: View) -> Places:
     return found
 
 
-def count(db: sqlite3.Connection, run: int, parts: Sequence[Condition]) -> int:
-    """Count the trials that these parts let through."""
+def trials_a_case(db: sqlite3.Connection, run: int) -> int:
+    """Return how many trials each case of a run has; 0: nobody knows yet.
+
+    They stand together: the trials of case n begin at the place n times as many.
+    """
+    row = db.execute(
+        "SELECT (SELECT count(*) FROM columns WHERE run = ?1) * ifnull((SELECT epoch + 1 "
+        "FROM trials WHERE run = ?1 ORDER BY place DESC LIMIT 1), 0)",
+        (run,),
+    ).fetchone()
+    return int(row[0])
+
+
+def cases_of(places: Places, width: int) -> Places:
+    """Return the cases of these trials, by their numbers, each where its first trial stands.
+
+    Args:
+        places: The trials.
+        width: How many trials each case has, see `trials_a_case`.
+    """
+    return array("I", dict.fromkeys(place // width for place in places))
+
+
+def count(
+    db: sqlite3.Connection, run: int, parts: Sequence[Condition], *, by_case: bool = False
+) -> int:
+    """Count the trials that these parts let through, or the cases of which they let any through."""
     condition, values = _condition(db, run, parts)
-    row = db.execute(f"SELECT count(*) FROM trials t WHERE {condition}", values).fetchone()
+    counted = "count(DISTINCT t.seq)" if by_case else "count(*)"
+    row = db.execute(f"SELECT {counted} FROM trials t WHERE {condition}", values).fetchone()
     return int(row[0])
 
 
@@ -339,10 +386,9 @@ def _condition(
     for _, alternatives in groupby(sorted(parts, key=_aspect), key=_aspect):
         several = []
         for part in alternatives:
-            several.append(
-                STANDS[part.value] if part.kind is FilterKind.STANDS else _CONDITIONS[part.kind]
-            )
-            bound += _bound(part)
+            condition, values = _of_part(db, run, part)
+            several.append(condition)
+            bound += values
         conditions.append(several[0] if len(several) == 1 else f"({' OR '.join(several)})")
     return " AND ".join(conditions), bound
 
@@ -350,6 +396,23 @@ def _condition(
 def _chosen(reason: str | bytes, raw: str | None) -> str | bytes | None:
     found = choice_of(unpack_text(reason), raw)
     return None if found is None else pack(found.words)
+
+
+def _of_part(db: sqlite3.Connection, run: int, part: Condition) -> SqlCondition:
+    match part.kind:
+        case FilterKind.STANDS:
+            return STANDS[part.value], []
+        case FilterKind.DIFFER:
+            return case_conditions.differ(run)
+        case FilterKind.ALL_FAIL:
+            return case_conditions.all_fail(run)
+        case FilterKind.PASSES_FAILS:
+            return case_conditions.passes_fails(run, part.value, part.other)
+        case FilterKind.CHANGED | FilterKind.BROKE:
+            worse = part.kind is FilterKind.BROKE
+            return case_conditions.changed_since(db, run, part.value, worse=worse)
+        case _:
+            return _CONDITIONS[part.kind], [*_bound(part)]
 
 
 def _aspect(part: Condition) -> str:

@@ -1,7 +1,8 @@
 """The filter: parts to tick, with how many trials they let through together."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
 
 from textual import work
 from textual.app import ComposeResult
@@ -9,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui_eval.format import number
+from tui_eval.format import many, number
 from tui_eval.resources import styles_dir
 from tui_eval.store.search.views import Condition
 from tui_eval.ui.run.list.filters import FilterChoice, part_words
@@ -23,6 +24,22 @@ _BOX = 4
 """Cells of a box to tick."""
 _WIDTH = 48
 """Cells that the line of keys takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterTotal:
+    """What a filter chooses from."""
+
+    n: int
+    noun: str
+    """`trial`, or `case`."""
+
+
+class CountParts(Protocol):
+    """Counts what parts let through."""
+
+    async def __call__(self, parts: Sequence[Condition], *, by_case: bool, waited_for: bool) -> int:
+        """Return how many trials they let through, or cases; `waited_for`: the person waits."""
 
 
 class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
@@ -46,8 +63,8 @@ class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
         self,
         offers: Sequence[FilterChoice],
         parts: Sequence[Condition],
-        total: int,
-        count: Callable[[Sequence[Condition]], Awaitable[int]],
+        total: FilterTotal,
+        count: CountParts,
         glyphs: Glyphs,
     ) -> None:
         """Prepare it.
@@ -55,8 +72,8 @@ class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
         Args:
             offers: What there is to choose from.
             parts: What is in force.
-            total: How many trials the run has.
-            count: Counts the trials that parts let through.
+            total: How many trials or cases the run has.
+            count: Counts what parts let through; asked for what offers do not say, too.
             glyphs: The shapes.
         """
         super().__init__()
@@ -71,7 +88,7 @@ class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
     def compose(self) -> ComposeResult:
         """Lay the box out."""
         longest = max([width_of(part_words(offer.part)) for offer in self.offers] + [0])
-        notes = max([len(_noted(offer)) for offer in self.offers] + [0])
+        notes = max([len(self.noted(offer)) for offer in self.offers] + [0])
         with Vertical(classes="box") as box:
             box.border_title = "filter"
             rows = _Offers(self, self._glyphs, notes)
@@ -102,6 +119,7 @@ class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
         rows.cursor = chosen[0] if chosen else 0
         rows.focus()
         self._show_sum()
+        self._count_offers()
 
     def on_rows_opened(self) -> None:
         """Tick the line that was clicked twice."""
@@ -138,20 +156,34 @@ class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
         """Change nothing."""
         self.dismiss(None)
 
+    def noted(self, offer: FilterChoice) -> str:
+        """Return how many an offer lets through; while that is being counted, with room for it."""
+        if offer.n is None:
+            most = many(self._total.n, "case") if offer.of_cases else number(self._total.n)
+            return self._glyphs.working.rjust(len(most))
+        return many(offer.n, "case") if offer.of_cases else number(offer.n)
+
     @work(exclusive=True, group="sum")
     async def _show_sum(self) -> None:
         """Say how many trials are let through, as soon as that is known."""
-        total = number(self._total)
+        total = many(self._total.n, self._total.noun)
         if not self.ticked:
-            self._sum.show([Piece(f"  all {total} trials", "dim")])
+            self._sum.show([Piece(f"  all {total}", "dim")])
             return
-        self._sum.show([Piece(f"  {self._glyphs.working} of {total} trials", "dim")])
-        n = await self._count(tuple(self.ticked))
-        self._sum.show([Piece(f"  {number(n)} of {total} trials", "strong")])
+        self._sum.show([Piece(f"  {self._glyphs.working} of {total}", "dim")])
+        n = await self._count(
+            tuple(self.ticked), by_case=self._total.noun == "case", waited_for=True
+        )
+        self._sum.show([Piece(f"  {number(n)} of {total}", "strong")])
 
-
-def _noted(offer: FilterChoice) -> str:
-    return "" if offer.n is None else number(offer.n)
+    @work(group="offers")
+    async def _count_offers(self) -> None:
+        """Count what nobody has counted, one after the other."""
+        for at, offer in enumerate(self.offers):
+            if offer.n is None:
+                n = await self._count((offer.part,), by_case=offer.of_cases, waited_for=False)
+                self.offers = (*self.offers[:at], replace(offer, n=n), *self.offers[at + 1 :])
+                self.query_one(_Offers).redraw((at,))
 
 
 class _Offers(Rows):
@@ -165,4 +197,4 @@ class _Offers(Rows):
         ticked = offer.part in self._of.ticked
         box = "[x] " if ticked else "[ ] "
         label = Cell(f"{box}{part_words(offer.part)}", "accent" if ticked else "plain")
-        return DrawnRow((label, Cell(_noted(offer), "dim")))
+        return DrawnRow((label, Cell(self._of.noted(offer), "dim")))

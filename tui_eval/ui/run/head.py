@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from textual import work
@@ -36,7 +37,7 @@ from tui_eval.ui.run.judge_status import (
     quality_is_poor,
     trust_line,
 )
-from tui_eval.ui.run.monitor import Figures, RunMonitor, Snapshot
+from tui_eval.ui.run.monitor import ColumnDifferences, Figures, RunMonitor, Snapshot
 from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.pace import RunPace, sparkline
@@ -67,6 +68,17 @@ _FIELDS = (
     Field("truncated", 9, right=True, drop=1),
     Field("p50", 6, right=True, drop=2),
 )
+_N_AT, _VERSUS_AT = 3, 4
+_VERSUS_FIELDS = (
+    *_FIELDS[:_VERSUS_AT],
+    Field("vs base", 16, drop=4),
+    *_FIELDS[_VERSUS_AT:-2],
+    replace(_FIELDS[-2], drop=5),
+    replace(_FIELDS[-1], drop=6),
+)
+"""With how targets differ: that one target is better matters more than how long its calls take."""
+_LONGEST_NAME = 24
+"""Cells of a target's name that leave room for how it differs, or take it."""
 
 
 class RunHead(Vertical):
@@ -106,7 +118,7 @@ class RunHead(Vertical):
     def on_mount(self) -> None:
         """Show whatever is read of the run."""
         self._run.watch(self._see_pace, Snapshot)
-        self._run.watch(self.show, Snapshot, Figures, LiveResults)
+        self._run.watch(self.show, Snapshot, Figures, LiveResults, ColumnDifferences)
 
     def tick(self) -> None:
         """Let the clocks run on."""
@@ -151,7 +163,9 @@ class RunHead(Vertical):
         now, width = time.time(), self.app.size.width
         spent = run.spending(pace.usd_per_minute())
         self._title.show(*_title(run, pace, spent, self._glyphs, now, self._wide))
-        self._targets.show(target_lines(run, results, figures, self._room, width))
+        self._monitor.want_differences(has_room_for_versus(run, self._room, width))
+        differences = self._run.differences
+        self._targets.show(target_lines(run, results, figures, self._room, width, differences))
         columns = len(run.columns)
         gate = None if results is None else results.gate
         gate_lines = [gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else []
@@ -309,35 +323,84 @@ def _whole_pace(
 
 
 def target_lines(
-    run: Snapshot, of: LiveResults | None, figures: Figures | None, room: int, width: int
+    run: Snapshot,
+    of: LiveResults | None,
+    figures: Figures | None,
+    room: int,
+    width: int,
+    differences: ColumnDifferences | None = None,
 ) -> list[list[Piece]]:
     """Return the lines of the targets under their head; more than there is room for are folded."""
     columns = run.columns
     if not columns:
         return []
+    compared = differences if has_room_for_versus(run, room, width) else None
+    if compared is not None and not compared.by_column:
+        compared = None
+    fields = _fields(run, room, compared=compared is not None)
     shown = columns[:room]
     folded = f", {room} of {len(columns)}" if len(columns) > room else ""
-    longest = max(width_of(_named(column)) for column in shown)
-    least = sum(field.least + 2 for field in _FIELDS[1:])
-    least_name = len(_FIELDS[0].title) + len(folded)
-    widths = lay_out(_FIELDS, min(width - 2 * len(_MARGIN), max(longest, least_name) + least))
-    first, *rest = (field.title for field in _FIELDS)
+    widths = _widths(fields, run, room, width)
+    first, *rest = (field.title for field in fields)
     if len(first) + len(folded) > widths[0]:
         first = "target"
     heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
-    return [
-        _line(heads, widths),
-        *(_line(_target(column, run, of, figures), widths) for column in shown),
-    ]
+    lines = [_line(heads, fields, widths)]
+    for column in shown:
+        cells = _target(column, run, of, figures)
+        is_first = False
+        if compared is not None:
+            cells.insert(_VERSUS_AT, _versus(column.index, compared))
+            is_first = compared.base is None and column is columns[0]
+        lines.append(_line(cells, fields, widths, mark="B" if is_first else ""))
+    return lines
 
 
-def _line(cells: Sequence[tuple[str, Tone]], widths: Sequence[int]) -> list[Piece]:
-    pieces = [Piece(_MARGIN)]
-    for (text, tone), field, width in zip(cells, _FIELDS, widths, strict=True):
+def has_room_for_versus(run: Snapshot, room: int, width: int) -> bool:
+    """Return whether the lines of the targets have room for how they differ."""
+    if not run.columns:
+        return False
+    return _widths(_fields(run, room, compared=True), run, room, width)[_VERSUS_AT] > 0
+
+
+def _fields(run: Snapshot, room: int, *, compared: bool) -> Sequence[Field]:
+    """Return the table's columns, wide enough for what they are to hold."""
+    named, *others = _VERSUS_FIELDS if compared else _FIELDS
+    if compared:
+        longest = max(width_of(_named(column)) for column in run.columns[:room])
+        named = replace(named, least=max(named.least, min(longest, _LONGEST_NAME)))
+    most = max((counts.total for counts in run.by_column.values()), default=0)
+    n = others[_N_AT - 1]
+    others[_N_AT - 1] = replace(n, least=max(n.least, len(number(most))))
+    return [named, *others]
+
+
+def _widths(fields: Sequence[Field], run: Snapshot, room: int, width: int) -> Sequence[int]:
+    columns = run.columns
+    folded = f", {room} of {len(columns)}" if len(columns) > room else ""
+    longest = max(width_of(_named(column)) for column in columns[:room])
+    least = sum(field.least + 2 for field in fields[1:])
+    least_name = len(fields[0].title) + len(folded)
+    return lay_out(fields, min(width - 2 * len(_MARGIN), max(longest, least_name) + least))
+
+
+def _line(
+    cells: Sequence[tuple[str, Tone]],
+    fields: Sequence[Field],
+    widths: Sequence[int],
+    mark: str = "",
+) -> list[Piece]:
+    pieces = [Piece(mark.ljust(len(_MARGIN)), "dim")]
+    for (text, tone), field, width in zip(cells, fields, widths, strict=True):
         if width:
             shown = fit(text, width, right=field.right, keep=field.keep)
             pieces.append(Piece(shown + "  ", tone))
     return pieces
+
+
+def _versus(column: int, compared: ColumnDifferences) -> tuple[str, Tone]:
+    difference = compared.by_column.get(column)
+    return ("", "dim") if difference is None else (difference.words, difference.tone)
 
 
 def _named(column: ColumnRow) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.engine.settings import caps_in_force
+from tui_eval.format import points
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.finish import Ending
 from tui_eval.model.json import JsonObject
@@ -31,9 +32,11 @@ from tui_eval.store.read.judges.judge_figures import JudgeFigures, has_judges, j
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
+from tui_eval.store.search.case_conditions import EarlierResults, EarlierRun
 from tui_eval.store.write import notes
 from tui_eval.ui.read_pace import rest
 from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.theme.tones import Tone
 
 _SNAPSHOT_S = 0.1
 """At least so long between two looks at what changed."""
@@ -44,6 +47,9 @@ _FIGURES_SHARE = 20
 MOST_CHANGES = 400
 """Changed rows that are read one by one; after more of them the table reads its rows again."""
 _RESULTS_SHARE = 8
+_DIFFERENCES_S = 1.0
+_DIFFERENCES_SHARE = 20
+"""ColumnDifferences that take a second to work out are worked out every twenty."""
 _BUCKETS = 24
 _MOST_TAGS = 30
 
@@ -85,6 +91,11 @@ class Snapshot:
     """Whether it is its suite's baseline."""
     log: Path | None = None
     """Where its engine wrote its log; None while one works on it, and where there is none."""
+    earlier: EarlierRun | None = None
+    """With whose verdicts those of the run are compared; None: there is none, or nobody has looked
+    yet."""
+    earlier_results: EarlierResults = field(default_factory=dict)
+    """What cases of `changed` came to in it, where that was something else."""
 
     def spending(self, usd_per_minute: float | None = None) -> Spending:
         """Return what it costs; `usd_per_minute` is what is spent just now, where that is known."""
@@ -112,6 +123,25 @@ class Figures:
     """What each judge did for each scorer; empty where the suite has none."""
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnDifference:
+    """How a column differs from what it is compared with."""
+
+    words: str
+    """In percentage points, with what that comes to."""
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDifferences:
+    """How the columns of a run differ from its base, or from its first column."""
+
+    base: str | None = None
+    """The name of the run or file they are compared with; None: the first column, or nothing."""
+    by_column: Mapping[int, ColumnDifference] = field(default_factory=dict)
+    """By the column's index; empty: not compared, or not yet."""
+
+
 class RunMonitor:
     """Reads a run for a screen, again and again, until the screen's worker is cancelled."""
 
@@ -122,6 +152,9 @@ class RunMonitor:
         self._wake = asyncio.Event()
         self._wake_figures = asyncio.Event()
         self._wake_results = asyncio.Event()
+        self._wake_differences = asyncio.Event()
+        self._earlier: EarlierRun | None = None
+        self._differences_wanted = False
         self.wake()
         self.awaited: set[int] = set()
         """Requests whose answers the screen waits for."""
@@ -131,6 +164,13 @@ class RunMonitor:
         self._wake.set()
         self._wake_figures.set()
         self._wake_results.set()
+        self._wake_differences.set()
+
+    def want_differences(self, wanted: bool) -> None:
+        """Say whether anybody shows how columns differ: it takes a pass over the run."""
+        if wanted and not self._differences_wanted:
+            self._wake_differences.set()
+        self._differences_wanted = wanted
 
     async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
         """Yield a snapshot at once, then one whenever something changed.
@@ -143,7 +183,7 @@ class RunMonitor:
             await self._wake.wait()
             self._wake.clear()
             found = await self._client.read(
-                snapshot, self._run_id, self._since, sorted(self.awaited)
+                snapshot, self._run_id, self._since, sorted(self.awaited), self._earlier
             )
             found = replace(
                 found,
@@ -192,6 +232,27 @@ class RunMonitor:
             yield found
             await asyncio.sleep(rest(_SNAPSHOT_S, took, _RESULTS_SHARE))
 
+    async def differences(self) -> AsyncGenerator[ColumnDifferences, None]:
+        """Yield how columns differ, when something changed and somebody wants to know it.
+
+        It is the rarer the longer that takes. Before, it finds out which run is the earlier one.
+
+        Raises:
+            UnknownRunError: the run is not there any more.
+        """
+        while True:
+            await self._wake_differences.wait()
+            self._wake_differences.clear()
+            began = time.monotonic()
+            earlier = await self._client.survey(_earlier_run, self._run_id)
+            if earlier != self._earlier:
+                self._earlier = earlier
+                self._wake.set()  # the next snapshot has it
+            if self._differences_wanted:
+                yield await self._client.survey(count_differences, self._run_id)
+            took = time.monotonic() - began
+            await asyncio.sleep(max(_DIFFERENCES_S, took * _DIFFERENCES_SHARE))
+
     async def last_minute(self) -> RecentActivity:
         """Return what happened in the last minute."""
         now = time.time()
@@ -205,7 +266,20 @@ def _of_suite(db: sqlite3.Connection, run_id: int) -> tuple[JsonObject, bool]:
     return run_queries.run_table(db, run_id), bool(run_queries.gate(db, run_id))
 
 
-def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
+def _earlier_run(db: sqlite3.Connection, run_id: int) -> EarlierRun | None:
+    # imported late: the suite's format is slow to load, and the first picture needs none of it
+    from tui_eval.reports.comparison.earlier import earlier_run
+
+    return earlier_run(db, run_queries.run(db, run_id))
+
+
+def snapshot(
+    db: sqlite3.Connection,
+    run_id: int,
+    since: int,
+    awaited: Sequence[int],
+    earlier: EarlierRun | None = None,
+) -> Snapshot:
     """Read a run as it stands, all of it as of one moment.
 
     Args:
@@ -213,12 +287,21 @@ def snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[
         run_id: The run.
         since: The change number of the last snapshot; -1: this is the first, which lists none.
         awaited: Requests whose answers are waited for.
+        earlier: With whose verdicts those of changed trials are compared; None: with nobody's.
 
     Raises:
         UnknownRunError: there is no such run.
     """
     with report_queries.moment(db):
-        return _snapshot(db, run_id, since, awaited)
+        found = _snapshot(db, run_id, since, awaited)
+        if earlier is None:
+            return found
+        # imported late: the suite's format is slow to load, and the first picture needs none of it
+        from tui_eval.reports.comparison.earlier import earlier_results
+
+        cases = {trial.seq for trial in found.changed}
+        results = earlier_results(db, run_id, earlier, cases)
+        return replace(found, earlier=earlier, earlier_results=results)
 
 
 def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence[int]) -> Snapshot:
@@ -280,3 +363,24 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         else trial_figures.settled_over_time(db, run_id, _BUCKETS),
         judges=tuple(judge_figures(db, run_id)) if has_judges(db, run_id) else (),
     )
+
+
+def count_differences(db: sqlite3.Connection, run_id: int) -> ColumnDifferences:
+    """Compare the run's columns with what they are held against."""
+    # imported late: the suite's format is slow to load, and the first picture needs none of it
+    from tui_eval.reports.comparison.comparison import Word
+    from tui_eval.reports.comparison.versus import versus
+
+    found = versus(db, run_id)
+    if found is None:
+        return ColumnDifferences()
+    tones: dict[Word, Tone] = {Word.BETTER: "pass", Word.WORSE: "fail"}
+    by_column = {
+        column: ColumnDifference(
+            f"{points(row.difference.diff)} {row.word if found.settled else 'so far'}",
+            tones.get(row.word, "plain") if found.settled else "dim",
+        )
+        for column, row in found.rows.items()
+        if row.difference is not None
+    }
+    return ColumnDifferences(found.base, by_column)

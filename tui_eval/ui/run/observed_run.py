@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tui_eval.reports.live_results import LiveResults
-from tui_eval.ui.run.monitor import Figures, Snapshot
+from tui_eval.ui.run.monitor import ColumnDifferences, Figures, Snapshot
 
-Part: TypeAlias = Snapshot | Figures | LiveResults
+Part: TypeAlias = Snapshot | Figures | LiveResults | ColumnDifferences
 """What is read of a run at once, and replaced at once."""
 
 
@@ -26,6 +26,8 @@ class ObservedRun:
         """None: nothing has been counted yet."""
         self.results: LiveResults | None = None
         """Rates and gate so far; None: not read yet."""
+        self.differences: ColumnDifferences | None = None
+        """How its columns differ; None: nobody has compared them."""
         self._watchers: list[tuple[Callable[[], object], tuple[type, ...]]] = []
 
     def watch(self, watcher: Callable[[], object], *parts: type[Part]) -> None:
@@ -41,6 +43,8 @@ class ObservedRun:
                 self.figures = part
             case LiveResults():
                 self.results = part
+            case ColumnDifferences():
+                self.differences = part
         for watcher, parts in self._watchers:
             if isinstance(part, parts):
                 watcher()

@@ -21,6 +21,20 @@ _IN_THE_KEY_LINE = (
     (_TRIALS, "c", "cancel", "cancel", "Cancel this trial or the marked ones"),
     (_RUN, "p", "pause", "pause", "Start nothing new, or resume"),
     (_TRIALS, "n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
+    (
+        _TRIALS,
+        "M",
+        "by_case",
+        "by case",
+        "List a case a row with a mark for each target, or trials",
+    ),
+    (
+        _TRIALS,
+        "right",
+        "turn_column(1)",
+        "next target",
+        "By case: the trial of the next target",
+    ),
     (_TRIALS, "f", "filter", "filter", "List some of the trials; with counts"),
     (_TRIALS, "b", "groups", "groups", "Group the listed trials: why do so many fail?"),
     (_TRIALS, "slash", "find", "find", "Narrow the list by text, or find in the detail"),
@@ -53,6 +67,13 @@ _ELSEWHERE = (
         "follow",
         "follow",
         "Go along with what is settled, or printed, until you move",
+    ),
+    (
+        _TRIALS,
+        "left",
+        "turn_column(-1)",
+        "target before",
+        "By case: the trial of the target before",
     ),
     (_TRIALS, "backspace", "drop_filter", "drop filter", "Take the newest condition away"),
     (_TRIALS, "N", "next_unmet(-1)", "previous", "The failure or find hit before"),
@@ -104,7 +125,7 @@ _ELSEWHERE = (
     (_TRIALS, "right_square_bracket", "turn_tab(1)", "next tab", "The next tab of the detail"),
     (_TRIALS, "left_square_bracket", "turn_tab(-1)", "tab before", "The tab before"),
 )
-_WHILE_POSSIBLE = frozenset(("pause", "resume", "stop_run"))
+_WHILE_POSSIBLE = frozenset(("pause", "resume", "stop_run", "by_case", "turn_column(1)"))
 
 
 def _binding(key: str, action: str, words: str, tooltip: str, *, show: bool) -> Binding:
@@ -141,6 +162,8 @@ def key_words(binding: Binding, now: RunSituation | None) -> str:
         return words
     if binding.action == "zoom" and now.zoomed:
         return "list"
+    if binding.action == "by_case" and now.by_case:
+        return "by trial"
     if binding.action == "pause" and now.state is RunState.PAUSED:
         return "resume"
     if binding.action not in ABOUT_TRIALS or not (now.marked or now.hidden_marks):

@@ -20,7 +20,7 @@ def keep(remembered: AppState, run_name: str, view: View) -> None:
     """Remember how a run is listed."""
     lists = _lists(remembered)
     before = lists.pop(run_name, None)
-    if not view.plain:
+    if view != View():
         lists[run_name] = _described(view)
     elif before is None:
         return
@@ -38,10 +38,13 @@ def _lists(remembered: AppState) -> dict[str, Json]:
 
 def _described(view: View) -> Json:
     return {
-        "parts": [[part.kind, part.value, part.scorer, part.reported] for part in view.parts],
+        "parts": [
+            [part.kind, part.value, part.scorer, part.reported, part.other] for part in view.parts
+        ],
         "text": view.text,
         "order": view.order,
         "reverse": view.reverse,
+        "by_case": view.by_case,
     }
 
 
@@ -56,6 +59,7 @@ def _view(described: Json) -> View:
         text=text if isinstance(text, str) else "",
         order=Order(order) if order in list(Order) else Order.PLACE,
         reverse=described.get("reverse") is True,
+        by_case=described.get("by_case") is True,
     )
 
 
@@ -64,5 +68,14 @@ def _part(described: Json) -> Condition | None:
         case [str() as kind, str() as value, str() as scorer, *more] if kind in list(FilterKind):
             if kind == FilterKind.STANDS and value not in list(TrialOutcome):
                 return None
-            return Condition(FilterKind(kind), value, scorer, more == [True])
+            other = more[1] if len(more) > 1 else ""
+            if kind == FilterKind.PASSES_FAILS and not other:
+                return None
+            return Condition(
+                FilterKind(kind),
+                value,
+                scorer,
+                more[:1] == [True],
+                other if isinstance(other, str) else "",
+            )
     return None

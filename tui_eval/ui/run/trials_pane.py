@@ -98,6 +98,7 @@ class TrialsPane(Acting, Container):
             zoomed=self._detail.zoomed,
             narrowed=self._list.view.narrowed,
             text_hits=self._in_detail and self._detail.page.hits > 0,
+            by_case=self._list.view.by_case,
         )
 
     def why_not(self, action: str) -> str | None:
@@ -140,7 +141,10 @@ class TrialsPane(Acting, Container):
             found = await self._client.read(trial_queries.whole, self._run.id, trial.id)
             if found is None or not self._is_selected(trial.id):
                 continue
-            reading = asyncio.ensure_future(self._client.ponder(trial_context, self._run.id, found))
+            now = self._run.snapshot
+            earlier = None if now is None else now.earlier
+            asked = self._client.ponder(trial_context, self._run.id, found, earlier)
+            reading = asyncio.ensure_future(asked)
             await asyncio.wait({reading}, timeout=_TOGETHER_S)  # shown at once, nothing moves later
             if self._is_selected(trial.id):
                 self._detail.show(found, reading.result() if reading.done() else None)

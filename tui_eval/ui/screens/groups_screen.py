@@ -77,7 +77,7 @@ class GroupsScreen(ModalScreen[Condition | None]):
         self._run_id = run_id
         self._listed = trial_list.trials.places
         self._total = trial_list.trials.total
-        self._count = trial_list.trials.count
+        self._count = trial_list.trials.listed
         self._searching = trial_list.searching
         self._tabs = Bar(id="tabs")
         self._over = Bar(id="over")

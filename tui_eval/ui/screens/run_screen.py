@@ -101,6 +101,7 @@ class RunScreen(BaseScreen):
         self._observe(self.monitor.snapshots())
         self._observe(self.monitor.figures())
         self._observe(self.monitor.results())
+        self._observe(self.monitor.differences())
 
     def on_resize(self) -> None:
         """Say as much in the head as there is room for."""
@@ -156,6 +157,8 @@ class RunScreen(BaseScreen):
                 snapshot.run,
                 snapshot.total,
                 selection,
+                columns=len(snapshot.columns),
+                epochs=snapshot.epochs,
                 undoable=undoable,
                 pinned=snapshot.pinned,
                 no_change=no_change,

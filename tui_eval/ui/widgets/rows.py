@@ -124,6 +124,18 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             return self.rows
 
     @dataclass
+    class CellClicked(Message):
+        """A cell was clicked; the cursor is on its row."""
+
+        rows: "Rows"
+        field: Field
+
+        @property
+        def control(self) -> "Rows":
+            """The table."""
+            return self.rows
+
+    @dataclass
     class Missing(Message):
         """A row was drawn that has not been read; sent once until `redraw`."""
 
@@ -342,10 +354,15 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     def _kept(self, cells: Sequence[Cell]) -> list[Cell]:
         return [cell for cell, width in zip(cells, self._widths, strict=True) if width > 0]
 
+    @property
+    def _room(self) -> int:
+        """Cells that fields have."""
+        # `size` has the scroll bar's place in it
+        return self.scrollable_content_region.width - _MARGIN
+
     def _measure(self) -> None:
-        width = self.scrollable_content_region.width  # `size` has the scroll bar's place in it
-        self._widths = lay_out(self._fields, width - _MARGIN)
-        self.virtual_size = Size(width, self._count + 1)
+        self._widths = lay_out(self._fields, self._room)
+        self.virtual_size = Size(self._room + _MARGIN, self._count + 1)
 
     # -- moving
 
@@ -423,20 +440,24 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where the mouse is; twice opens the row. A head is told of."""
+        field = self._field_at(event.x)
         if event.y == 0:
-            self._click_head(event.x)
+            if field is not None:
+                self.post_message(self.HeadClicked(self, field))
             return
         index = int(self.scroll_offset.y) + event.y - 1
         if event.y < 1 or index >= self._count:
             return
         self.move(index)
+        if field is not None:
+            self.post_message(self.CellClicked(self, field))
         if event.chain == 2:
             self.post_message(self.Opened(self, index))
 
-    def _click_head(self, x: int) -> None:
+    def _field_at(self, x: int) -> Field | None:
         end = _MARGIN
         for field, width in self._laid_out():
             end += width + len(GAP)
             if x < end:
-                self.post_message(self.HeadClicked(self, field))
-                return
+                return field
+        return None

@@ -50,7 +50,7 @@ async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
 
         async def use(view: View) -> None:
             async for listed in lookup.lists(view):
-                trials.use(view, listed.places)
+                trials.use(view, listed)
 
         trials.set_total(50)
         await use(View((FAILED,)))

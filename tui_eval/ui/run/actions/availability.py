@@ -28,6 +28,8 @@ class Selection:
     """Whether that trial changed anything in a workspace; None: that is still being read."""
     text_hits: bool = False
     """Whether the detail is looked at, and holds what is sought in it."""
+    by_case: bool = False
+    """Whether a row is a case with all its trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ class RunSituation:
     zoomed: bool
     narrowed: bool
     text_hits: bool
+    by_case: bool
+    several_columns: bool
+    """Whether each case is asked of several columns."""
+    several_trials: bool
+    """Whether a case has several trials."""
     unfinished: bool
     """Whether a resume finds anything to do, or may find it."""
     retriable: bool
@@ -90,6 +97,8 @@ def situation(
     total: Counts,
     selection: Selection,
     *,
+    columns: int = 1,
+    epochs: int = 1,
     undoable: bool = False,
     pinned: bool = False,
     no_change: str | None = "not tried",
@@ -100,6 +109,8 @@ def situation(
         run: The run.
         total: Its trials.
         selection: What keys act on.
+        columns: How many columns the run has.
+        epochs: How often each case is asked.
         undoable: See `RunSituation`.
         pinned: Whether it is its suite's baseline.
         no_change: See `RunSituation`.
@@ -119,6 +130,9 @@ def situation(
         zoomed=zoomed,
         narrowed=selection.narrowed,
         text_hits=selection.text_hits,
+        by_case=selection.by_case,
+        several_columns=columns > 1,
+        several_trials=columns * epochs > 1,
         unfinished=total.settled < total.total or retriable or not run.staged,
         retriable=retriable,
         unmet=retriable or total.failed > 0,
@@ -216,12 +230,23 @@ def _why_not_for_list(action: str, now: RunSituation) -> str | None:
             return None if now.unmet else "no trial has failed"
         case "drop_filter":
             return None if now.narrowed else "nothing is filtered: all trials are listed"
+        case "by_case":
+            return None if now.several_trials else "each case is a single trial in this run"
+        case "turn_column":
+            return _why_not_turned(now)
         case "follow":
             return None if now.live else "no engine works on this run: nothing is being settled"
         case "undo":
             return None if now.undoable else "nothing was done here that can be undone"
         case _:
             return None
+
+
+def _why_not_turned(now: RunSituation) -> str | None:
+    if not now.several_columns:
+        return "the run has one target"
+    turn = key("run.by-case", "M")
+    return None if now.by_case else f"a row is one trial; {turn} lists a case a row"
 
 
 def _why_not_for_run(action: str, now: RunSituation) -> str | None:

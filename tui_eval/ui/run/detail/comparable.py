@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tui_eval.format import many
 from tui_eval.model.output import Output
-from tui_eval.store.read import case_history, run_queries
+from tui_eval.store.read import case_history, run_queries, trial_queries
+from tui_eval.store.read.case_history import PastTrial
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.run.detail.moments import moment
 from tui_eval.ui.run.detail.trial_context import trial_context
@@ -15,6 +16,7 @@ from tui_eval.ui.run.detail.trial_context import trial_context
 _EXPECTED = 3
 """Expected texts that are offered."""
 _ATTEMPTS = 3
+_COLUMNS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,16 @@ class ComparableText:
 def comparable_texts(
     db: sqlite3.Connection, run_id: int, found: WholeTrial
 ) -> list[ComparableText]:
-    """Return what the output can be compared with: what is expected, what came before."""
-    return [*_expected(db, run_id, found), *_before(db, run_id, found), *_attempts(found)]
+    """Return what the output can be compared with: what is expected, what came before, or beside.
+
+    What came before is the output of the run's base, and of the last full run.
+    """
+    return [
+        *_expected(db, run_id, found),
+        *_before(db, run_id, found),
+        *_beside(db, run_id, found),
+        *_attempts(found),
+    ]
 
 
 def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterator[ComparableText]:
@@ -45,24 +55,37 @@ def _expected(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterato
 
 
 def _before(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterator[ComparableText]:
-    baseline = db.execute(
-        "SELECT b.run FROM baselines b JOIN runs r ON r.suite = b.suite WHERE r.id = ?", (run_id,)
-    ).fetchone()
-    pasts = case_history.history(db, run_id, found.trial)
-    same = [past for past in pasts if past.epoch == found.trial.epoch and past.output is not None]
-    pinned = [past for past in same if baseline is not None and past.run == baseline[0]]
-    earlier = [past for past in same if past.run < run_id]
-    for kind, past in [
-        *(("baseline", past) for past in pinned if past.run != run_id),
-        *(("last full run", past) for past in earlier[:1] if past not in pinned),
-    ]:
-        alike = " the same output" if past.output == found.trial.output else ""
-        when = f"{moment(past.created_at)}{alike}"
-        yield ComparableText(f"{kind} {past.run_name}", when, output=past.output)
+    from tui_eval.reports.comparison.earlier import earlier_run
+
+    trial, earlier = found.trial, earlier_run(db, run_queries.run(db, run_id))
+    pasts = case_history.history(db, run_id, trial)
+    same = [past for past in pasts if past.epoch == trial.epoch and past.output is not None]
+    last = [past for past in same if past.run < run_id][:1]
+    base = earlier if earlier is not None and earlier.is_base else None
+    if base is not None:
+        # it may be older than all that the history looks at
+        of_base = case_history.history_of_run(db, base.id, trial.case_id, trial.column)
+        pinned = [past for past in of_base if past.epoch == trial.epoch]
+        yield from (_past("baseline", past, found) for past in pinned if past.output is not None)
+    for past in last:
+        if base is None or past.run != base.id:
+            yield _past("last full run", past, found)
     for past in pasts:
-        if past.run == run_id and past.epoch != found.trial.epoch and past.output is not None:
+        if past.run == run_id and past.epoch != trial.epoch and past.output is not None:
             yield ComparableText(f"epoch {past.epoch + 1}", "of this run", output=past.output)
             return
+
+
+def _past(kind: str, past: PastTrial, found: WholeTrial) -> ComparableText:
+    alike = " the same output" if past.output == found.trial.output else ""
+    when = f"{moment(past.created_at)}{alike}"
+    return ComparableText(f"{kind} {past.run_name}", when, output=past.output)
+
+
+def _beside(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Iterator[ComparableText]:
+    """Yield what other columns said of the case."""
+    for name, output in trial_queries.outputs_beside(db, run_id, found.trial)[:_COLUMNS]:
+        yield ComparableText(f"target {name}", "of this run", output=output)
 
 
 def _attempts(found: WholeTrial) -> Iterator[ComparableText]:

@@ -89,7 +89,7 @@ class DetailActions(ActionGroup):
         with self.context.keys_wait():
             there = await self.client.ponder(comparable_texts, self.run.id, found)
         if not there:
-            said = "nothing to compare with: no expected text, earlier full run or attempt"
+            said = "nothing to compare with: no expected text, earlier full run, target or attempt"
             self.screen.say(said)
             return
         other: ComparableText | None = there[0]

@@ -10,6 +10,7 @@ from tui_eval.model.output import Failure
 from tui_eval.store.read import case_history
 from tui_eval.store.read.case_history import PastTrial
 from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.search.case_conditions import EarlierResult, EarlierRun
 from tui_eval.ui.expected_values import ExpectedValue, expected_values
 from tui_eval.ui.run.detail.rendered_request import (
     NothingToCopyError,
@@ -29,6 +30,10 @@ class TrialContext:
     """Newest run first; see `store.history`."""
     asked: tuple[JsonObject, ...] | str = ()
     """The messages of its request; a text says why there are none."""
+    earlier: EarlierRun | None = None
+    """The run with whose verdicts its own is compared; None: there is none."""
+    was: EarlierResult | None = None
+    """What the case came to in the earlier run, where that was something else."""
 
     @property
     def flaky(self) -> bool:
@@ -36,14 +41,28 @@ class TrialContext:
         return case_history.flaky(self.pasts)
 
 
-def trial_context(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> TrialContext:
-    """Return what was asked in a trial, what is expected, and what became of its case before."""
+def trial_context(
+    db: sqlite3.Connection, run_id: int, found: WholeTrial, earlier: EarlierRun | None = None
+) -> TrialContext:
+    """Return what was asked in a trial, what is expected, and what became of its case before.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        found: The trial.
+        earlier: The run with whose verdicts its own is compared; None: there is none.
+    """
+    from tui_eval.reports.comparison.earlier import earlier_results
+
     said = messages(db, run_id, found)
     asked = said if isinstance(said, str) else tuple(said)
+    was = earlier_results(db, run_id, earlier, [found.trial.seq])
     return TrialContext(
         tuple(expected_of_trial(db, run_id, found, asked)),
         tuple(case_history.history(db, run_id, found.trial)),
         asked,
+        earlier,
+        was.get((found.trial.seq, found.trial.col)),
     )
 
 

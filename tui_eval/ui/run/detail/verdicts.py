@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.case_history import PastTrial
+from tui_eval.store.search.case_conditions import EarlierResult
 from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.text.prose import GLUE
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -48,3 +49,12 @@ def tone_of(state: TrialState, verdict: Verdict | None) -> Tone:
     if verdict is not None:
         return VERDICT_TONES[verdict]
     return "error" if state is TrialState.ERROR else "dim"
+
+
+def earlier_words(was: EarlierResult | None, glyphs: Glyphs) -> str:
+    """Return what a case came to in the earlier run, as `was ✓`; empty: the same, or unknown."""
+    if was is None:
+        return ""
+    if was.graded > 1:
+        return f"was {was.passed}/{was.graded}"
+    return f"was {glyphs.passed if was.passed else glyphs.failed}"

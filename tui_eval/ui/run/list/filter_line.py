@@ -37,6 +37,8 @@ def filter_words(
         first: list[Sequence[Piece]] = [[rule, Piece(f"{listed} ", "strong", _FILTER), rule]]
     else:
         first = [[rule, Piece(f"all {number(total.total)} ", "plain", _FILTER), rule]]
+        if view.by_case:
+            first.insert(0, [rule, Piece(f"{listed} ", "strong", "by_case")])
         first += [[piece] for piece in _standings(total, glyphs)]
     conditions = [*map(part_words, view.parts), *([f"“{view.text}”"] if view.text else [])]
     left = room - sum(width_of(piece.text) for group in first for piece in group)

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome, View
 from tui_eval.ui.dialogs.menu import Choice
 from tui_eval.ui.run.monitor import Figures, Snapshot
+
+_OF_CASES = (FilterKind.DIFFER, FilterKind.ALL_FAIL, FilterKind.PASSES_FAILS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +18,29 @@ class FilterChoice:
 
     part: Condition
     n: int | None
-    """Trials of the run it lets through; None: nobody has counted."""
+    """Trials of the run it lets through, or cases; None: nobody has counted."""
+
+    @property
+    def of_cases(self) -> bool:
+        """Whether it is about whole cases, and these are counted."""
+        return self.part.kind in _OF_CASES
 
 
-def offers(run: Snapshot, figures: Figures | None, view: View) -> list[FilterChoice]:
-    """Return the conditions worth choosing and those chosen, with how many trials each keeps."""
+def offers(
+    run: Snapshot, figures: Figures | None, view: View, here: TrialRow | None = None
+) -> list[FilterChoice]:
+    """Return the conditions worth choosing and those chosen, with how many trials each keeps.
+
+    Args:
+        run: The run.
+        figures: What has been counted of it; None: nothing yet.
+        view: What is listed.
+        here: The trial under the cursor: of many columns its own is compared with the others.
+    """
     found = [*_standings(run.total, figures)]
     if run.epochs > 1:
         found.append(FilterChoice(Condition(FilterKind.FLAKY), None))
+    found += [FilterChoice(part, None) for part in _comparing(run, here)]
     if len(run.columns) > 1:
         for column in run.columns:
             n = run.by_column.get(column.index, Counts()).total
@@ -52,6 +70,24 @@ def _standings(total: Counts, figures: Figures | None) -> Iterator[FilterChoice]
         yield FilterChoice(Condition(FilterKind.STANDS, which), n)
     if figures is not None:
         yield FilterChoice(Condition(FilterKind.CUT), sum(figures.cut.values()))
+
+
+def _comparing(run: Snapshot, here: TrialRow | None) -> Iterator[Condition]:
+    """Yield what cases are to have come to in other columns, and in the earlier run."""
+    if run.earlier is not None and run.total.graded:
+        yield Condition(FilterKind.CHANGED, run.earlier.name)
+        yield Condition(FilterKind.BROKE, run.earlier.name)
+    if len(run.columns) < 2 or not run.total.graded:
+        return
+    yield Condition(FilterKind.DIFFER)
+    yield Condition(FilterKind.ALL_FAIL)
+    first, *others = (column.name for column in run.columns)
+    pairs = [pair for other in others for pair in ((first, other), (other, first))]
+    if here is not None and here.column != first:
+        beside = [other for other in others if other != here.column]
+        pairs += [pair for one in beside for pair in ((here.column, one), (one, here.column))]
+    for passes, fails in pairs:
+        yield Condition(FilterKind.PASSES_FAILS, passes, other=fails)
 
 
 _ORDER_WORDS = {
@@ -99,12 +135,12 @@ def _words(part: Condition) -> str:
     match part.kind:
         case FilterKind.STANDS:
             return "queued, running" if part.value == TrialOutcome.OPEN else part.value
-        case FilterKind.CUT:
-            return "truncated"
-        case FilterKind.FLAKY:
-            return "flaky"
-        case FilterKind.NOTED:
-            return "has a note"
+        case FilterKind.PASSES_FAILS:
+            return f"{part.value} passes, {part.other} fails"
+        case FilterKind.CHANGED:
+            return f"changed since {part.value}"
+        case FilterKind.BROKE:
+            return f"passed in {part.value}, fails now"
         case FilterKind.SCORER:
             return f"fails {part.value}"
         case FilterKind.REASON:
@@ -115,6 +151,17 @@ def _words(part: Condition) -> str:
             return f"{part.scorer} unmet: {part.value}"
         case FilterKind.ERROR | FilterKind.TAG | FilterKind.TARGET:
             return f"{part.kind} {part.value}"
+        case _:
+            return _WITHOUT_VALUE[part.kind]
+
+
+_WITHOUT_VALUE = {
+    FilterKind.CUT: "truncated",
+    FilterKind.FLAKY: "flaky",
+    FilterKind.NOTED: "has a note",
+    FilterKind.DIFFER: "targets differ",
+    FilterKind.ALL_FAIL: "all targets fail",
+}
 
 
 def order_words(view: View) -> str:

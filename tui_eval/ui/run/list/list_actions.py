@@ -1,12 +1,12 @@
 """What a person does to the list of trials: filters, order, groups, marks, following."""
 
+import sqlite3
 from collections.abc import Sequence
 from functools import partial
 
 from tui_eval.format import many
-from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, TrialOutcome
-from tui_eval.ui.dialogs.filter_menu import FilterMenu
+from tui_eval.ui.dialogs.filter_menu import FilterMenu, FilterTotal
 from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.run.actions.action_group import ActionGroup, in_worker
 from tui_eval.ui.run.actions.undo_stack import UndoStack
@@ -38,15 +38,29 @@ class ListActions(ActionGroup):
         """Choose which trials are listed."""
         if self.run.snapshot is None:
             return
-        view, total = self._list.view, self.run.snapshot.total.total
-        offers = filters.offers(self.run.snapshot, self.run.figures, view)
-        menu = FilterMenu(offers, view.parts, total, self._counted, self.context.glyphs)
+        view, trials = self._list.view, self._list.trials
+        offers = filters.offers(self.run.snapshot, self.run.figures, view, self._list.selected)
+        total = FilterTotal(self.run.snapshot.total.total, "trial")
+        if view.by_case:
+            total = FilterTotal(total.n // trials.width, "case")
+        menu = FilterMenu(offers, view.parts, total, self._count_parts, self.context.glyphs)
         parts = await self.screen.app.push_screen_wait(menu)
         if parts is not None:
             self._list.filter(parts)
 
-    async def _counted(self, parts: Sequence[Condition]) -> int:
-        return await self.client.ponder(views.count, self.run.id, parts)
+    async def _count_parts(
+        self, parts: Sequence[Condition], *, by_case: bool, waited_for: bool
+    ) -> int:
+        ask = self.client.ponder if waited_for else self.client.survey
+        return await ask(_count, self.run.id, parts, by_case=by_case)
+
+    def action_by_case(self) -> None:
+        """List a case a row with a mark for each target, or a trial a row."""
+        self._list.turn()
+
+    def action_turn_column(self, step: int) -> None:
+        """By case, go to the trial of the next target, or with -1 of the one before."""
+        self._list.turn_column(step)
 
     def action_drop_filter(self, at: int | None = None) -> None:
         """Take a condition away: the one at a place in the line, else the newest."""
@@ -98,3 +112,12 @@ class ListActions(ActionGroup):
 
     def _can_undo_marks(self, words: str) -> None:
         self._undo.add(words, partial(self._list.put_marks_back, self._list.marks.taken()))
+
+
+def _count(
+    db: sqlite3.Connection, run_id: int, parts: Sequence[Condition], *, by_case: bool
+) -> int:
+    # imported late: the suite's format is slow to load, and the first picture needs none of it
+    from tui_eval.reports.comparison import case_values
+
+    return case_values.count(db, run_id, parts, by_case=by_case)

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from tui_eval.format import number
+from tui_eval.format import many, number
 from tui_eval.reports.live_results import LiveResults
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
@@ -25,6 +25,7 @@ from tui_eval.ui.run import saved_view
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.detail.detail_title import ListPosition
 from tui_eval.ui.run.detail.trial_detail import ZOOMED
+from tui_eval.ui.run.list.case_row import is_unmet
 from tui_eval.ui.run.list.filter_line import filter_words
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
@@ -81,6 +82,8 @@ class TrialList(Vertical):
         )
         """Where one types what to find; shown while one does."""
         self._line = Bar(id="filter", fill=glyphs.rule, frame=True)
+        self._epoch_open = False
+        """Whether the epoch to stand on is chosen once its row has been read."""
         self._wanted_place: int | None = None
         """A trial to go to as soon as it is listed."""
         self._rows_wanted = asyncio.Event()
@@ -127,7 +130,12 @@ class TrialList(Vertical):
     @property
     def selected(self) -> TrialRow | None:
         """The trial under the cursor; None: there is none, or it is still being read."""
-        return self.trials.row_at(self.table.cursor)
+        return self.trials.row_at(self.table.cursor, self.table.slot)
+
+    @property
+    def _here(self) -> int | None:
+        """The place of the trial under the cursor."""
+        return self.trials.place_at(self.table.cursor, self.table.slot)
 
     @property
     def searching(self) -> bool:
@@ -143,14 +151,20 @@ class TrialList(Vertical):
         if not trials.view.narrowed:
             reading = ": the cases are being read" if snapshot.run.live else ""
             table.say_empty(f"no trials yet{reading}")
-        table.suit(several_columns=len(snapshot.columns) > 1, several_epochs=snapshot.epochs > 1)
+        table.suit(
+            [column.name for column in snapshot.columns],
+            snapshot.epochs,
+            compared=snapshot.earlier is not None,
+        )
         trials.set_total(snapshot.total.total)
+        if trials.compare_with(snapshot.earlier, self._in_view):
+            self._rows_wanted.set()
         if snapshot.overflow:
             trials.doubt(self._in_view)
             self._rows_wanted.set()
             table.redraw()
         elif snapshot.changed:
-            table.redraw(trials.take(snapshot.changed, snapshot.reasons))
+            table.redraw(trials.take(snapshot.changed, snapshot.reasons, snapshot.earlier_results))
         if trials.view.plain and table.count != trials.count:
             table.resize_to(trials.count)
         self._go_on()
@@ -191,9 +205,11 @@ class TrialList(Vertical):
     def _listed_words(self, total: int) -> str:
         if self._listed is None:
             return f"{self._glyphs.working} of {number(total)}"
-        search = self._listed.going_on
+        search, by_case = self._listed.going_on, self.trials.view.by_case
         if search is None:
-            return f"{number(self.trials.count)} of {number(total)}"
+            cases = many(total // self.trials.width, "case")
+            whole = cases if by_case else number(total)
+            return f"{number(self.trials.count)} of {whole}" if self.view.narrowed else whole
         if self.size.width < _WIDE:
             searched = f"{search.searched * 100 // max(search.total, 1)}%"
         else:
@@ -202,13 +218,15 @@ class TrialList(Vertical):
 
     def tick(self) -> None:
         """Let the clocks of open trials run on."""
-        shown = ((index, self.trials.row_at(index)) for index in self.table.shown)
-        self.table.redraw([at for at, row in shown if row is not None and not row.state.settled])
+        shown = ((index, self.trials.trials_at(index)) for index in self.table.shown)
+        self.table.redraw(
+            [at for at, row in shown if not all(trial.state.settled for trial in row)]
+        )
 
     def show_view(self, view: View) -> None:
         """List other trials, or in another order; until they are known the list stays."""
         if self._listed is None or self._listed.going_on is None:
-            self._anchor = self.trials.place_at(self.table.cursor) or 0
+            self._anchor = self._here or 0
         self.view, self._listed = view, None
         self.table.mark_text(view.text)
         self.table.show_order(view.order, view.reverse)
@@ -237,6 +255,32 @@ class TrialList(Vertical):
         self.show_view(replace(self.view, order=order, reverse=reverse))
         self._keep()
 
+    def turn(self) -> None:
+        """List a case a row, or a trial; the cursor stays on its trial."""
+        self.show_view(replace(self.view, by_case=not self.view.by_case))
+        self._keep()
+
+    def turn_column(self, step: int) -> None:
+        """Go to the trial of the case in the next column, or with -1 in the one before."""
+        epochs = self.table.epochs
+        column = self.table.slot // epochs + step
+        if 0 <= column < self.trials.width // epochs:
+            self.table.go_to_slot(column * epochs)
+            self._choose_epoch()
+            self._anchor = self._here or 0
+            self.post_message(self.Changed())
+
+    def _choose_epoch(self) -> None:
+        """Of several epochs go to the first that did not pass, unless one of these is selected."""
+        epochs, row = self.table.epochs, self.trials.trials_at(self.table.cursor)
+        self._epoch_open = epochs > 1 and len(row) < self.trials.width
+        if epochs == 1 or not self.trials.view.by_case or self._epoch_open:
+            return
+        first = self.table.slot - self.table.slot % epochs
+        unmet = [slot for slot in range(first, first + epochs) if is_unmet(row[slot])]
+        if unmet and self.table.slot not in unmet:
+            self.table.go_to_slot(unmet[0])
+
     def follow(self) -> None:
         """Go along with what is settled, or stay."""
         self.following = not self.following
@@ -248,9 +292,8 @@ class TrialList(Vertical):
     async def _go_along(self, *, live: bool) -> None:
         """Go to the trial that was settled last, where it is listed."""
         place = await self._client.read(views.newest_settled, self._run.id)
-        index = None if place is None else self.trials.index_of(place)
-        if index is not None and self.following:
-            self.table.cursor = index
+        if place is not None and self.following:
+            self._stand_on(place)
         self.following = self.following and live
 
     @on(Rows.HeadClicked)
@@ -267,6 +310,15 @@ class TrialList(Vertical):
         else:
             self.sort(Order.PLACE, reverse=False)
 
+    def _stand_on(self, place: int) -> bool:
+        """Put the cursor on a trial; False: it is not listed."""
+        index = self.trials.index_of(place)
+        if index is None or index >= self.table.count:
+            return False
+        self.table.cursor = index
+        self.table.go_to_slot(place % self.trials.width)
+        return True
+
     def go_to(self, place: int) -> None:
         """Go to a trial by its place; where it is not listed all are."""
         self._wanted_place = place
@@ -276,12 +328,14 @@ class TrialList(Vertical):
         """Go to the trial that was asked for, once it is there."""
         if self._wanted_place is None:
             return
-        index = self.trials.index_of(self._wanted_place)
-        if index is not None and index < self.table.count:
+        if self._stand_on(self._wanted_place):
             self._wanted_place = None
-            self.table.cursor = index
-        elif index is None and self.view.narrowed and self._found_all:
-            self.show_view(View())
+        elif (
+            self.trials.index_of(self._wanted_place) is None
+            and self.view.narrowed
+            and self._found_all
+        ):
+            self.show_view(View(by_case=self.view.by_case))
 
     @property
     def _found_all(self) -> bool:
@@ -289,22 +343,24 @@ class TrialList(Vertical):
 
     async def go_to_unmet(self, step: int) -> bool:
         """Go to the next trial that did not pass (-1: the one before); False: there is none."""
-        here = self.trials.place_at(self.table.cursor)
+        here = self._here
         if here is None:
             return False
         place = await self.trials.next_unmet(here, back=step < 0)
         index = None if place is None else self.trials.index_of(place)
-        if index is not None:
-            self.table.move(index)
-        return index is not None
+        if place is None or index is None:
+            return False
+        self.table.go_to_slot(place % self.trials.width)
+        self.table.move(index)
+        self.post_message(self.Changed())
+        return True
 
     # -- marks
 
     @property
     def place(self) -> ListPosition:
         """Where the trial under the cursor stands."""
-        at = self.table.cursor
-        place = self.trials.place_at(at)
+        at, place = self.table.cursor, self._here
         return ListPosition(
             at=min(at + 1, self.trials.count),
             listed=self.trials.count,
@@ -329,7 +385,7 @@ class TrialList(Vertical):
 
     def mark(self) -> None:
         """Mark the selected trial, or take its mark away, and go on to the next."""
-        place = self.trials.place_at(self.table.cursor)
+        place = self._here
         if place is not None:
             self.marks.toggle(place)
         self.table.redraw((self.table.cursor,))
@@ -338,7 +394,8 @@ class TrialList(Vertical):
 
     def mark_all(self) -> None:
         """Mark all trials that are listed."""
-        self.marks.add(self.trials.places_in(range(self.trials.count)))
+        listed = self.trials.places
+        self.marks.add(range(self.trials.total) if listed is None else listed)
         self.table.redraw()
         self.post_message(self.Changed())
 
@@ -362,6 +419,8 @@ class TrialList(Vertical):
             await self._rows_wanted.wait()
             self._rows_wanted.clear()
             if await self.trials.read(self._in_view):
+                if self._epoch_open:
+                    self._choose_epoch()
                 self.table.redraw()
                 self.post_message(self.Changed())
 
@@ -381,7 +440,7 @@ class TrialList(Vertical):
             # the first time is no measure of what it takes to see what changed
             took = 0.0 if first else time.monotonic() - began
             first = False
-            if view.plain:
+            if view.plain and self.trials.listed_for_good:
                 return
             await asyncio.sleep(rest(_RELIST_S, took, _RELIST_SHARE))
             await self._list_wanted.wait()
@@ -389,10 +448,12 @@ class TrialList(Vertical):
 
     def _show_list(self, view: View, listed: ListedTrials) -> None:
         table, before = self.table, self._listed
-        place = self.trials.place_at(table.cursor) or 0
+        place = self._here or 0
         if before is None or before.going_on is not None:
             place = self._anchor  # until all is found: what comes may be nearer to it
-        self.trials.use(view, listed.places)
+        self.trials.use(view, listed)
+        table.show_by_case(view.by_case)
+        table.go_to_slot(place % self.trials.width)
         self._listed = listed
         if view.narrowed:
             searching = listed.going_on is not None
@@ -412,9 +473,17 @@ class TrialList(Vertical):
         event.stop()
         if event.by_hand:
             self.following = False
-            self._anchor = self.trials.place_at(event.cursor) or 0
+            self._choose_epoch()
+            self._anchor = self._here or 0
         self._rows_wanted.set()  # where the list is hidden no row is drawn, and so none asked for
         self.post_message(self.Changed())
+
+    @on(Rows.CellClicked)
+    def _go_to_clicked(self, event: Rows.CellClicked) -> None:
+        event.stop()
+        column = self.table.column_at(event.field)
+        if column is not None:
+            self.turn_column(column - self.table.slot // self.table.epochs)
 
     @on(Rows.Missing)
     def _missing(self, event: Rows.Missing) -> None:

@@ -1,7 +1,7 @@
 """The live table of trials."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tui_eval.format import UNKNOWN, age, call_cost, clock, counted, decimal, number, seconds
@@ -12,7 +12,9 @@ from tui_eval.store.search.views import HIGHEST_FIRST, Order
 from tui_eval.ui.run.actions.commands import PendingRequests
 from tui_eval.ui.run.detail.progress_words import progress_words, waiting_words
 from tui_eval.ui.run.detail.trial_status import status_words
+from tui_eval.ui.run.detail.verdicts import earlier_words
 from tui_eval.ui.run.head import KEPT_OF_TARGET
+from tui_eval.ui.run.list.case_row import CaseLayout, case_cell, telling
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -97,7 +99,10 @@ _COLUMNS = (
 
 
 class TrialTable(Rows):
-    """Shows the trials that are listed; those not read yet are a dot until they are."""
+    """Shows the trials that are listed, or the cases with all their trials.
+
+    Rows that are not read yet are a dot until they are. By case the cursor stands in a column, too.
+    """
 
     def __init__(self, trials: LoadedTrials, marks: MarkedTrials, glyphs: Glyphs) -> None:
         self._trials = trials
@@ -107,15 +112,61 @@ class TrialTable(Rows):
         self._hidden = frozenset((Order.EPOCH,))
         """Columns that would be the same in every row."""
         self._sorted = (Order.PLACE, False)
+        self._by_case = False
+        self._cases = CaseLayout(())
+        self._in_view = range(0)
+        """By case, the run's columns that are shown."""
+        self.slot = 0
+        """Which of the trials of the row under the cursor keys act on."""
         self._columns = self._shown()
         super().__init__([], glyphs=glyphs, empty="no trials yet", id="trial-table")
         self._lay_columns()
 
-    def suit(self, *, several_columns: bool, several_epochs: bool) -> None:
-        """Leave out what would be the same in every row."""
-        shown = {Order.TARGET: several_columns, Order.EPOCH: several_epochs}
+    def suit(self, columns: Sequence[str], epochs: int, *, compared: bool) -> None:
+        """Fit the columns to a run.
+
+        Args:
+            columns: The names of its columns.
+            epochs: How often each case is asked; 0 while nobody knows.
+            compared: Whether it is compared with an earlier run.
+        """
+        # what would be the same in every row is left out
+        shown = {Order.TARGET: len(columns) > 1, Order.EPOCH: epochs > 1}
         self._hidden = frozenset(order for order, several in shown.items() if not several)
+        layout = CaseLayout(tuple(columns), max(epochs, 1), compared)
+        if layout != self._cases:
+            self._cases = layout
+            self.redraw()
         self._lay_columns()
+
+    def show_by_case(self, by_case: bool) -> None:
+        """Show a case a row, or a trial."""
+        self._by_case = by_case
+        self._lay_columns()
+        self.redraw()
+
+    def go_to_slot(self, slot: int) -> None:
+        """Go to another trial of the row under the cursor."""
+        if slot != self.slot:
+            self.slot = slot
+            self._lay_columns()
+            self.redraw((self.cursor,))
+
+    def column_at(self, field: Field) -> int | None:
+        """Return which of the run's columns one of the table is; None: it is none."""
+        if not self._by_case or field not in self.fields[1:-1]:
+            return None
+        return self._in_view[self.fields.index(field) - 1]
+
+    @property
+    def epochs(self) -> int:
+        """How often each case is asked."""
+        return self._cases.epochs
+
+    @property
+    def _column(self) -> int:
+        """The run's column that the cursor stands in."""
+        return self.slot // self._cases.epochs
 
     def show_order(self, order: Order, reverse: bool) -> None:
         """Say in the head what the list is sorted by; a column hidden otherwise is shown then."""
@@ -126,7 +177,15 @@ class TrialTable(Rows):
         """Return what sorting by a column means; None: nobody sorts by it."""
         return next((c.order for c in _COLUMNS if c.field.title == field.title), None)
 
+    def on_resize(self) -> None:
+        """Show as many columns as there is room for."""
+        self._lay_columns()
+
     def _lay_columns(self) -> None:
+        if self._by_case:
+            self._in_view = self._cases.shown(self._room, self._column)
+            self.set_fields(self._cases.fields(self._in_view, self._room))
+            return
         self._columns = self._shown()
         self.set_fields([self._signed(column) for column in self._columns])
 
@@ -162,30 +221,60 @@ class TrialTable(Rows):
             if before.get(trial) != progress.get(trial)
         }
         if moved:
-            rows = ((index, self._trials.row_at(index)) for index in self.shown)
-            self.redraw([at for at, row in rows if row is not None and row.id in moved])
+            rows = ((index, self._trials.trials_at(index)) for index in self.shown)
+            self.redraw([at for at, row in rows if any(trial.id in moved for trial in row)])
 
     def row(self, index: int) -> DrawnRow | None:
-        """Return the row of a trial."""
+        """Return the row of a trial, or of a case."""
+        if self._by_case:
+            return self._case_row(index)
         trial = self._trials.row_at(index)
         if trial is None:
             return None
         cells = [column.cell(self, trial) for column in self._columns]
         return DrawnRow(cells, marked=trial.place in self._marks)
 
+    def _case_row(self, index: int) -> DrawnRow | None:
+        trials, epochs = self._trials.trials_at(index), self._cases.epochs
+        if not trials or len(trials) < self._trials.width:
+            return None
+        here = trials[self.slot] if index == self.cursor and self.slot < len(trials) else None
+        cells = []
+        for column in self._in_view:
+            of_column = trials[column * epochs : (column + 1) * epochs]
+            cell = case_cell(
+                of_column,
+                self._trials.earlier(of_column[0]),
+                self._glyphs,
+                here=here is not None and here.col == column,
+                marked=any(trial.place in self._marks for trial in of_column),
+                asked=any(self._asked.words(trial) for trial in of_column),
+            )
+            cells.append(cell)
+        told = telling(trials, here)
+        noted = any(trial.note is not None for trial in trials)
+        why = Cell("") if told is None else self.why(told)
+        marked = any(trial.place in self._marks for trial in trials)
+        return DrawnRow([self._case(trials[0].case_id, noted), *cells, why], marked)
+
     def case(self, trial: TrialRow) -> Cell:
         """Return the case, and whether somebody has written a note."""
+        return self._case(trial.case_id, trial.note is not None)
+
+    def _case(self, case_id: str, noted: bool) -> Cell:
         # at the end: what is cut keeps its end, so the sign stays
-        sign = f" {self._glyphs.note}" if trial.note is not None else ""
-        return Cell(f"{trial.case_id}{sign}")
+        return Cell(f"{case_id} {self._glyphs.note}" if noted else case_id)
 
     def verdict(self, trial: TrialRow) -> Cell:
-        """Return how a trial stands, or what is asked of it."""
+        """Return how a trial stands, or what is asked of it; and what its case was before."""
         asked = self._asked.words(trial)
         if asked is not None:
             # its shape says that it goes on
             return Cell(f"{self._glyphs.working} {asked.rstrip('…')}", "accent")
-        return Cell(*status_words(trial, self._glyphs))
+        words, tone = status_words(trial, self._glyphs)
+        was = earlier_words(self._trials.earlier(trial), self._glyphs)
+        # in place of the verdict's name: its shape says it, and so the column is no wider
+        return Cell(f"{words.partition(' ')[0]} {was}" if was else words, tone)
 
     def why(self, trial: TrialRow) -> Cell:
         """Return why a trial stands where it does."""

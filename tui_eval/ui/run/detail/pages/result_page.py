@@ -10,12 +10,13 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.expected_values import ExpectedValue
+from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
 from tui_eval.ui.run.detail.progress_words import no_output_words
 from tui_eval.ui.run.detail.shortening import Block, PageRoom, blocks_in
 from tui_eval.ui.run.detail.trial_context import TrialContext
-from tui_eval.ui.run.detail.verdicts import epoch_strip, verdict_strip
+from tui_eval.ui.run.detail.verdicts import earlier_words, epoch_strip, verdict_strip
 from tui_eval.ui.text.laid_out_text import LaidOutText, TextForm
 from tui_eval.ui.text.prose import Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -75,6 +76,7 @@ def result_page(
         scores = verdict_lines(current, found.output, expected_of, glyphs)
         blocks.append(Block("Scores", list(scores)))
     if context is not None:
+        blocks += _changed(found, context, glyphs)
         blocks += _over_epochs_and_runs(found, context, glyphs)
     if found.output is not None:
         facts = "  ".join(_facts(found, found.output, looks))
@@ -185,6 +187,19 @@ def expectation(expected: ExpectedValue, *, named: bool) -> Para:
     if len(expected.texts) > _SEVERAL:
         pieces.append((f" or {len(expected.texts) - _SEVERAL} more", "dim"))
     return marked(*pieces)
+
+
+def _changed(found: WholeTrial, context: TrialContext, glyphs: Glyphs) -> Iterator[Block]:
+    """Yield what the case came to in the earlier run, where that was something else."""
+    earlier, was = context.earlier, context.was
+    if earlier is None or was is None:
+        return
+    shape = glyphs.trial(found.trial.state, found.trial.verdict)
+    which = "the baseline" if earlier.is_base else "the last full run"
+    said = f"{shape} {earlier_words(was, glyphs)} in {earlier.name}, {which}"
+    compare = f"; {key('run.diff', 'd')} compares the outputs"
+    tone: Tone = "fail" if was.worse else "pass"
+    yield Block("Changed", [marked((said, tone), (compare, "dim"))])
 
 
 def _over_epochs_and_runs(
