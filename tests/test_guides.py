@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ GUIDES = [
         "evaluate-a-function.md",
         "evaluate-an-agent.md",
         "how-hard-can-i-drive-it.md",
+        "how-many-cases.md",
         "python.md",
         "which-is-better.md",
         "write-your-own-scorer.md",
@@ -34,7 +36,7 @@ def gsm8k(folder: Path) -> None:
     recorded = DATA / "gsm8k_labelled_solutions.jsonl"
     if not recorded.exists():
         pytest.skip(f"there is no {recorded}")
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for line in recorded.read_text("utf-8").splitlines():
         said = json.loads(line)
         case = said["id"].rpartition("-")[0].replace("-sol", "")
@@ -43,11 +45,13 @@ def gsm8k(folder: Path) -> None:
         row["small" if said["metadata"]["model"] == "6b_finetuning" else "large"] = said["output"]
     for place, row in enumerate(rows.values()):
         row["routed"] = row["large" if place % 10 else "small"]
+        drawn = ("small", "large") if place % 2 else ("large", "small")
+        row["drawn"] = [{"output": row[system]} for system in drawn]
     told = "".join(f"{json.dumps(row)}\n" for row in rows.values())
     (folder / "answers.jsonl").write_text(told, "utf-8")
 
 
-DATA_OF = {"which-is-better": gsm8k}
+DATA_OF = {"which-is-better": gsm8k, "how-many-cases": gsm8k}
 """Who writes the data that a guide has, by its name."""
 
 

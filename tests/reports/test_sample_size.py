@@ -4,7 +4,12 @@ import pytest
 
 from tests.reports.filled import FAIL, Plan, Told, cases, fill
 from tests.support import reading
-from tui_eval.reports.sample_size import SampleSize, sample_size
+from tui_eval.reports.sample_size import (
+    SampleSize,
+    sample_size,
+    sample_size_before,
+    sample_size_words,
+)
 from tui_eval.store.read import run_queries
 
 GOOD, WRONG = Told(), Told(FAIL)
@@ -44,3 +49,24 @@ def test_epochs_say_what_more_of_them_would_give(tmp_path: Path) -> None:
     assert errors[1] > errors[2] > errors[8]
     assert found.parts is not None
     assert found.parts.within == pytest.approx(20 * 0.5 / 60)
+
+
+def test_how_unlike_targets_are_is_not_how_unlike_cases_are(tmp_path: Path) -> None:
+    always, never = [GOOD] * 60, [WRONG] * 60  # 30 cases twice: no case differs from another
+    found = of_last(tmp_path, Plan({"good": always, "bad": never}, cases(30), epochs=2))
+    assert found.parts is not None
+    assert (found.parts.between, found.parts.within) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (100, "100 cases show a difference of 12.4 points four times in five; 1,742 would"),
+        (1742, "1,742 cases show a difference of 3.0 points four times in five"),
+        (2, "2 cases: too few to show any difference; 1,742 would show 3 points four times"),
+    ],
+)  # fmt: skip
+def test_what_cases_show_before_they_are_run_is_a_line(n: int, words: str) -> None:
+    said = sample_size_words(sample_size_before(None, "new", n))
+    assert said.startswith(words)
+    assert said.endswith("(verdicts differ in 20.0% of the cases, assumed)")

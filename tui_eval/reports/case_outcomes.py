@@ -13,8 +13,6 @@ from tui_eval.store.read import case_history, comparison_queries, run_queries
 from tui_eval.store.read.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 
-RUNS: Final = 10
-"""Runs that are looked at where nobody says."""
 _GRADED: Final = {"passed": "pass", "failed": "fail"}
 
 
@@ -64,7 +62,7 @@ class SuiteHistory:
 
 
 def suite_history(
-    db: sqlite3.Connection, suite: str, *, runs: int = RUNS, case_id: str | None = None
+    db: sqlite3.Connection, suite: str, *, runs: int = case_history.RUNS, case_id: str | None = None
 ) -> SuiteHistory:
     """Read what became of a suite's cases.
 

@@ -1,12 +1,12 @@
 """How large a difference the cases of a run show, and how many would show a smaller one."""
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, Literal
 
+from tui_eval.format import many, number
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.comparison.comparison import ComparisonChoice, RunComparison, compare
 from tui_eval.reports.comparison.pairing import NothingToPairError
@@ -15,8 +15,11 @@ from tui_eval.reports.jsontext import rounded
 from tui_eval.reports.rates.case_results import fate
 from tui_eval.statistics.power import (
     ASSUMED_DIFFERING,
+    EFFECT,
+    POWER,
     VarianceParts,
     cases_needed,
+    mean_parts,
     smallest_effect,
     variance_parts,
 )
@@ -24,8 +27,6 @@ from tui_eval.store.read import comparison_queries, run_queries
 from tui_eval.store.read.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 
-EFFECT: Final = 0.03
-POWER: Final = 0.8
 _EPOCHS: Final = (1, 2, 4, 8)
 
 
@@ -91,17 +92,50 @@ def sample_size(
         effect: The difference of two rates that is to be seen, above 0.
         power: How often it is to be seen.
     """
-    differing = _differing(db, run.suite)
-    epochs = variance_parts(_epochs(db, run.id))
+    split = [variance_parts(cases) for cases in _epochs(db, run.id).values()]
+    parts = mean_parts([one for one in split if one is not None])
     present = comparison_queries.count(db, run.id)
-    return SampleSize(
-        present,
-        effect,
-        power,
-        ASSUMED_DIFFERING if differing is None else differing,
-        "assumed" if differing is None else "runs",
-        epochs,
-    )
+    return _sample_size(_differing(db, run.suite), present, effect, power, parts)
+
+
+def sample_size_before(db: sqlite3.Connection | None, suite: str, cases: int) -> SampleSize:
+    """Say what so many cases of a suite would show, before they are run.
+
+    Args:
+        db: The connection; None: there is no store yet.
+        suite: The suite's name: how often verdicts differ is taken from its last two full runs.
+        cases: How many there are.
+    """
+    differing = None if db is None else _differing(db, suite)
+    return _sample_size(differing, cases, EFFECT, POWER, None)
+
+
+def _sample_size(
+    differing: float | None,
+    present: int,
+    effect: float,
+    power: float,
+    parts: VarianceParts | None,
+) -> SampleSize:
+    share = ASSUMED_DIFFERING if differing is None else differing
+    source: Literal["runs", "assumed"] = "assumed" if differing is None else "runs"
+    return SampleSize(present, effect, power, share, source, parts)
+
+
+def sample_size_words(of: SampleSize) -> str:
+    """Say in one line what the present cases show, and how many would show the effect."""
+    often = "four times in five" if of.power == POWER else f"{of.power * 100:g} times in 100"
+    points = f"{of.effect * 100:g} points"
+    source = "in the last two full runs" if of.differing_from == "runs" else "assumed"
+    share = f"verdicts differ in {of.differing * 100:.1f}% of the cases, {source}"
+    there = many(of.present, "case")
+    if of.smallest is None:
+        few = f"{there}: too few to show any difference"
+        return f"{few}; {number(of.cases)} would show {points} {often} ({share})"
+    verb = "shows" if of.present == 1 else "show"
+    shown = f"{there} {verb} a difference of {of.smallest * 100:.1f} points {often}"
+    more = "" if of.present >= of.cases else f"; {number(of.cases)} would show {points}"
+    return f"{shown}{more} ({share})"
 
 
 def _differing(db: sqlite3.Connection, suite: str) -> float | None:
@@ -126,8 +160,11 @@ def _share(found: RunComparison) -> float | None:
     return sum(row.pairs.worse + row.pairs.better for row in found.rows) / pairs
 
 
-def _epochs(db: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
-    for _, of_case in groupby(comparison_queries.trials(db, run), itemgetter(0, 1)):
+def _epochs(db: sqlite3.Connection, run: int) -> dict[int, list[tuple[int, int]]]:
+    """Return for each column how many epochs of each case passed, and were graded."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for (_, col), of_case in groupby(comparison_queries.trials(db, run), itemgetter(0, 1)):
         fates = [fate(compared(*trial[2:4])) for trial in of_case]
         passed = fates.count("passed")
-        yield passed, passed + fates.count("failed")
+        found.setdefault(col, []).append((passed, passed + fates.count("failed")))
+    return found

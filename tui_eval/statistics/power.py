@@ -1,17 +1,22 @@
 """How many cases tell a difference, and what the cases there are can tell."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import Final
 
 from tui_eval.statistics.distributions import normal_quantile
 from tui_eval.statistics.intervals import Z95
 
-ASSUMED_DIFFERING = 0.2
+ASSUMED_DIFFERING: Final = 0.2
 """The share of cases taken to differ between two columns, where no two have been compared."""
+EFFECT: Final = 0.03
+"""The difference of rates that is to be seen, where nobody names another."""
+POWER: Final = 0.8
+"""How often it is to be seen, likewise."""
 
 
-def cases_needed(effect: float, differing: float, power: float = 0.8) -> int:
+def cases_needed(effect: float, differing: float, power: float = POWER) -> int:
     """Return how many cases show a difference of rates.
 
     (1.96√ψ + z√(ψ − δ²))²/δ² (Connor 1987, "Sample size for testing differences in proportions for
@@ -27,7 +32,7 @@ def cases_needed(effect: float, differing: float, power: float = 0.8) -> int:
     return ceil(root * root / (effect * effect))
 
 
-def smallest_effect(n: int, differing: float, power: float = 0.8) -> float | None:
+def smallest_effect(n: int, differing: float, power: float = POWER) -> float | None:
     """Return the smallest difference that n cases show, by the formula of `cases_needed`.
 
     None: so few cases show none at all.
@@ -95,3 +100,18 @@ def variance_parts(cases: Iterable[tuple[int, int]]) -> VarianceParts | None:
     among = sum(n * (passed / n - mean) ** 2 for passed, n in seen) / (len(seen) - 1)
     usual = (total - sum(n * n for _, n in seen) / total) / (len(seen) - 1)
     return VarianceParts(max((among - within) / usual, 0.0), within, len(seen))
+
+
+def mean_parts(columns: Sequence[VarianceParts]) -> VarianceParts | None:
+    """Return the parts of a usual column: the mean of those of each; None: there is none.
+
+    Each column's cases vary around its own rate. Put together before they are split, the difference
+    of the columns would be counted as one of the cases.
+    """
+    if not columns:
+        return None
+    return VarianceParts(
+        sum(one.between for one in columns) / len(columns),
+        sum(one.within for one in columns) / len(columns),
+        min(one.n for one in columns),
+    )

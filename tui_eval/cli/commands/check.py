@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tui_eval.engine.preflight.forecast import LaunchForecast
     from tui_eval.engine.preflight.preflight import Preflight
     from tui_eval.model.json import Json, JsonObject
+    from tui_eval.reports.sample_size import SampleSize
     from tui_eval.suites.spec import Suite
 
 
@@ -67,12 +68,12 @@ def check(
         code = refuse(path, error)
     for path in files:
         try:
-            found, permissions = _look_at(path, file, sets, trust)
+            found, permissions, sizes = _look_at(path, file, sets, trust)
         except SuiteError as error:
             code = refuse(path, error)
             continue
-        documents.append(_as_json(path, found, permissions))
-        for line in () if as_json else _lines(path, found, permissions):
+        documents.append(_as_json(path, found, permissions, sizes))
+        for line in () if as_json else _lines(path, found, permissions, sizes):
             streams.say(visible_line(line))
         if show_judge:
             documents[-1]["judge_requests"] = _shown(found.suite, file, case_id, silent=as_json)
@@ -95,8 +96,8 @@ def _shown(suite: "Suite", store: Path, case: str | None, *, silent: bool) -> "l
 
 def _look_at(
     path: Path, store: Path, sets: tuple[tuple[str, str], ...], trust: bool
-) -> "tuple[Preflight, list[str]]":
-    """Read a suite and all its cases; give what it lacks trust for too.
+) -> "tuple[Preflight, list[str], SampleSize | None]":
+    """Read a suite and all its cases; give what it lacks trust for, and what its cases show, too.
 
     Raises:
         NeedsTrust: some of it lies outside its folder, and that is not trusted.
@@ -105,6 +106,7 @@ def _look_at(
     from tui_eval.cli.runs import readable_if_there
     from tui_eval.engine.preflight.preflight import preflight
     from tui_eval.engine.settings import Settings
+    from tui_eval.reports.sample_size import sample_size_before
     from tui_eval.suites.loading.errors import SuiteError
     from tui_eval.suites.loading.suite_file import look
     from tui_eval.suites.trust.needs_trust import NeedsTrust
@@ -114,12 +116,17 @@ def _look_at(
         raise NeedsTrust(str(path), known.refused)
     with readable_if_there(store) as db:
         found = preflight(db, known.suite, Settings())
+        sizes = None
+        if found.survey is not None and known.suite.scorers:
+            sizes = sample_size_before(db, known.suite.name, found.survey.cases)
     if found.mistakes:
         raise SuiteError(found.mistakes)
-    return found, [ask.words for ask in known.refused]
+    return found, [ask.words for ask in known.refused], sizes
 
 
-def _as_json(path: Path, found: "Preflight", permissions: "Sequence[str]") -> "JsonObject":
+def _as_json(
+    path: Path, found: "Preflight", permissions: "Sequence[str]", sizes: "SampleSize | None"
+) -> "JsonObject":
     from tui_eval.cli import judge_preview
 
     survey = found.survey
@@ -132,6 +139,7 @@ def _as_json(path: Path, found: "Preflight", permissions: "Sequence[str]") -> "J
         "targets": [column.name for column in survey.columns],
         "epochs": survey.epochs,
         "trials": survey.trials,
+        "sample_size": None if sizes is None else sizes.as_json(),
         **_counted_as_json(found.work),
         "expected": {
             one.column: {
@@ -170,10 +178,13 @@ def _counted_as_json(work: "LaunchForecast | None") -> "JsonObject":
     }
 
 
-def _lines(path: Path, found: "Preflight", permissions: "Sequence[str]") -> "Iterator[str]":
+def _lines(
+    path: Path, found: "Preflight", permissions: "Sequence[str]", sizes: "SampleSize | None"
+) -> "Iterator[str]":
     from tui_eval.cli import judge_preview
     from tui_eval.engine.preflight.column_forecast import tokens_and_cost
     from tui_eval.format import many
+    from tui_eval.reports.sample_size import sample_size_words
 
     survey = found.survey
     assert survey is not None, "a suite with mistakes is refused"
@@ -182,6 +193,8 @@ def _lines(path: Path, found: "Preflight", permissions: "Sequence[str]") -> "Ite
         f"  {many(survey.cases, 'case')} × {many(len(survey.columns), 'target')} × "
         f"{many(survey.epochs, 'epoch')} = {many(survey.trials, 'trial')}"
     )
+    if sizes is not None:
+        yield f"  {sample_size_words(sizes)}"
     if found.work is None:
         yield "  how many calls that makes is unknown until it is ready"
     else:

@@ -4,14 +4,16 @@ import hashlib
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.text import pack, unpack
 
-RUNS_LOOKED_AT = 50
-"""Runs of a suite that are looked at, from the newest on."""
+RUNS: Final = 10
+"""Full runs of a suite that are looked at where nobody says how many, from the newest on."""
+RUNS_LOOKED_AT: Final = 50
+"""As many of them at most."""
 _OPENING = 300
 """Characters of an output that are read of it."""
 

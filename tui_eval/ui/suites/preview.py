@@ -34,6 +34,8 @@ class PreviewState:
     """What a run would be; None: still being counted."""
     judged: "tuple[JudgeRequest, ...]" = ()
     """What judges would be asked about the case."""
+    shows: str | None = None
+    """Which difference its cases show; None: still being read, or nothing is scored."""
     trend: Trend | None = None
     """Its last full runs; None: there are none, as far as is known."""
 
@@ -107,6 +109,8 @@ def _head(entry: SuiteEntry, suite: "Suite", known: PreviewState, now: float) ->
         yield Para(suite.description, "dim")
     if not entry.mistakes:
         yield from _expected(known.expected)
+        if known.shows is not None:
+            yield Para(known.shows, "dim")
     for problem in entry.unready:
         yield Para(problem, "ungraded")
     if known.trend is not None:

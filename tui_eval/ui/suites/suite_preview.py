@@ -22,6 +22,8 @@ from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.toned import Piece
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from tui_eval.engine.preflight.preflight import Preflight
 
 _REST_S = 0.15
@@ -123,6 +125,10 @@ class SuitePreview(Vertical):
             expected = await client.survey(book.expected)
             self._known = replace(self._known, expected=expected)
             self._show()
+            if (survey := expected.survey) is not None and expected.suite.scorers:
+                shows = await client.survey(_shown_by, entry.name, survey.cases)
+                self._known = replace(self._known, shows=shows)
+                self._show()
             self.post_message(self.Counted(entry, expected))
 
     def _show(self, *, new: bool = False, turned: bool = False) -> None:
@@ -153,3 +159,10 @@ class SuitePreview(Vertical):
             left += [Piece(f"{rule} ", "dim"), Piece(f"case {number(leaf.index + 1)}{of} "),
                      Piece(f"{leaf.case.id} ", "accent")]  # fmt: skip
         self._rule.show(left, [Piece(f" {entry.path.name} ", "dim"), Piece(rule, "dim")])
+
+
+def _shown_by(db: "sqlite3.Connection", suite: str, cases: int) -> str:
+    """Say which difference so many cases of a suite show."""
+    from tui_eval.reports.sample_size import sample_size_before, sample_size_words
+
+    return sample_size_words(sample_size_before(db, suite, cases))

@@ -9,6 +9,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.options import json_option, store_file, store_option
 from tui_eval.model.visible import visible_line
+from tui_eval.store.read.case_history import RUNS, RUNS_LOOKED_AT
 
 if TYPE_CHECKING:
     from tui_eval.reports.case_outcomes import SuiteHistory
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--runs",
-    type=click.IntRange(1, 50),
-    default=10,
+    type=click.IntRange(1, RUNS_LOOKED_AT),
+    default=RUNS,
     show_default=True,
     help="How many full runs are looked at, the last ones.",
 )

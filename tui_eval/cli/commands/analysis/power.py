@@ -7,6 +7,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.options import json_option, store_file, store_option
+from tui_eval.statistics.power import EFFECT, POWER
 
 if TYPE_CHECKING:
     from tui_eval.reports.sample_size import SampleSize
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--effect",
     type=click.FloatRange(0, 1, min_open=True),
-    default=0.03,
+    default=EFFECT,
     show_default=True,
     help="The difference of two pass rates that is to be seen.",
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     "--power",
     "chance",
     type=click.FloatRange(0.5, 1, max_open=True),
-    default=0.8,
+    default=POWER,
     show_default=True,
     help="How often it is to be seen.",
 )
@@ -57,7 +58,8 @@ def _lines(of: "SampleSize") -> list[str]:
 
     measured = of.differing_from == "runs"
     seen = "in the last two full runs" if measured else "assumed: there are no two full runs"
-    needed = f"{number(of.cases)} cases show a difference of {of.effect * 100:g} points"
+    asked = "1 point" if of.effect == 0.01 else f"{of.effect * 100:g} points"
+    needed = f"{number(of.cases)} cases show a difference of {asked}"
     lines = [
         f"{needed} {of.power * 100:g} times in 100; there are {number(of.present)}",
         f"verdicts differ in {of.differing * 100:.1f}% of the cases ({seen})",
