@@ -212,6 +212,16 @@ def test_ids_are_those_at_places(db: sqlite3.Connection, made: Staged) -> None:
     assert set(views.ids_at(db, made.run, [0, 3, 99])) == {made.trials[0], made.trials[3]}
 
 
+@pytest.mark.parametrize("piece", [0, 1, 3, 100])
+def test_a_long_list_is_read_in_pieces(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(views, "_PIECE", piece)
+    run = staged(db, 111).run
+    assert list(views.places(db, run, View())) == [*range(111)]
+    assert list(views.places(db, run, View((stands(TrialOutcome.PASSED),)))) == []
+
+
 def test_a_list_of_a_large_run_is_kept_until_a_trial_changes(
     path: Path, db: sqlite3.Connection, made: Staged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
