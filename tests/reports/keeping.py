@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import reading
 from tui_eval.reports.rates import trial_figures
-from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
+from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, rests_on_judges
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.reports.rates.scorer_rates import scorer_tallies
 from tui_eval.store.parts import division, kept_figures
@@ -43,6 +43,7 @@ def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
     return {
         "rates": rates(db, run, rules),
         "scorers": scorer_tallies(db, run, rules),
+        "judged": rests_on_judges(db, run),
         "one each": a_case_is_a_trial(db, run),
         "times": {col: [*times[col]] for col in times},
         "endings": trial_figures.endings(db, run),

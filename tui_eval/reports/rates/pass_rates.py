@@ -7,12 +7,14 @@ counts that the store keeps of them are enough: no trial is looked at, however m
 import json
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic import ValidationError
 
 from tui_eval.model.json import JsonObject
 from tui_eval.statistics.intervals import wilson
-from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
+from tui_eval.store.read import part_queries, run_queries, trial_queries
 from tui_eval.store.read.judges.judge_figures import has_judges
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.suites.spec.run import RunSettings
@@ -72,15 +74,10 @@ def pass_rates(
 
 def rests_on_judges(db: sqlite3.Connection, run_id: int) -> bool:
     """Say whether any verdict of a run rests on what a judge said of something required."""
-    if not has_judges(db, run_id):
-        return False
-    row = db.execute(
-        "SELECT 1 FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? AND s.current = 1 "
-        "AND s.superseded = 0 AND s.required = 1 AND s.source = 'judge' "
-        "AND s.verdict <> 'ungraded' LIMIT 1",
-        (run_id,),
-    ).fetchone()
-    return row is not None
+    return has_judges(db, run_id) and figures_of(db, run_id, _JUDGED)
+
+
+_JUDGED: Final[KeptFigures[bool, bool]] = KeptFigures("judged", part_queries.judged, any)
 
 
 def a_case_is_a_trial(db: sqlite3.Connection, run_id: int) -> bool:

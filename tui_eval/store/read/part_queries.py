@@ -149,6 +149,16 @@ def copied_scores(db: sqlite3.Connection, run_id: int, cases: range) -> int:
     return int(row[0])
 
 
+def judged(db: sqlite3.Connection, run_id: int, cases: range) -> bool:
+    """Return whether any verdict rests on what a judge said of something required."""
+    row = db.execute(
+        f"SELECT 1 {_JOINED} WHERE {_OF_PART} AND s.current = 1 AND s.superseded = 0 "
+        "AND s.required = 1 AND s.source = 'judge' AND s.verdict <> 'ungraded' LIMIT 1",
+        _bounds(run_id, cases),
+    ).fetchone()
+    return row is not None
+
+
 def failing(db: sqlite3.Connection, run_id: int, cases: range) -> Counter[str]:
     """Count, for each required scorer, the failed trials it says fail of."""
     rows = db.execute(
