@@ -12,6 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from tui_eval.model.json import JsonObject
+from tui_eval.reports.rates.run_rates import rates
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import part_queries, run_queries, trial_queries
@@ -112,9 +113,6 @@ def _counted(of: Counts, errors_fail: bool, staged: bool) -> ColumnPassRate:
 def _reduced(
     db: sqlite3.Connection, run_id: int, rules: JsonObject, staged: bool
 ) -> dict[int, ColumnPassRate]:
-    # imported late: most runs need none of it
-    from tui_eval.reports.rates.run_rates import rates
-
     try:
         known = RunSettings.model_validate_json(json.dumps(rules))
     except ValidationError:

@@ -9,6 +9,7 @@ from tui_eval.reports.rates.pass_rates import rests_on_judges
 from tui_eval.reports.rates.run_rates import Rates, rates
 from tui_eval.store.read import run_queries
 from tui_eval.store.search.views import Condition, FilterKind
+from tui_eval.suites.frozen_suite import readable_suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,6 @@ class GroupRates:
 
 def group_rates(db: sqlite3.Connection, run: int) -> GroupRates | None:
     """Return the rates of a run's tags and targets; None: a later version has made the run."""
-    # imported late: the suite's format is slow to load, and the first picture needs none of it
-    from tui_eval.suites.frozen_suite import readable_suite
-
     suite = readable_suite(db, run)
     if suite is None:
         return None
