@@ -246,6 +246,9 @@ def test_a_list_of_a_large_run_is_kept_until_a_trial_changes(
     finish(db, made.trials[QUEUED], score(False), latency_s=9.0)
     assert listed(failed) == [FAILED, QUEUED] and searched()
     assert listed(slowest)[:2] == [QUEUED, PASSED] and searched()
+    # what looks at more than the run's trials is asked each time
+    chosen = View((Condition(FilterKind.CHOICE, "A", "exact"),))
+    assert [listed(chosen) == [] and searched() for _ in range(2)] == [True, True]
     # while a trial is scored nothing is kept: its scores come before it changes
     do(db, lambda tx: trial_writes.rescore(tx, made.trials[PASSED]))
     assert listed(failed) == [FAILED, QUEUED] and searched()

@@ -150,6 +150,8 @@ class View:
         return self if part in self.parts else replace(self, parts=(*self.parts, part))
 
 
+_NOT_KEPT = (FilterKind.CHANGED, FilterKind.BROKE, FilterKind.CHOICE)
+"""Filters that look at other runs too, or read texts as this version does."""
 _WORTH_KEEPING_S = 0.1
 """A list that took longer is kept until a trial changes."""
 _PIECE = 1 << 18
@@ -242,7 +244,9 @@ def places(db: sqlite3.Connection, run: int, view: View) -> Places:
     condition, values = _condition(db, run, view.parts)
     order = _order(db, run, view)
     with in_one_moment(db):
-        kept = place_of_answer(db, run, repr(("places", condition, values, order, FOLDED_BY)))
+        kept = None
+        if not any(map(view.has, _NOT_KEPT)):
+            kept = place_of_answer(db, run, repr(("places", condition, values, order, FOLDED_BY)))
         known = None if kept is None else known_answer(db, kept)
         if known is not None:
             found = array("I")
