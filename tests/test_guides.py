@@ -23,6 +23,7 @@ GUIDES = [
         "how-hard-can-i-drive-it.md",
         "how-many-cases.md",
         "python.md",
+        "can-i-trust-my-judge.md",
         "which-is-better.md",
         "write-your-own-scorer.md",
     )

@@ -203,6 +203,7 @@ LOCAL, MADE_UP = "capitals-local", "simulated"
 EDIT = Edited("parts/capitals.toml", 'match = "any"', 'match = "all"')
 COMPARED = ("equals_sign", "enter", Seen("Question"))
 BY_TAG = ("shift+tab", "down", "down", "down")
+WHO = ("G", Seen("who grades"), *["backspace"] * 20, *"anna", "enter")
 PICTURES = (
     Picture("run", (100, 30), [Settled(30), "n", "n"], LOCAL, live=True),
     Picture("suites", (100, 30), ["j", "j", "j", Seen("What is the capital")]),
@@ -215,6 +216,7 @@ PICTURES = (
     Picture("live", (100, 30), ["end", Seen("turn 14"), "enter", "["], "agents", live=True),
     Picture("workspace", (100, 12), ["/", *"two", "enter", "enter", "w"], "agents"),
     Picture("judge", (100, 30), ["n", "enter", *"]]]]"], "explain"),
+    Picture("grade", (100, 24), [*WHO, Seen("1 of"), "3", Seen("2 of")], "explain"),
     Picture("filter", (100, 30), ["f", "j", "space"], "capitals"),
     Picture("cases", (100, 30), ["M", "n", "right"], MADE_UP),
     Picture("groups", (100, 30), ["b"], "instructions"),

@@ -87,6 +87,8 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
                 "stderr_clustered": None,
                 "clusters": None,
                 "reduced": {},
+                "corrected": None,
+                "by_hand": 0,
                 "cut_short": 1,
                 "filtered": 0,
                 "latency_s": {"p50": 0.5, "p95": 0.5},

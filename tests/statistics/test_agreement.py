@@ -9,6 +9,7 @@ from tui_eval.statistics.agreement import (
     ExcessDisagreement,
     PositionMeans,
     cohen_kappa,
+    effective_n,
     excess,
     interval_distance,
     kappa_interval,
@@ -182,3 +183,23 @@ def test_alpha_of_the_published_example() -> None:
 def test_alpha_of_nothing_to_compare() -> None:
     assert krippendorff_alpha([[1], []], nominal_distance) is None
     assert krippendorff_alpha([[1, 1], [1, 1]], nominal_distance) is None
+
+
+def test_weights_stand_for_repeats() -> None:
+    # sklearn's cohen_kappa_score with sample_weight; scipy's spearmanr of each pair repeated
+    pairs = [(1, 1)] * 18 + [(1, 0)] * 7 + [(0, 1)] * 4 + [(0, 0)] * 21
+    weights = [3.0] * 25 + [1.0] * 25
+    assert cohen_kappa(pairs, weights) == pytest.approx(0.4565217391304348)
+    xs = [7.0, 3, 10, 0, 5, 5, 8, 2, 9, 7, 6, 4]
+    ys = [8.0, 3, 9, 1, 5, 6, 8, 2, 10, 5, 6, 6]
+    by = [1.0, 2, 3, 1, 1, 2, 3, 1, 2, 2, 1, 1]
+    assert spearman(xs, ys, by) == pytest.approx(0.907360264775689)
+    assert spearman(xs, ys, [2.5] * 12) == pytest.approx(0.8883202135552613)
+
+
+def test_equal_weights_say_what_none_say_and_unequal_ones_say_less() -> None:
+    pairs = [(a, b) for a in range(3) for b in range(3) for _ in range(TABLE[a][b])]
+    alike = kappa_interval(pairs, [0.7] * len(pairs))
+    assert alike == pytest.approx(kappa_interval(pairs))
+    assert effective_n([0.7] * 20) == pytest.approx(20)
+    assert effective_n([1.0] * 10 + [9.0] * 10) == pytest.approx(100**2 / (10 + 810))

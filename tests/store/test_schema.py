@@ -47,6 +47,7 @@ _SCHEMAS = [
     "640fb2702bc8",
     "fc64932f6965",
     "68805f38ae06",
+    "68270c8188af",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

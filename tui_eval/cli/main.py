@@ -49,6 +49,8 @@ _COMMANDS: dict[str, _Entry] = {
     "delete": _Entry("delete", "Delete runs with all that only they have."),
     "baseline": _Entry("analysis.baseline", "Pin the run that later runs are compared with."),
     "compare": _Entry("analysis.compare", "Compare two runs case by case: is B better than A?"),
+    "grade": _Entry("analysis.grade", "Grade outputs yourself, to see how far a judge is right."),
+    "agreement": _Entry("analysis.agreement", "Say how far judges agree with people."),
     "history": _Entry("analysis.history", "Show what became of each case over the last runs."),
     "power": _Entry("analysis.power", "Say how many cases a difference needs."),
     "sweep": _Entry("analysis.sweep", "Measure how hard an endpoint can be driven."),

@@ -143,6 +143,8 @@ class GoldAgreement:
     """Outputs that both gave a value of a scale, which `spearman` is over; None: not told."""
     min_spearman: float | None = None
     """The least rank correlation the suite asks for; None: any, or no scale."""
+    table: tuple[int, int, int, int] | None = None
+    """How many both pass, the judge alone, the person alone, neither; None: not told."""
 
     @property
     def enough(self) -> bool:
@@ -167,7 +169,8 @@ class GoldAgreement:
     def as_json(self) -> JsonObject:
         """Return it as it is stored."""
         differences: list[Json] = [asdict(one) for one in self.differences]
-        return {**asdict(self), "differences": differences}
+        table: Json = None if self.table is None else list(self.table)
+        return {**asdict(self), "differences": differences, "table": table}
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> "GoldAgreement":
@@ -180,4 +183,6 @@ class GoldAgreement:
             for one in listed
             if isinstance(one, dict)
         )
-        return cls(**{**stored, "differences": differences})  # type: ignore[arg-type]
+        counted = stored.get("table")
+        table = tuple(counted) if isinstance(counted, list) else None
+        return cls(**{**stored, "differences": differences, "table": table})  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tui_eval.format import Spent, counted
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.reports.agreement.agreement_document import corrected_document
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.comparison.comparison_document import row_document
 from tui_eval.reports.jsontext import bounds, dollars, rounded
@@ -41,7 +42,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         **_run(of),
         "counts": _counts(of.counts),
         "targets": {
-            column.column.name: _target(column) | (_vs_baseline(of, column) if groups else {})
+            column.column.name: _target(of, column) | (_vs_baseline(of, column) if groups else {})
             for column in of.columns
         },
     }
@@ -142,13 +143,15 @@ def _cost(target: Spent, judge: Spent, user: ConversationFigures) -> JsonObject:
     }
 
 
-def _target(of: ColumnResults) -> JsonObject:
+def _target(whole: Results, of: ColumnResults) -> JsonObject:
     return {
         "model": of.column.model,
         "prompt": of.column.prompt,
         "kind": of.column.kind,
         "version": of.column.version,
         **_rates(of.rates),
+        "corrected": corrected_document(whole.corrected(of)),
+        "by_hand": whole.people.by_hand.get(of.column.index, 0),
         "cut_short": of.cut_short,
         "filtered": of.filtered,
         "latency_s": {"p50": rounded(of.p50_s), "p95": rounded(of.p95_s)},

@@ -10,6 +10,8 @@ from tui_eval.engine.settings import caps_in_force
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.reports import gate
+from tui_eval.reports.agreement.corrected_rates import NOBODY, CorrectedPassRate
+from tui_eval.reports.agreement.run_agreement import PeoplesWord, peoples_word
 from tui_eval.reports.column_results import ColumnResults, column_results
 from tui_eval.reports.comparison.base import BaseComparison, base_comparison
 from tui_eval.reports.comparison.baseline_gate import (
@@ -61,6 +63,8 @@ class Results:
     """What calls there were beside one an attempt, and what the simulated user took."""
     sweep: SweepReport | None
     """What was measured at each level; None: it is no sweep."""
+    people: PeoplesWord
+    """What people's grades say of judges and rates."""
     missed: Sequence[Missed] | None
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
     base: BaseComparison | None = None
@@ -136,6 +140,11 @@ class Results:
             for name in names
         }
 
+    def corrected(self, of: ColumnResults) -> CorrectedPassRate | None:
+        """Return a column's rate as people would have given it; None: it rests on no judge."""
+        known = self.people.corrected.get(of.column.index)
+        return known or (CorrectedPassRate(why=NOBODY) if self.rests_on_judges else None)
+
     @property
     def tags(self) -> list[str]:
         """All tags, in the order they turn up."""
@@ -184,6 +193,7 @@ def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Re
             programs=program_figures(db, run_id),
             conversations=conversation_figures(db, run_id),
             sweep=sweep_report(db, run),
+            people=peoples_word(db, run_id),
             missed=None if standing is None else standing.missed,
             base=base,
             against=() if standing is None else standing.against,

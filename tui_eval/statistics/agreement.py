@@ -1,61 +1,104 @@
 """How far grades agree: short formulas, each with its source."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import atanh, sqrt, tanh
+from typing import TypeAlias
 
 from tui_eval.statistics.distributions import joined
 from tui_eval.statistics.intervals import Z95, Interval, wilson
 
+Pair: TypeAlias = tuple[Hashable, Hashable]
+"""What the first and the second of two raters said of an item."""
 
-def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
+
+def cohen_kappa(pairs: Sequence[Pair], weights: Sequence[float] | None = None) -> float | None:
     """Return the agreement of two raters beyond chance.
 
     (p_o − p_e) / (1 − p_e) (Cohen 1960, "A coefficient of agreement for nominal scales").
 
     Args:
         pairs: What the first and the second said of each item.
+        weights: How many items of the population each stands for; None: all alike.
 
     Returns:
         A number up to 1; None where there is nothing, or both always say the same one thing.
     """
-    if not pairs:
+    shares = _shares(pairs, weights)
+    if not shares:
         return None
-    n = len(pairs)
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    seen = sum(a == b for a, b in pairs) / n
-    expected = sum(first[what] * second[what] for what in first) / (n * n)
-    return None if expected == 1 else (seen - expected) / (1 - expected)
+    first, second = _margins(shares)
+    seen = sum(share for (a, b), share in shares.items() if a == b)
+    expected = sum(share * second.get(what, 0.0) for what, share in first.items())
+    if len(shares) == 1 and seen:
+        return None
+    return min((seen - expected) / (1 - expected), 1.0)  # rounding may go beyond
 
 
-def kappa_interval(pairs: Sequence[tuple[Hashable, Hashable]]) -> Interval | None:
+def kappa_interval(
+    pairs: Sequence[Pair], weights: Sequence[float] | None = None
+) -> Interval | None:
     """Return the 95% interval of Cohen's kappa; None where there is no kappa.
 
     κ ± 1.96 standard errors for large samples (Fleiss, Cohen & Everitt 1969, "Large sample standard
-    errors of kappa and weighted kappa", Psychol. Bull. 72, eq. 13), kept within −1..1.
+    errors of kappa and weighted kappa", Psychol. Bull. 72, eq. 13), kept within −1..1. With weights
+    n is the number of items of equal weight that would say as much (`effective_n`).
 
     Args:
         pairs: As in `cohen_kappa`.
+        weights: Likewise.
     """
-    kappa = cohen_kappa(pairs)
+    kappa = cohen_kappa(pairs, weights)
     if kappa is None:
         return None
-    n = len(pairs)
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    chance = sum(first[what] * second[what] for what in first) / (n * n)
+    n = effective_n(weights) if weights is not None else len(pairs)
+    shares = _shares(pairs, weights)
+    first, second = _margins(shares)
+    chance = sum(share * second.get(what, 0.0) for what, share in first.items())
     spread = 0.0
-    for (a, b), times in Counter(pairs).items():
+    for (a, b), share in shares.items():
         if a == b:
-            spread += times / n * (1 - (first[a] + second[a]) / n * (1 - kappa)) ** 2
+            spread += share * (1 - (first[a] + second[a]) * (1 - kappa)) ** 2
         else:
-            spread += times / n * ((1 - kappa) * (first[b] + second[a]) / n) ** 2
+            both = first.get(b, 0.0) + second.get(a, 0.0)
+            spread += share * ((1 - kappa) * both) ** 2
     variance = max(spread - (kappa - chance * (1 - kappa)) ** 2, 0.0) / (n * (1 - chance) ** 2)
     half = Z95 * sqrt(variance)
     return max(kappa - half, -1.0), min(kappa + half, 1.0)
 
 
-def spearman_interval(r: float, n: int) -> Interval | None:
+def effective_n(weights: Sequence[float]) -> float:
+    """Return how many items of equal weight would say as much: (Σw)²/Σw² (Kish 1965, sec. 11.7).
+
+    Args:
+        weights: At least one above 0.
+    """
+    return sum(weights) ** 2 / sum(weight * weight for weight in weights)
+
+
+def _shares(pairs: Sequence[Pair], weights: Sequence[float] | None) -> dict[Pair, float]:
+    """Return the share of all items that each pair of grades has."""
+    if weights is None:
+        return {pair: times / len(pairs) for pair, times in Counter(pairs).items()}
+    found: dict[Pair, float] = {}
+    total = sum(weights)
+    for pair, weight in zip(pairs, weights, strict=True):
+        found[pair] = found.get(pair, 0.0) + weight / total
+    return found
+
+
+def _margins(shares: Mapping[Pair, float]) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
+    """Return the share of each grade among those of the first rater, and of the second."""
+    first: dict[Hashable, float] = {}
+    second: dict[Hashable, float] = {}
+    for (a, b), share in shares.items():
+        first[a] = first.get(a, 0.0) + share
+        second[b] = second.get(b, 0.0) + share
+    return first, second
+
+
+def spearman_interval(r: float, n: float) -> Interval | None:
     """Return the 95% interval of a rank correlation; None for fewer than four pairs.
 
     tanh(atanh r ± 1.96·√((1 + r²/2)/(n − 3))) (Bonett & Wright 2000, "Sample size requirements for
@@ -63,7 +106,7 @@ def spearman_interval(r: float, n: int) -> Interval | None:
 
     Args:
         r: As `spearman` gives it.
-        n: Of how many pairs.
+        n: Of how many pairs; a fraction for weighted ones.
     """
     if n < 4:
         return None
@@ -119,34 +162,42 @@ def _apart(grades: Counter[float], distance: Callable[[float, float], float]) ->
     )
 
 
-def spearman(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+def spearman(
+    xs: Sequence[float], ys: Sequence[float], weights: Sequence[float] | None = None
+) -> float | None:
     """Return the rank correlation: Pearson's r of the ranks, ties sharing their average rank.
+
+    Args:
+        xs: The first values.
+        ys: The second.
+        weights: How many pairs of the population each stands for; None: all alike.
 
     Returns:
         A number in −1..1; None below two pairs, and where all xs or all ys are equal.
     """
     if len(xs) < 2:
         return None
-    a, b = _ranks(xs), _ranks(ys)
-    mean = (len(xs) + 1) / 2
-    spread = sqrt(sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b))
-    if spread == 0:
+    by = weights if weights is not None else [1.0] * len(xs)
+    a, b = _ranks(xs, by), _ranks(ys, by)
+    if len(set(a)) == 1 or len(set(b)) == 1:
         return None
-    return sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True)) / spread
+    middle = sum(by) / 2  # the mean rank, whatever the weights
+    first = sum(w * (x - middle) ** 2 for w, x in zip(by, a, strict=True))
+    second = sum(w * (y - middle) ** 2 for w, y in zip(by, b, strict=True))
+    both = sum(w * (x - middle) * (y - middle) for w, x, y in zip(by, a, b, strict=True))
+    return both / sqrt(first * second)
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    ascending = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    begin = 0
-    while begin < len(values):
-        end = begin
-        while end + 1 < len(values) and values[ascending[end + 1]] == values[ascending[begin]]:
-            end += 1
-        for place in range(begin, end + 1):
-            ranks[ascending[place]] = (begin + end) / 2 + 1
-        begin = end + 1
-    return ranks
+def _ranks(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return the ranks: the weight below each value and half of that at it."""
+    at: dict[float, float] = {}
+    for value, weight in zip(values, weights, strict=True):
+        at[value] = at.get(value, 0.0) + weight
+    below, ranks = 0.0, {}
+    for value in sorted(at):
+        ranks[value] = below + at[value] / 2
+        below += at[value]
+    return [ranks[value] for value in values]
 
 
 class PositionMeans:

@@ -26,7 +26,9 @@ class Verb(StrEnum):
     UNCANCEL = "uncancel"
     """Take up again what a request has cancelled."""
     WITHDRAW = "withdraw"
-    """Withdraw the scores that a rescore has made: those before count again."""
+    """Withdraw the scores that a rescore or a person has made: those before count again."""
+    GRADE = "grade"
+    """Let a person's grade be a score that outranks others, or withdraw one."""
 
     @property
     def takes_back(self) -> "frozenset[Verb]":
@@ -35,7 +37,7 @@ class Verb(StrEnum):
             case Verb.UNCANCEL:
                 return frozenset({Verb.CANCEL, Verb.CANCEL_RUN})
             case Verb.WITHDRAW:
-                return frozenset({Verb.RESCORE})
+                return frozenset({Verb.RESCORE, Verb.GRADE})
             case _:
                 return frozenset()
 
@@ -77,7 +79,8 @@ def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
             `set-limit`: `endpoint` and `by` or `to`; for `resume`: caps in place of those in
             force (`max_cost_usd`, `max_tokens`, `max_errors`), and `errored` = `leave` where
             errored trials are to stay as they are; for `uncancel` and `withdraw`: `request`, the id
-            of the request whose work is taken back.
+            of the request whose work is taken back; for `grade`: `grades`, see
+            `engine.control.hand_grades`, with the `trials` they are about.
     """
     cursor = tx.db.execute(
         "INSERT INTO requests (run, verb, args, asked_by, asked_at) VALUES (?, ?, ?, ?, ?)",

@@ -13,6 +13,7 @@ from tui_eval.store.migrations import (
     attempts,
     baselines,
     first,
+    grades,
     outputs,
     runs,
     scores,
@@ -57,6 +58,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     scores.unmet_scores,
     scores.judge_calls_counted,
     runs.sweep_levels,
+    grades.grades_of_people,
 )
 """Every change the schema ever went through, in order. Append only."""
 

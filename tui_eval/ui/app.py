@@ -25,7 +25,7 @@ from textual.worker import WorkerFailed
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError, UnknownRunError
-from tui_eval.ui.app_state import AppState, state_file
+from tui_eval.suites.config.app_state import AppState, state_file
 from tui_eval.ui.apply_config import ConfigApplier
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import say
@@ -41,6 +41,7 @@ from tui_eval.ui.theme.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.widgets.bar import FRAMED
 
 if TYPE_CHECKING:
+    from tui_eval.ui.grade.grading_choice import GradingChoice
     from tui_eval.ui.screens.runs_screen import RunsScreen
     from tui_eval.ui.screens.suites_screen import SuitesScreen
 
@@ -69,6 +70,7 @@ class TuiEvalApp(App[None]):
         store: The store's file; made where there is none.
         paths: Suites and folders of suites to list; empty: the current folder.
         open_run: A run to open at once: its name, a prefix of it, or `last`.
+        grading: What of that run is to be graded at once; None: nothing.
     """
 
     TITLE = "tui-eval"
@@ -88,7 +90,11 @@ class TuiEvalApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = EVERYWHERE
 
     def __init__(
-        self, store: Path, paths: Sequence[Path] = (), open_run: str | None = None
+        self,
+        store: Path,
+        paths: Sequence[Path] = (),
+        open_run: str | None = None,
+        grading: "GradingChoice | None" = None,
     ) -> None:
         if open_run is not None:
             # nobody waits for suites that nobody asked to see
@@ -103,6 +109,8 @@ class TuiEvalApp(App[None]):
         )
         self._opening = open_run
         """What is to be opened, until its screen is there: so long keys are held for it."""
+        self._grading = grading
+        """What of it is to be graded, until that is begun."""
         self._key_queue = KeyQueue(
             super().on_event,
             self._send_after_key,
@@ -311,7 +319,10 @@ class TuiEvalApp(App[None]):
         if not event.here:
             await self._show("runs")
         below = self.screen
-        await self.push_screen(RunScreen(self.context, event.run_id, event.place))
+        screen = RunScreen(self.context, event.run_id, event.place)
+        await self.push_screen(screen)
+        if self._opening is not None and self._grading is not None:
+            screen.grade(self._grading)
         self._opening = None
         if isinstance(below, RunsScreen):
             below.opened()

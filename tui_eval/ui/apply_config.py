@@ -7,7 +7,7 @@ from textual.app import App
 from textual.binding import Binding
 
 from tui_eval.model.visible import visible
-from tui_eval.ui.app_state import AppState
+from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.keys.shown_keys import name_keys
 from tui_eval.ui.theme.themes import THEMES, USUAL
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.signal import Signal
 
-from tui_eval.ui.app_state import AppState
+from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.keys.key_queue import KeyHold
 from tui_eval.ui.rate_book import RateBook
 from tui_eval.ui.store_client import StoreClient

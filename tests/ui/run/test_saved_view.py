@@ -6,7 +6,7 @@ import pytest
 
 from tests.ui.run.list.making import FAILED
 from tui_eval.store.search.views import Condition, FilterKind, Order, View
-from tui_eval.ui.app_state import AppState
+from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.run import saved_view
 
 

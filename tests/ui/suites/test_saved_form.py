@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.playing import app_on, run_screen, shown_on, sql, text, until, until_shown
-from tui_eval.ui.app_state import AppState
+from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.screens.launch_screen import LaunchScreen
 from tui_eval.ui.suites.launch_form import LaunchForm
 from tui_eval.ui.suites.saved_form import keep, recall

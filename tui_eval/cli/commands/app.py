@@ -6,12 +6,16 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tui_eval.cli.errors import FOLDER_GONE, CommandError, folder_is_there
 from tui_eval.cli.options import run_argument, store_file, store_option
 from tui_eval.model.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from tui_eval.ui.grade.grading_choice import GradingChoice
 
 _WITHOUT = "`tui-eval show RUN` prints, `run` needs no screen"
 
@@ -51,12 +55,23 @@ def watch(name: str, store: Path | None) -> int:
     return open_on(file, found(file, name).name)
 
 
-def open_on(store: Path, run_name: str) -> int:
-    """Open the app on a run; give the exit code."""
-    return _open(store, (), run_name)
+def open_on(store: Path, run_name: str, grading: "GradingChoice | None" = None) -> int:
+    """Open the app on a run; give the exit code.
+
+    Args:
+        store: The store's file.
+        run_name: The run.
+        grading: What of it is to be graded at once; None: nothing.
+    """
+    return _open(store, (), run_name, grading)
 
 
-def _open(store: Path, paths: Sequence[Path], run_name: str | None) -> int:
+def _open(
+    store: Path,
+    paths: Sequence[Path],
+    run_name: str | None,
+    grading: "GradingChoice | None" = None,
+) -> int:
     if os.environ.get("TERM") == "dumb":
         raise CommandError(f"the app cannot draw on a terminal that says TERM=dumb; {_WITHOUT}")
     if not folder_is_there():
@@ -64,7 +79,7 @@ def _open(store: Path, paths: Sequence[Path], run_name: str | None) -> int:
     gc.disable()  # a start makes no garbage; on again once the first picture is painted
     from tui_eval.ui.app import TuiEvalApp
 
-    app = TuiEvalApp(store, paths, run_name)
+    app = TuiEvalApp(store, paths, run_name, grading)
     if "devtools" in app.features:  # `make dev`
         from textual.logging import TextualHandler
 

@@ -1,6 +1,5 @@
 """Commands that ask something of a run: `resume`, `retry`, `rescore`, `cancel`, `undo`."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from tui_eval.cli.options import (
     store_option,
 )
 from tui_eval.cli.permission import need_permission, need_targets
+from tui_eval.cli.run_requests import ask, request_row, worded
 from tui_eval.cli.suggest import refuse_unknown, refuse_unknown_cases
 from tui_eval.model.exit_code import ExitCode
 
@@ -179,7 +179,7 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
 
     file, run = _run(store, name)
     args = _narrowed(file, run, {"which": "all"}, cases) if cases else {}
-    answer = _ask(file, run, Verb.CANCEL if cases else Verb.CANCEL_RUN, args, wait=True)
+    answer = ask(file, run, Verb.CANCEL if cases else Verb.CANCEL_RUN, args, wait=True)
     code = _tell(run, answer, as_json)
     if answer.outcome == Outcome.ACCEPTED:
         streams.tell(f"`tui-eval undo {run.name}` takes it back; `retry` would ask and pay again")
@@ -190,10 +190,11 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
 @run_argument
 @grouped("how", FollowOptions)
 def undo(name: str, how: FollowOptions) -> int:
-    """Undo the last cancel or rescore of a run.
+    """Undo the last cancel, rescore or grade by hand of a run.
 
-    Cancelled trials go on where they were left. Of what was scored again, what was graded before
-    counts again; the history keeps both. Each further `undo` undoes what was done before that.
+    Cancelled trials go on where they were left. Of what was scored again or graded by hand, what
+    was graded before counts again; the history keeps both. Each further `undo` undoes what was done
+    before that.
     """
     from tui_eval.store.requests import Verb
 
@@ -201,7 +202,8 @@ def undo(name: str, how: FollowOptions) -> int:
     done = _last_done(file, run)
     args: JsonObject = {"request": done.id}
     if done.undone_by is Verb.WITHDRAW:
-        return _tell(run, _ask(file, run, Verb.WITHDRAW, args, wait=True), how.as_json)
+        answer = ask(file, run, Verb.WITHDRAW, args, wait=True)
+        return _tell(run, answer, how.as_json)
     need_permission(file, run, how.trust)
     need_targets(file, run, Verb.UNCANCEL)
     return _see_through(file, run, Verb.UNCANCEL, args, how.form)
@@ -220,7 +222,8 @@ def _last_done(store: Path, run: "RunRow") -> "UndoableRequest":
         found = last_done(db, run.id)
     if found is None:
         raise CommandError(
-            f"in run {run.name} nothing was cancelled or scored again that is not undone"
+            f"in run {run.name} nothing was cancelled, scored again or graded by hand that is not "
+            "undone"
         )
     return found
 
@@ -234,7 +237,7 @@ def _tell(run: "RunRow", answer: "RequestRow", as_json: bool) -> int:
         said = {"run": run.name, "outcome": answer.outcome, "detail": answer.detail}
         streams.say(jsontext.dumps(said))
     else:
-        streams.say(f"{run.name}: {_worded(answer)}")
+        streams.say(f"{run.name}: {worded(answer)}")
     return ExitCode.NOT_STARTED if answer.outcome == Outcome.CLOSED else 0
 
 
@@ -292,38 +295,8 @@ def _see_through(
     """Ask, see the run to its end, and tell how the request went where it was not simply done."""
     from tui_eval.cli.foreground import drive
 
-    request = _ask(store, run, verb, args, wait=False)
+    request = ask(store, run, verb, args, wait=False)
     end = drive(store, run.id, form, asked=True)
-    answer = _request(store, request.id)
-    streams.tell(f"{verb.called}: {_worded(answer)}")
+    answer = request_row(store, request.id)
+    streams.tell(f"{verb.called}: {worded(answer)}")
     return end.code
-
-
-def _ask(store: Path, run: "RunRow", verb: "Verb", args: "JsonObject", wait: bool) -> "RequestRow":
-    from tui_eval.cli.runs import found
-    from tui_eval.engine.control.submit import ask, settle
-
-    row = _request(store, ask(store, run.id, verb, args))
-    while wait and row.outcome is None:
-        time.sleep(0.05)
-        row = _request(store, row.id)
-        if row.outcome is None and not found(store, run.name).live:
-            settle(store, run.id, row.id)  # its engine has just gone
-            row = _request(store, row.id)
-    return row
-
-
-def _request(store: Path, request: int) -> "RequestRow":
-    from tui_eval.cli.runs import readable
-    from tui_eval.store.read import run_queries
-
-    with readable(store) as db:
-        row = run_queries.request(db, request)
-    if row is None:
-        raise CommandError("the run was deleted meanwhile")
-    return row
-
-
-def _worded(answer: "RequestRow") -> str:
-    outcome = answer.outcome or "not answered"
-    return f"{outcome}: {answer.detail}" if answer.detail else outcome

@@ -139,9 +139,9 @@ def _configuration() -> "JsonObject":
     """Say what the user's own configuration is, what is in force of it, and what is wrong."""
     from tui_eval.cli.logs import USUAL, said_level
     from tui_eval.suites.config import configuration
+    from tui_eval.suites.config.app_state import AppState, state_file
     from tui_eval.suites.loading.errors import SuiteError
     from tui_eval.suites.trust.trust_store import TrustStore
-    from tui_eval.ui.app_state import AppState, state_file
     from tui_eval.ui.keys.keyboard import keyboard
     from tui_eval.ui.preferences import preferences
 

@@ -119,7 +119,14 @@ class RequestHandler:
             await self._say(request, RequestAnswer(Outcome.CLOSED, _NOT_OF_SWEEPS[request.verb]))
             return
         match Verb(request.verb):
-            case Verb.CANCEL | Verb.RETRY | Verb.RESCORE | Verb.UNCANCEL | Verb.WITHDRAW as verb:
+            case (
+                Verb.CANCEL
+                | Verb.RETRY
+                | Verb.RESCORE
+                | Verb.UNCANCEL
+                | Verb.WITHDRAW
+                | Verb.GRADE as verb
+            ):
                 await self._move_trials(request, verb)
             case Verb.PAUSE:
                 await self._pause(request)

@@ -23,6 +23,7 @@ _WITHOUT_ENGINE = frozenset(
         Verb.CONTINUE,
         Verb.SET_LIMIT,
         Verb.WITHDRAW,
+        Verb.GRADE,
     }
 )
 """What an asker can settle where no engine works on the run; the others start one."""
@@ -86,11 +87,10 @@ def _without_engine(
     match verb:
         case Verb.CANCEL:
             return _move(tx, run_id, request_id, verb, args)
+        case Verb.GRADE:
+            return _move_if_it_makes_sense(tx, run_id, request_id, verb, args)
         case Verb.WITHDRAW:
-            try:
-                answer = _move(tx, run_id, request_id, verb, args)
-            except ValueError as error:
-                return RequestAnswer(Outcome.CLOSED, str(error))
+            answer = _move_if_it_makes_sense(tx, run_id, request_id, verb, args)
             if answer.outcome is Outcome.ACCEPTED:
                 previous_spec.put_back(tx, run_id, args)
             return answer
@@ -110,6 +110,15 @@ def _without_engine(
             return RequestAnswer(Outcome.ALREADY, "the run is not running")
         case _:
             return RequestAnswer(Outcome.CLOSED, "no engine works on this run; resume it first")
+
+
+def _move_if_it_makes_sense(
+    tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject
+) -> RequestAnswer:
+    try:
+        return _move(tx, run_id, request_id, verb, args)
+    except ValueError as error:
+        return RequestAnswer(Outcome.CLOSED, str(error))
 
 
 def _move(tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject) -> RequestAnswer:

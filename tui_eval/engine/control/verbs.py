@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
+from tui_eval.engine.control import hand_grades
+from tui_eval.engine.control.refusal import Refusal
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.read import run_queries
@@ -19,7 +21,7 @@ from tui_eval.store.read.run_counts import board
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.search.views import STANDS, TrialOutcome
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import request_moves, run_writes, trial_writes, undo
+from tui_eval.store.write import human_scores, request_moves, run_writes, trial_writes, undo
 
 _WHICH: dict[str, str] = {
     "all": "1",
@@ -90,22 +92,13 @@ class MoveResult:
     """What became of trials that a request is about."""
 
     moved: int = 0
-    refused: "Counter[Refusal]" = field(default_factory=Counter)
+    refused: Counter[Refusal] = field(default_factory=Counter)
     """How many were left as they are, by why."""
 
     def add(self, other: "MoveResult") -> None:
         """Count what became of further trials."""
         self.moved += other.moved
         self.refused += other.refused
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a trial was left as it is."""
-
-    outcome: Outcome
-    why: str
-    """As after “it”."""
 
 
 def only_grades_missing(db: sqlite3.Connection, run: int) -> bool:
@@ -171,7 +164,7 @@ def _one(
     args: JsonObject,
     request: int,
     replaced: Collection[str],
-) -> Callable[[Tx, int], "bool | Refusal"]:
+) -> Callable[[Tx, int], bool | Refusal]:
     """Return the function that moves one trial, and says whether it did, or why not."""
     match verb:
         case Verb.CANCEL:
@@ -189,17 +182,28 @@ def _one(
             )
         case Verb.UNCANCEL | Verb.WITHDRAW:
             done = request_to_undo(db, run, verb, args)
-            take_back = undo.uncancel if verb is Verb.UNCANCEL else undo.withdraw
+            take_back = _TAKES_BACK[done.verb]
 
             def one(tx: Tx, trial: int) -> bool | Refusal:
-                why = take_back(tx, trial, done.id, by=request)
+                why = take_back(tx, trial, done.id, request)
                 if why is None:
                     return True
                 early = why == undo.NOT_YET
                 return Refusal(Outcome.TOO_EARLY if early else Outcome.CLOSED, why)
 
             return one
+        case Verb.GRADE:
+            return partial(hand_grades.apply, hand_grades.read(args), request)
     raise ValueError(f"{verb} is not about trials")
+
+
+_TAKES_BACK: dict[Verb, Callable[[Tx, int, int, int], str | None]] = {
+    Verb.CANCEL: undo.uncancel,
+    Verb.CANCEL_RUN: undo.uncancel,
+    Verb.RESCORE: undo.withdraw,
+    Verb.GRADE: human_scores.take_back,
+}
+"""How a trial is put back to where it was before a request moved it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs import program_line
 from tui_eval.reports.results import Results
+from tui_eval.reports.terminal.agreement_text import corrected_line, people_summary
 from tui_eval.reports.terminal.gate_text import (
     baseline_lines,
     compare_command,
@@ -67,7 +68,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         return "\n".join([*lines, *errors, *_next(of, width)])
     if of.columns:
         lines += table(target_columns(of.columns, of.rests_on_judges), width, ink)
-    for said in (*judge_report.judge_lines(of.judges), *_kinships(of)):
+    for said in (*judge_report.judge_lines(of.judges), *_people(of), *_kinships(of)):
         lines += folded(said, width)
     for column in of.columns:
         for said in (
@@ -139,6 +140,20 @@ def _trials(of: Results) -> str:
     if of.finished:
         return many(of.counts.total, "trial")
     return f"{of.counts.settled:,} of {many(of.counts.total, 'trial')}"
+
+
+def _people(of: Results) -> Iterator[str]:
+    """Say what people's grades make of judges and rates, and how many verdicts are theirs."""
+    names = {one.column.index: one.column.name for one in of.columns}
+    for scorer in of.people.scorers:
+        if scorer.pooled.n:
+            yield from people_summary(scorer, names)
+    for one in of.columns:
+        corrected = of.corrected(one)
+        if corrected is not None and (corrected.known or corrected.n):
+            yield f"{visible_line(one.column.name)}: {corrected_line(corrected)}"
+    for col, n in of.people.by_hand.items():
+        yield f"{visible_line(names[col])}: {many(n, 'verdict')} by hand"
 
 
 def _kinships(of: Results) -> Iterator[str]:

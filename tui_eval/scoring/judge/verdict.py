@@ -162,7 +162,11 @@ def _mean(check: Check, parts: Mapping[int, PartFinding], numbers: Sequence[int]
 
 
 def _verdict(check: Check, value: float) -> Verdict:
-    settings = check.settings
+    return verdict_of_value(check.settings, value)
+
+
+def verdict_of_value(settings: JsonObject, value: float) -> Verdict:
+    """Return the verdict of a value, 0 to 1, by what decides (`judge_settings.deciding`)."""
     low, high = bounds(settings)
     pass_at, threshold = settings.get("pass_at"), settings.get("threshold")
     if isinstance(pass_at, int | float):

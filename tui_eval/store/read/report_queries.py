@@ -154,6 +154,17 @@ def scorer_names(db: sqlite3.Connection, run_id: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+def deciding_scorers(db: sqlite3.Connection, run_id: int, col: int) -> list[str]:
+    """Return the scorers that are part of a verdict in a column, in the order they first graded."""
+    rows = db.execute(
+        "SELECT s.scorer FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? "
+        "AND t.col = ? AND t.state = 'done' AND s.current = 1 AND s.required = 1 "
+        "GROUP BY s.scorer ORDER BY min(s.id)",
+        (run_id, col),
+    )
+    return [row[0] for row in rows]
+
+
 def judged_scorers(db: sqlite3.Connection, run_id: int) -> frozenset[str]:
     """Return the names of the scorers that a judge gave a score that counts."""
     rows = db.execute(

@@ -109,6 +109,7 @@ def deletion_extent(db: sqlite3.Connection, run_ids: Collection[int]) -> Deletio
         ("scores", "of.raw", "of.reason"),
         ("findings", "of.made"),
         ("notes", "of.text"),
+        ("grades", "of.grade", "of.note"),
     ):
         rows = f"trials t JOIN {table} of ON of.trial = t.id"
         size += sum(count(_bytes(*columns), rows, "t.run"))
@@ -200,6 +201,7 @@ def _delete_trials(tx: Tx, run_id: int) -> _Portion:
         "findings",
         "judge_items",
         "notes",
+        "grades",
         "moves",
     ):
         tx.db.execute(f"DELETE FROM {table} WHERE trial {_LISTED}", (chosen,))

@@ -28,6 +28,12 @@ _RUNNING = (TrialState.RUNNING,)
 _SCORING = (TrialState.SCORING,)
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
 _SETTLED = (TrialState.DONE, TrialState.ERROR, TrialState.CANCELLED)
+_NOT_BY_HAND = (
+    "source <> 'human' AND NOT EXISTS (SELECT 1 FROM scores h WHERE h.trial = scores.trial "
+    "AND h.scorer = scores.scorer AND h.source = 'human' AND h.superseded = 0)"
+)
+"""Scores that are no person's and that no person's outranks: a scorer is not asked again where one
+does, and its last word counts again once that is withdrawn."""
 
 
 def stands(tx: Tx, trial: int, opening: int) -> bool:
@@ -366,7 +372,8 @@ def rescore(
 ) -> bool:
     """Take a settled trial that has an output back to scoring.
 
-    The scores of the scorers named (none: of all) satisfy no key any more; a person's stay.
+    The scores of the scorers named (none: of all) satisfy no key any more; a person's stay, and so
+    do those that a person's outranks.
 
     Args:
         tx: The transaction.
@@ -392,7 +399,7 @@ def rescore(
     )
     tx.db.execute(
         "UPDATE scores SET superseded = 1, superseded_by = ?3, current = 0 "
-        "WHERE trial = ?1 AND superseded = 0 AND source <> 'human' "
+        f"WHERE trial = ?1 AND superseded = 0 AND {_NOT_BY_HAND} "
         "AND (?2 = '[]' OR scorer IN (SELECT value FROM json_each(?2)))",
         (trial, dump(list(scorers)), request),
     )
@@ -421,7 +428,7 @@ def unscore_open(tx: Tx, run: int) -> None:
         "UPDATE scores SET superseded = 1, current = 0, superseded_by = ("
         "SELECT m.request FROM moves m WHERE m.trial = scores.trial AND m.undone_by IS NULL "
         "AND m.last_score >= scores.id ORDER BY m.id DESC LIMIT 1) "
-        "WHERE superseded = 0 AND source <> 'human' "
+        f"WHERE superseded = 0 AND {_NOT_BY_HAND} "
         "AND trial IN (SELECT id FROM trials WHERE run = ? AND state = 'scoring')",
         (run,),
     )

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.suites.data.grade_forms import GradeQuestion, read_grade, wrong_grade
 from tui_eval.suites.judge_choice import judges_of
 from tui_eval.suites.loading.errors import did_you_mean
 from tui_eval.suites.scorers.judge_fields import MET_OR_NOT, is_number
@@ -13,10 +14,6 @@ from tui_eval.suites.spec import Suite
 
 _UNSEEN: Final = ("grade", "scorer")
 """Columns no template sees: a judge that knew the grade would agree with it."""
-RANKED: Final = frozenset({"scale", "criteria"})
-"""Forms of a question whose grades have an order."""
-_VERDICTS: Final = {"pass": True, "fail": False}
-
 GoldMistake: TypeAlias = tuple[str, str, str | None]
 """What is wrong with a row: its column, what, and what to do."""
 
@@ -40,19 +37,6 @@ class Gold:
     """1 or 0 for each requirement, or the grade of each criterion, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoldQuestion:
-    """The question a person graded by, as far as it decides which grades are valid."""
-
-    scorer: str
-    form: str
-    """scale, pass-fail, requirements or criteria."""
-    low: float = 0.0
-    high: float = 1.0
-    count: int | None = None
-    """How many requirements or criteria there are; None: it depends on the case."""
-
-
 def gold(suite: Suite, judge: str) -> tuple[Gold, ...]:
     """Return the gold of a judge in a loaded suite; empty: it has none, or no scorer asks it.
 
@@ -67,28 +51,26 @@ def gold(suite: Suite, judge: str) -> tuple[Gold, ...]:
     return tuple(_gold(number, row, asked) for number, row in enumerate(rows, 1)) if asked else ()
 
 
-def _gold(number: int, row: JsonObject, asked: Sequence[GoldQuestion]) -> Gold:
+def _gold(number: int, row: JsonObject, asked: Sequence[GradeQuestion]) -> Gold:
     fields = {name: value for name, value in row.items() if name not in _UNSEEN}
     grade = row["grade"]
     named = row.get("scorer")
     question = next(one for one in asked if named is None or one.scorer == named)
-    passed = _verdict(grade, question)
+    read = read_grade(grade, question)
     return Gold(
         scorer=question.scorer,
         case=Case(seq=number - 1, id=f"gold {number}", fields=fields),
         input=row["input"],
         output=str(row["output"]),
-        score=float(str(grade)) if passed is None and is_number(grade) else None,
-        passed=passed,
-        parts=tuple(float(str(+one)) for one in grade if isinstance(one, int | float))
-        if isinstance(grade, list)
-        else None,
+        score=read.score,
+        passed=read.passed,
+        parts=read.parts,
     )
 
 
 def questions(
     scorers: Sequence[JsonObject], judge: str, judges: Sequence[str]
-) -> list[GoldQuestion]:
+) -> list[GradeQuestion]:
     """Return what a suite's scorers ask a judge, invalid scorers left out."""
     found = []
     for scorer in scorers:
@@ -99,16 +81,16 @@ def questions(
         items = scorer.get(form)
         count = len(items) if isinstance(items, list) else None
         if form == "scale" and scale == MET_OR_NOT:
-            found.append(GoldQuestion(name, MET_OR_NOT))
+            found.append(GradeQuestion(name, MET_OR_NOT))
         elif form == "requirements":
-            found.append(GoldQuestion(name, form, count=count))
+            found.append(GradeQuestion(name, form, count=count))
         elif isinstance(scale, list) and len(scale) == 2 and all(map(is_number, scale)):
             low, high = (float(str(bound)) for bound in scale)
-            found.append(GoldQuestion(name, form, low, high, count))
+            found.append(GradeQuestion(name, form, low, high, count))
     return found
 
 
-def troubles(row: JsonObject, asked: Sequence[GoldQuestion]) -> Iterator[GoldMistake]:
+def troubles(row: JsonObject, asked: Sequence[GradeQuestion]) -> Iterator[GoldMistake]:
     """Yield what is wrong with one row of gold.
 
     Args:
@@ -133,51 +115,5 @@ def troubles(row: JsonObject, asked: Sequence[GoldQuestion]) -> Iterator[GoldMis
     else:
         for question in asked:
             if named is None or question.scorer == named:
-                yield from _wrong_grade(row["grade"], question)
-
-
-def _wrong_grade(grade: Json, question: GoldQuestion) -> Iterator[GoldMistake]:
-    if _verdict(grade, question) is not None:
-        return
-    match question.form:
-        case "scale":
-            if not is_number(grade):
-                yield "grade", f"must be {_of_scale(question)}, or pass or fail", None
-            elif not question.low <= float(str(grade)) <= question.high:
-                yield "grade", f"must be {_of_scale(question)}, not {grade}", None
-        case "requirements" | "criteria":
-            yield from _wrong_parts(grade, question)
-        case _:
-            yield "grade", 'must be "pass" or "fail"', None
-
-
-def _wrong_parts(grade: Json, question: GoldQuestion) -> Iterator[GoldMistake]:
-    of_each = "true or false" if question.form == "requirements" else _of_scale(question)
-    if not isinstance(grade, list) or not grade:
-        yield "grade", f"must be a list with {of_each} for each of the {question.form}", None
-        return
-    if question.count is not None and len(grade) != question.count:
-        yield "grade", f"has {len(grade)} items for {question.count} {question.form}", None
-    for number, one in enumerate(grade, 1):
-        right = (
-            isinstance(one, bool)
-            if question.form == "requirements"
-            else is_number(one) and question.low <= float(str(one)) <= question.high
-        )
-        if not right:
-            yield "grade", f"item {number} must be {of_each}", None
-
-
-def _of_scale(question: GoldQuestion) -> str:
-    return f"a number from {question.low:g} to {question.high:g}"
-
-
-def _verdict(grade: Json, question: GoldQuestion) -> bool | None:
-    """Return a grade that is a verdict, which every form takes; None: it is not one."""
-    if isinstance(grade, bool):
-        return grade
-    if isinstance(grade, str):
-        return _VERDICTS.get(grade.strip().lower())
-    if question.form == MET_OR_NOT and grade in (0, 1):
-        return bool(grade)
-    return None
+                for message in wrong_grade(row["grade"], question):
+                    yield "grade", message, None

@@ -7,7 +7,7 @@ from typing import Final, TypeGuard
 
 from tui_eval.model.conversation import files_in
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.data import gold
+from tui_eval.suites.data import gold, grade_forms
 from tui_eval.suites.data.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
 from tui_eval.suites.data.rows import MOST_MISTAKES, DataProblems, read_json, read_rows
 from tui_eval.suites.data.session_files import read_session
@@ -194,7 +194,7 @@ class _Inliner:
         name = str(judge.get("name", UNNAMED))
         asked = gold.questions(scorers, name, judge_names(self._data))
         held = judge.get("gold")
-        ranked = any(one.form in gold.RANKED for one in asked)
+        ranked = any(one.form in grade_forms.RANKED for one in asked)
         if asked and not ranked and judge.get("min_spearman") is not None:
             self._wrong(
                 (*path, "min_spearman"),

@@ -29,6 +29,27 @@ def judged(settings: JsonObject) -> JsonObject:
     Raises:
         SettingError: for a null, an empty text or list, or a wrong type.
     """
+    return {
+        **deciding(settings),
+        "rubric": _rubric(settings.get("rubric")),
+        "requirements": _requirements(settings.get("requirements")),
+        "criteria": _criteria(settings.get("criteria")),
+        "reference": settings.get("reference"),
+        "show": _show(settings.get("show")),
+        "of": settings["of"],
+        "per_requirement": settings["per_requirement"],
+        "vote": settings["vote"],
+        "ungraded_requirements": settings.get("ungraded_requirements") or "ungraded",
+        "judges": settings.get("judge") or [],
+    }
+
+
+def deciding(settings: JsonObject) -> JsonObject:
+    """Return what makes a verdict of a value, in the form of `judged`; no template decides it.
+
+    Args:
+        settings: The fields of `JudgeScorer`, rendered or not.
+    """
     form = _form(settings)
     threshold = settings.get("threshold")
     if threshold is None and settings.get("pass_at") is None and form != MET_OR_NOT:
@@ -36,18 +57,8 @@ def judged(settings: JsonObject) -> JsonObject:
     return {
         "form": form,
         "scale": _scale(settings.get("scale"), form),
-        "rubric": _rubric(settings.get("rubric")),
-        "requirements": _requirements(settings.get("requirements")),
-        "criteria": _criteria(settings.get("criteria")),
-        "reference": settings.get("reference"),
-        "show": _show(settings.get("show")),
         "pass_at": settings.get("pass_at"),
         "threshold": threshold,
-        "of": settings["of"],
-        "per_requirement": settings["per_requirement"],
-        "vote": settings["vote"],
-        "ungraded_requirements": settings.get("ungraded_requirements") or "ungraded",
-        "judges": settings.get("judge") or [],
     }
 
 

@@ -19,6 +19,7 @@ _IN_THE_KEY_LINE = (
     (_TRIALS, "r", "retry", "retry", "Ask again for this trial or the marked ones"),
     (_TRIALS, "s", "rescore", "rescore", "Score this trial or the marked ones again"),
     (_TRIALS, "c", "cancel", "cancel", "Cancel this trial or the marked ones"),
+    (_TRIALS, "g", "grade", "grade", "Grade this trial or the marked ones by hand, for good"),
     (_RUN, "p", "pause", "pause", "Start nothing new, or resume"),
     (_TRIALS, "n", "next_unmet(1)", "next", "The next failure, or find hit in the text"),
     (
@@ -80,6 +81,7 @@ _ELSEWHERE = (
     (_TRIALS, "a", "mark_all", "mark all shown", "Mark all trials that are listed"),
     (_RUN, "R", "retry_all", "retry all", "Retry everything errored or ungraded"),
     (_RUN, "S", "rescore_all", "rescore all", "Score everything again"),
+    (_RUN, "G", "grading", "grading", "Grade outputs blindly, to measure the judge"),
     (_RUN, "E", "export", "export", "Write the trials into a file"),
     (_RUN, "B", "baseline", "baseline", "Pin the run as its suite's baseline, or unpin it"),
     (

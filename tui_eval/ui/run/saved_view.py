@@ -4,7 +4,7 @@ import json
 
 from tui_eval.model.json import Json
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome, View
-from tui_eval.ui.app_state import AppState
+from tui_eval.suites.config.app_state import AppState
 
 _NAME = "lists"
 _MOST = 200

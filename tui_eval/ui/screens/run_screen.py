@@ -10,9 +10,11 @@ from textual.binding import BindingType
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.grade.grading_choice import GradingChoice
 from tui_eval.ui.run.actions import availability
 from tui_eval.ui.run.actions.availability import RunSituation
 from tui_eval.ui.run.actions.cap_actions import CapActions
+from tui_eval.ui.run.actions.grade_actions import GradeActions
 from tui_eval.ui.run.actions.request_sender import RequestSender
 from tui_eval.ui.run.actions.run_actions import RunActions
 from tui_eval.ui.run.actions.trial_actions import TrialActions
@@ -73,8 +75,10 @@ class RunScreen(BaseScreen):
     def _delegate_actions(self) -> None:
         run, trial_list, undo = self.run, self.trial_list, self.undo
         sender = RequestSender(self, run, self.monitor, undo)
+        self._grading = GradeActions(self, run, trial_list, sender)
         self.pane.delegate_to(
             TrialActions(self, run, trial_list, sender, undo),
+            self._grading,
             ListActions(self, run, trial_list, undo),
             DetailActions(self, run, trial_list),
         )
@@ -82,6 +86,7 @@ class RunScreen(BaseScreen):
             RunActions(self, run, trial_list, self.edits, sender),
             CapActions(self, run, sender),
             EditActions(self, run, self.edits, trial_list),
+            self._grading,
         )
 
     def compose(self) -> ComposeResult:
@@ -179,6 +184,11 @@ class RunScreen(BaseScreen):
         if now != self._painted:
             self._painted = now
             self.refresh_bindings()
+
+    @work
+    async def grade(self, choice: GradingChoice) -> None:
+        """Have outputs of the run graded."""
+        await self._grading.open_grading(choice)
 
     async def action_back(self) -> None:
         """Go one step back: find, zoom, text, marks, screen."""

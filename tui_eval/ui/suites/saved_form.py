@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.ui.app_state import AppState
+from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.suites.launch_form import ONLY, LaunchForm
 
 _NAME = "launches"

@@ -1,6 +1,7 @@
 """Gold: outputs that a person has graded are graded first, before any target is asked."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,13 +22,15 @@ from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
-from tui_eval.scoring.judge.reading import Finding, PartFinding
-from tui_eval.scoring.judge.verdict import JudgeOpinion, grade
+from tui_eval.scoring.judge.person_grade import person_grade
+from tui_eval.scoring.judge.reading import Finding
+from tui_eval.scoring.judge.verdict import grade
 from tui_eval.statistics.agreement import cohen_kappa, spearman
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.tx import Fact, Tx
 from tui_eval.store.write import measured_judges
-from tui_eval.suites.data.gold import RANKED, Gold
+from tui_eval.suites.data.gold import Gold
+from tui_eval.suites.data.grade_forms import RANKED
 
 _DECIDES = ("pass_at", "threshold", "vote", "ungraded_requirements", "criteria")
 """Settings of a check that make another verdict of the same answers."""
@@ -229,17 +232,6 @@ class GoldRound(Subscriber):
         return _Row(ask.gold, check, person, None, asked)
 
 
-def person_grade(check: Check, gold: Gold) -> Grade:
-    """Return a person's grade in the form a judge's has; a bare verdict has no value."""
-    if gold.passed is not None:
-        return Grade(Verdict.PASS if gold.passed else Verdict.FAIL, None, "a person's verdict")
-    if gold.parts is not None:
-        parts = {number: PartFinding(value, "") for number, value in enumerate(gold.parts, 1)}
-    else:
-        parts = {} if gold.score is None else {0: PartFinding(gold.score, "")}
-    return grade(check, [JudgeOpinion("a person", 0, Finding(parts), None)])
-
-
 def _measured(of_judge: _GoldSet) -> GoldAgreement:
     """Say how a judge agrees with a person, and where it does not."""
     judged = [(row, row.judged()) for row in of_judge.rows]
@@ -293,7 +285,14 @@ def agreement(
         min_agreement=min_agreement,
         ranked=len(values),
         min_spearman=min_spearman,
+        table=_table(verdicts),
     )
+
+
+def _table(verdicts: Sequence[tuple[Verdict, Verdict]]) -> tuple[int, int, int, int]:
+    """Count the verdicts: both pass, the judge alone, the person alone, neither."""
+    n = Counter((judged is Verdict.PASS, person is Verdict.PASS) for person, judged in verdicts)
+    return n[True, True], n[True, False], n[False, True], n[False, False]
 
 
 def _told(graded: Grade) -> str:

@@ -148,7 +148,7 @@ def situation(
 
 
 _OPEN = (TrialState.QUEUED, TrialState.RUNNING, TrialState.SCORING)
-ABOUT_TRIALS = frozenset(("cancel", "retry", "rescore", "note"))
+ABOUT_TRIALS = frozenset(("cancel", "retry", "rescore", "note", "grade"))
 """Act on the marked trials, else on the one under the cursor."""
 _NEED_TRIAL = ABOUT_TRIALS | {
     "mark",
@@ -200,6 +200,8 @@ def _why_not_for_trial(action: str, now: RunSituation) -> str | None:
             return None if now.trial.settled else f"it is on its way already ({now.trial})"
         case "rescore":
             return _why_not_rescored(now.trial, has_output=now.has_output)
+        case "grade":
+            return _why_not_graded(now.trial)
         case "workspace":
             return _why_no_workspace(now)
         case "limit":
@@ -214,6 +216,14 @@ def _why_no_workspace(now: RunSituation) -> str | None:
     if now.trial in (TrialState.QUEUED, TrialState.RUNNING):
         return f"its workspace is listed once it has ended ({now.trial})"
     return "nothing of a workspace was kept: its target has none"
+
+
+def _why_not_graded(trial: TrialState) -> str | None:
+    if trial is TrialState.DONE:
+        return None
+    if not trial.settled:
+        return f"it is not scored yet ({trial})"
+    return f"it has no verdict to change ({trial})"
 
 
 def _why_not_rescored(trial: TrialState, *, has_output: bool) -> str | None:
@@ -257,6 +267,8 @@ def _why_not_for_run(action: str, now: RunSituation) -> str | None:
             return _NOT_OF_SWEEPS["retry"]
         case "retry_all":
             return None if now.retriable else "nothing is errored or ungraded"
+        case "grading":
+            return None if now.scored else "no trial has been scored yet: there is nothing to grade"
         case "rescore_all":
             return None if now.scored else "no trial has been scored yet"
         case "compare":

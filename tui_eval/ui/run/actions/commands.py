@@ -27,8 +27,10 @@ DOING = {
     Verb.SET_LIMIT: "setting concurrency…",
     Verb.UNCANCEL: "undoing the cancel…",
     Verb.WITHDRAW: "withdrawing scores…",
+    Verb.GRADE: "grading…",
 }
 """What a request is called while it waits for its answer."""
+_WITHDRAWN = "grade by hand withdrawn"
 _DONE = {
     Verb.CANCEL: "cancelled",
     Verb.RETRY: "on its way again",
@@ -41,6 +43,7 @@ _DONE = {
     Verb.SET_LIMIT: "concurrency",
     Verb.UNCANCEL: "cancelled no more",
     Verb.WITHDRAW: "what was graded before counts again",
+    Verb.GRADE: "graded by hand",
 }
 
 
@@ -154,6 +157,8 @@ def inverse_of(request: RequestRow) -> InverseCommand | None:
             return InverseCommand(f"cancelling {what}", Command(Verb.UNCANCEL, args))
         case Verb.RESCORE:
             return InverseCommand(f"scoring {what} again", Command(Verb.WITHDRAW, args))
+        case Verb.GRADE:
+            return InverseCommand(f"grading {what}", Command(Verb.WITHDRAW, args))
         case _:
             return None
 
@@ -186,7 +191,16 @@ def answer_words(request: RequestRow) -> tuple[str, bool]:
     if not accepted:
         asked = "not undone" if verb in (Verb.UNCANCEL, Verb.WITHDRAW) else str(verb)
         return f"{asked}: {detail or request.outcome}", False
-    return f"{_DONE[verb]}: {detail}" if detail else _DONE[verb], True
+    done = _WITHDRAWN if verb is Verb.GRADE and _withdraws(request.args) else _DONE[verb]
+    return f"{done}: {detail}" if detail else done, True
+
+
+def _withdraws(args: JsonObject) -> bool:
+    """Whether a request about grades by hand gives none."""
+    grades = args.get("grades")
+    return isinstance(grades, list) and not any(
+        isinstance(one, dict) and "verdict" in one for one in grades
+    )
 
 
 class PendingRequests:

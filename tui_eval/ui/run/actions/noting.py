@@ -36,7 +36,7 @@ async def ask_note(
     hint = "empty takes it away" if there else "shown beside the trial, and exported"
     if there and len(trials) > 1:
         hint = f"{many(len(there), 'of them has a note', 'of them have notes')}: this replaces it"
-    text = await app.push_screen_wait(NameDialog(f"note on {about}", first, hint, _too_long))
+    text = await app.push_screen_wait(NameDialog(f"note on {about}", first, hint, note_too_long))
     if text is None:
         return None
     wanted = {trial: text.strip() for trial in trials if there.get(trial, "") != text.strip()}
@@ -53,6 +53,7 @@ async def write_notes(client: StoreClient, wanted: Mapping[int, str]) -> None:
     await client.act(once, client.path, partial(notes.write, notes=wanted))
 
 
-def _too_long(text: str) -> str | None:
+def note_too_long(text: str) -> str | None:
+    """Say that a note is too long; None: it is not."""
     over = len(text) - notes.LONGEST
     return f"{many(over, 'character')} too many" if over > 0 else None

@@ -90,7 +90,7 @@ def _score(entry: ScoreRow, glyphs: Glyphs) -> Iterator[Para]:
     for line in said:
         for para in opinion_paras(line, 3, glyphs):
             yield para if counts else replace(para, tone="dim", label_tone="dim")
-    if entry.raw is not None and entry.source != "judge" and not said:
+    if entry.raw is not None and entry.source == "code" and not said:
         saw = entry.raw if isinstance(entry.raw, str) else json.dumps(entry.raw, ensure_ascii=False)
         yield Para(saw, "plain" if counts else "dim", indent=3, label="extracted", label_tone="dim")
     facts = [_WHO.get(entry.source, f"by {entry.source}"), moment(entry.at)]

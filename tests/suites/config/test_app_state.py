@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tui_eval.ui.app_state import AppState, state_file
+from tui_eval.suites.config.app_state import AppState, state_file
 
 
 def test_what_is_set_is_there_at_the_next_start(tmp_path: Path) -> None:

@@ -1,17 +1,30 @@
 """What the app remembers from one start to the next: nothing that matters to a result."""
 
+import getpass
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import platformdirs
+
+GRADER: Final = "grader"
+"""Under this is remembered who grades outputs."""
 
 
 def state_file(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the file: `TUI_EVAL_STATE`, else in the user's state directory."""
     named = environ.get("TUI_EVAL_STATE")
     return Path(named) if named else platformdirs.user_state_path("tui-eval") / "app.json"
+
+
+def login_name() -> str:
+    """Return the name of whoever is logged in; where nobody is, `me`."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no such user in this container
+        return "me"
 
 
 class AppState:

@@ -1,0 +1,98 @@
+"""What people would have said of all outputs, from what a scorer said of all and people of some."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from tui_eval.format import number
+from tui_eval.model.judge_quality import ENOUGH, GoldAgreement
+from tui_eval.model.states import Verdict
+from tui_eval.reports.agreement.graded_outputs import GradedOutputs
+from tui_eval.statistics import corrected
+from tui_eval.statistics.corrected import GradedShare
+from tui_eval.statistics.intervals import Interval
+
+OF_EACH: Final = 10
+"""Graded outputs of each of two kinds under which too little is known of either."""
+NOBODY: Final = "nobody has graded its outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPassRate:
+    """A pass rate as people would have given it, or why there is none."""
+
+    by: str | None = None
+    """`grades` of the run's own outputs, or `gold`; None: there is none."""
+    rate: float | None = None
+    interval: Interval | None = None
+    n: int = 0
+    """Outputs that people graded."""
+    why: str | None = None
+    """Why there is none; None: there is one."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one."""
+        return self.rate is not None
+
+
+def corrected_rate(of: GradedOutputs, col: int, gold: GoldAgreement | None) -> CorrectedPassRate:
+    """Return the rate of a column that people would have given.
+
+    By grades of its own outputs where there are enough, else by gold.
+
+    Args:
+        of: What people and the scorer said.
+        col: The column.
+        gold: How the scorer's judge agrees with people about gold; None: there is none.
+    """
+    by_grades = _by_grades(of, col)
+    if by_grades.known or gold is None or not gold.n:
+        return by_grades
+    by_gold = _by_gold(of, col, gold)
+    return by_gold if by_gold.known or not by_grades.n else by_grades
+
+
+def _scored(of: GradedOutputs, col: int) -> tuple[int, int]:
+    """Return how many outputs of a column the scorer passed, and how many it passed or failed."""
+    passed = of.shares.get((col, Verdict.PASS), 0)
+    return passed, passed + of.shares.get((col, Verdict.FAIL), 0)
+
+
+def _by_grades(of: GradedOutputs, col: int) -> CorrectedPassRate:
+    outputs = of.verdicts_of(col)
+    n = Counter((one.judged, one.person) for one in outputs)
+    shares = {
+        judged: (n[judged, Verdict.PASS], n[judged, Verdict.PASS] + n[judged, Verdict.FAIL])
+        for judged in (Verdict.PASS, Verdict.FAIL)
+    }
+    (_, of_passed), (_, of_failed) = shares[Verdict.PASS], shares[Verdict.FAIL]
+    if not outputs:
+        return CorrectedPassRate(why=NOBODY)
+    if len(outputs) < ENOUGH or min(of_passed, of_failed) < OF_EACH:
+        had = f"graded {number(of_passed)} that the judge passed, {number(of_failed)} it failed"
+        why = f"{had}; {ENOUGH} with {OF_EACH} of each are needed"
+        return CorrectedPassRate(n=len(outputs), why=why)
+    passed, total = _scored(of, col)
+    found = corrected.corrected_by_grades(
+        passed, total, GradedShare(*shares[Verdict.PASS]), GradedShare(*shares[Verdict.FAIL])
+    )
+    return CorrectedPassRate("grades", found.rate, found.interval95, len(outputs))
+
+
+def _by_gold(of: GradedOutputs, col: int, gold: GoldAgreement) -> CorrectedPassRate:
+    passed, total = _scored(of, col)
+    if gold.table is None or not total:
+        return CorrectedPassRate(n=gold.n, why="the gold was graded by an earlier version")
+    both, judge_alone, person_alone, neither = gold.table
+    good, bad = both + person_alone, judge_alone + neither
+    if gold.n < ENOUGH or min(good, bad) < OF_EACH:
+        had = f"gold has {number(good)} that people pass, {number(bad)} that they fail"
+        why = f"{had}; {ENOUGH} with {OF_EACH} of each are needed"
+        return CorrectedPassRate(n=gold.n, why=why)
+    found = corrected.corrected_by_gold(
+        passed / total, total, GradedShare(both, good), GradedShare(neither, bad)
+    )
+    if found is None:
+        return CorrectedPassRate(n=gold.n, why="on gold the judge is no better than chance")
+    return CorrectedPassRate("gold", found.rate, found.interval95, gold.n)

@@ -1,0 +1,1 @@
+"""Grading outputs: what is shown of one, and the grade that is being given."""
