@@ -1,7 +1,7 @@
 """The head of the Run screen: what the run comes to so far, one line a target."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from itertools import islice
 
@@ -272,6 +272,7 @@ def pace_line(
                 Piece(f"{held:>{len(number(slots))}} of {many(slots, 'slot')}"),
                 Piece(" -", "accent", "screen.limit(-1)"),
                 Piece(" +", "accent", "screen.limit(1)"),
+                Piece(f" {_short_endpoint(endpoints)}", "dim"),
             ]
         )
     if figures is not None and figures.backing_off and total.running:
@@ -438,3 +439,11 @@ def _rated(column: int, run: Snapshot, of: LiveResults | None) -> list[tuple[str
         (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),
         (number(counts.error), "error" if counts.error else "dim"),
     ]
+
+
+def _short_endpoint(endpoints: Set[str]) -> str:
+    """Name where calls go: its host, or how many endpoints there are."""
+    if len(endpoints) != 1:
+        return f"at {many(len(endpoints), 'endpoint')}"
+    (name,) = endpoints
+    return name.partition("://")[2].partition("/")[0] or name

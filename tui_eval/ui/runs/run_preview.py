@@ -74,7 +74,7 @@ class RunPreview(Vertical):
     def __init__(self, context: AppContext) -> None:
         super().__init__(id="preview")
         self._app_context = context
-        self._rule = Bar(id="rule", fill=context.glyphs.rule)
+        self._rule = Bar(id="rule", fill=context.glyphs.rule, frame=True)
         self._lines = Lines()
         self._shown: ListedRun | None = None
         self._failures: tuple[FailedTrial, ...] | None = None
@@ -113,12 +113,12 @@ class RunPreview(Vertical):
         listed = self._shown
         glyphs = self._app_context.glyphs
         if listed is None:
-            self._rule.show([Piece(f"{glyphs.rule} ", "dim")])
+            self._rule.show([])
             self._lines.show([])
             return
         run = listed.run
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
-        left = [Piece(f"{glyphs.rule} ", "dim"), Piece(run.name, "strong"), Piece(" ")]
+        left = [Piece(" "), Piece(run.name, "strong"), Piece(" ")]
         if run.label:
             left += [Piece(f"{glyphs.rule} ", "dim"), Piece(f"{run.label} ")]
         right = [

@@ -50,7 +50,7 @@ class SuitePreview(Vertical):
         """The suite it is of; None: of none, or of one that is to be read anew."""
         self.page = Page()
         self._app_context = context
-        self._rule = Bar(id="rule", fill=context.glyphs.rule)
+        self._rule = Bar(id="rule", fill=context.glyphs.rule, frame=True)
         self._book: CaseBook | None = None
         self._known = PreviewState()
         self._trends: Mapping[str, Trend] = {}
@@ -61,6 +61,14 @@ class SuitePreview(Vertical):
         """Lay the parts out."""
         yield self._rule
         yield self.page
+
+    def on_descendant_focus(self) -> None:
+        """Frame it as what has the focus."""
+        self._rule.frame_tone = "accent"
+
+    def on_descendant_blur(self) -> None:
+        """Frame it as what has not."""
+        self._rule.frame_tone = "dim"
 
     @property
     def has_case(self) -> bool:
@@ -151,14 +159,14 @@ class SuitePreview(Vertical):
     def _show_rule(self, entry: SuiteEntry) -> None:
         """Say what the preview is of: the case stands here, wherever one scrolls to."""
         rule = self._app_context.glyphs.rule
-        left = [Piece(f"{rule} ", "dim"), Piece(entry.name, "strong"), Piece(" ")]
+        left = [Piece(" "), Piece(entry.name, "strong"), Piece(" ")]
         leaf, expected = self._known.leaf, self._known.expected
         if leaf is not None and leaf.case is not None:
             cases = expected.survey.cases if expected and expected.survey else entry.cases
             of = f"/{number(cases)}" if cases is not None else ""
             left += [Piece(f"{rule} ", "dim"), Piece(f"case {number(leaf.index + 1)}{of} "),
                      Piece(f"{leaf.case.id} ", "accent")]  # fmt: skip
-        self._rule.show(left, [Piece(f" {entry.path.name} ", "dim"), Piece(rule, "dim")])
+        self._rule.show(left, [Piece(f" {entry.path.name} ", "dim")])
 
 
 def _shown_by(db: "sqlite3.Connection", suite: str, cases: int) -> str:

@@ -39,22 +39,27 @@ class RequestSender:
         """Send a command as a worker of the screen, see `send`."""
         self._screen.run_worker(self.send(command))
 
-    async def send(self, command: Command) -> None:
-        """Ask the person where the command has a question, then write the request down."""
+    async def send(self, command: Command) -> bool:
+        """Ask the person where the command has a question, then write the request down.
+
+        Returns:
+            Whether it was written down.
+        """
         if command.question is not None:
             question = ConfirmDialog(
                 command.question, yes=command.yes, no=command.no, more=command.more
             )
             if not await self._screen.app.push_screen_wait(question):
-                return
+                return False
         client = self._screen.context.client
         try:
             request = await run_requests.ask(client, self._run.id, command.verb, command.args)
         except (StoreError, OSError) as error:
             self._screen.say(f"not done: {error}", "error", seconds=15)
-            return
+            return False
         self._monitor.awaited.add(request)
         self._monitor.wake()
+        return True
 
     def _tell_of_answers(self) -> None:
         assert self._run.snapshot is not None, "it has just been replaced"

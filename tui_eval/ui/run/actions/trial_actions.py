@@ -78,8 +78,8 @@ class TrialActions(ActionGroup):
         with self.context.keys_wait():  # the next keys may be for the question
             trials = await self._list.acted_on()
             command = await self._command(verb, trials) if trials else None
-        if command is not None:
-            await self._sender.send(command)
+        if command is not None and await self._sender.send(command):
+            self._list.done_with_marks()
 
     async def _command(self, verb: Verb, trials: list[int]) -> Command:
         """Return the command about trials; of several, or with an answer to lose, with its cost."""
@@ -105,6 +105,7 @@ class TrialActions(ActionGroup):
         about = one if len(trials) == 1 else many(len(trials), "trial")
         found = await ask_note(self.screen.app, self.context, trials, about)
         if found is not None and await self._write_notes(found[0]):
+            self._list.done_with_marks()
             before = found[1]
             self._undo.add(
                 f"the note on {about}",

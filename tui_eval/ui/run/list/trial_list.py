@@ -383,6 +383,11 @@ class TrialList(Vertical):
             return await self.marked_ids()
         return [] if self.selected is None else [self.selected.id]
 
+    def done_with_marks(self) -> None:
+        """Take the marks away that an action was for; in zoom it was for the shown trial alone."""
+        if self.marks.count and not self.screen.has_class(ZOOMED):
+            self.unmark()
+
     def mark(self) -> None:
         """Mark the selected trial, or take its mark away, and go on to the next."""
         place = self._here
