@@ -39,8 +39,9 @@ def write(tx: Tx, notes: Mapping[int, str]) -> None:
 def count(db: sqlite3.Connection, run: int) -> int:
     """Count the trials of a run that have a note."""
     row = db.execute(
-        "SELECT count(*) FROM notes n JOIN trials t ON t.id = n.trial "
-        "WHERE n.current = 1 AND t.run = ?",
+        # note by note: they are few, and SQLite would rather go through all trials
+        "SELECT count(*) FROM notes n INDEXED BY notes_current CROSS JOIN trials t "
+        "ON t.id = n.trial WHERE n.current = 1 AND t.run = ?",
         (run,),
     ).fetchone()
     return int(row[0])

@@ -293,7 +293,11 @@ def end(tx: Tx, run: int) -> None:
 
 def _lose_judge_calls(tx: Tx, run: int) -> None:
     """Say of calls to judges that are still in flight that nobody waits for them any more."""
-    tx.db.execute("UPDATE judge_calls SET state = 'lost' WHERE run = ? AND state = 'sent'", (run,))
+    tx.db.execute(
+        "UPDATE judge_calls INDEXED BY judge_calls_sent SET state = 'lost' "
+        "WHERE run = ? AND state = 'sent'",
+        (run,),
+    )
 
 
 def recover(tx: Tx, run: int) -> int:

@@ -135,7 +135,9 @@ class JudgingNow:
 def judging_now(db: sqlite3.Connection, run: int) -> JudgingNow:
     """Say what is asked of a run's judges at this moment."""
     (n,) = db.execute(
-        "SELECT count(*) FROM judge_calls WHERE run = ? AND state = 'sent'", (run,)
+        "SELECT count(*) FROM judge_calls INDEXED BY judge_calls_sent "
+        "WHERE run = ? AND state = 'sent'",
+        (run,),
     ).fetchone()
     newest = db.execute(
         "SELECT purpose FROM judge_calls WHERE run = ? ORDER BY id DESC LIMIT 1", (run,)
