@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, UNGRADED, Plan, T
 from tests.reports.keeping import all_figures, keeping, see_that_kept_is_counted
 from tests.support import key, output, reading, score, writing
 from tui_eval.model.case import Case
+from tui_eval.model.json import digest
 from tui_eval.model.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
 from tui_eval.reports.counting_ahead import count_ahead
 from tui_eval.reports.document import document
 from tui_eval.store.location import figures_file
-from tui_eval.store.parts import division
+from tui_eval.store.parts import division, parts_file
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import notes, trial_writes, undo
@@ -187,6 +189,20 @@ def test_what_was_counted_ahead_is_not_counted_when_it_is_shown(tmp_path: Path) 
             db.set_trace_callback(asked.append)
             all_figures(db, run)
     assert len(asked) > 20 and not [one for one in asked if "seq >= " in one]
+
+
+def test_who_counts_otherwise_gives_the_file_another_format(tmp_path: Path) -> None:
+    """Figures that were kept by another version are not to be taken for those of this one."""
+    path = tmp_path / "store.sqlite3"
+    run = fill(path, plan(random.Random(9), 3))
+    with keeping(4), reading(path) as db:
+        all_figures(db, run)
+        file = figures_file(path, run_queries.run(db, run).name)
+    with closing(sqlite3.connect(file)) as kept:
+        rows = kept.execute(
+            "SELECT figures, part, content FROM parts WHERE figures <> 'settled at' ORDER BY 1, 2"
+        ).fetchall()
+    assert (parts_file.FORMAT, digest(rows).hex()[:12]) == (2, "bcc507675746")
 
 
 def test_a_run_that_is_half_deleted_is_counted_as_it_is(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Final
 from tui_eval.store.migrations.script import run_script
 from tui_eval.store.parts.division import Division
 
-_FORMAT: Final = 1
+FORMAT: Final = 2
 """Of all that is kept in it: another number, and everything is counted anew."""
 _LEAST_FREE: Final = 1 << 30
 """Bytes of the disk that are left to the store and its runs."""
@@ -229,7 +229,7 @@ def _recognised(file: Path, created_at: float) -> sqlite3.Connection:
         if _version(db) == 0:
             run_script(db, _SCHEMA)
             db.execute("INSERT INTO run VALUES (?)", (created_at,))
-            db.execute(f"PRAGMA user_version = {_FORMAT}")
+            db.execute(f"PRAGMA user_version = {FORMAT}")
         db.execute("COMMIT")
         _refuse_foreign(db, created_at)
     except BaseException:
@@ -240,7 +240,7 @@ def _recognised(file: Path, created_at: float) -> sqlite3.Connection:
 
 def _refuse_foreign(db: sqlite3.Connection, created_at: float) -> None:
     if (
-        _version(db) != _FORMAT
+        _version(db) != FORMAT
         or db.execute("SELECT created_at FROM run").fetchone()[0] != created_at
     ):
         raise sqlite3.DatabaseError("it is of another run or version")
