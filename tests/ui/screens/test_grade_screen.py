@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.hostile import CONTROLS
+from tests.support import do, writing
 from tests.ui.playing import (
     app_on,
     finished,
@@ -17,6 +18,9 @@ from tests.ui.playing import (
     until,
     until_shown,
 )
+from tui_eval.model.states import Verdict
+from tui_eval.store.write import grade_writes
+from tui_eval.store.write.grade_writes import NewGrade
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.grade.grading_choice import GradingChoice
 from tui_eval.ui.screens.grade_screen import GradeScreen
@@ -156,3 +160,19 @@ async def test_g_grades_for_good_and_u_takes_it_back(store: Path) -> None:
         await pilot.press("w")
         await until_shown(pilot, "grade by hand withdrawn: 1 trial")
         assert verdict() == before
+
+
+async def test_the_head_says_how_far_people_agree_and_what_they_decided(store: Path) -> None:
+    await finished(store, judged(SCALE, 20))
+    run = sql(store, "SELECT max(id) FROM runs")[0][0]
+    new = [
+        NewGrade(trial, made, "good", "anna", verdict, Verdict(verdict), None)
+        for trial, made, place in sql(store, "SELECT id, output, place FROM trials")
+        for verdict in ("pass" if place % 4 < 2 else "fail",)
+    ]
+    with writing(store) as db:
+        do(db, lambda tx: grade_writes.add(tx, run, new))
+    app = app_on(store, run="last")
+    async with shown_on(app, (160, 40)) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "secret-model: 20 graded by people, too few to say")

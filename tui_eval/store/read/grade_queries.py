@@ -84,6 +84,18 @@ def given(db: sqlite3.Connection, run: int, scorer: str | None = None) -> list[G
     return list(found.values())
 
 
+def any_grades(db: sqlite3.Connection, run: int) -> bool:
+    """Whether people graded anything of a run: by hand, to measure, or as gold before it."""
+    row = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM grades WHERE run = ?1) "
+        "OR EXISTS (SELECT 1 FROM trust WHERE run = ?1 AND kind = 'gold') "
+        "OR EXISTS (SELECT 1 FROM scores s CROSS JOIN trials t ON t.id = s.trial "
+        "WHERE s.source = 'human' AND s.current = 1 AND t.run = ?1)",
+        (run,),
+    ).fetchone()
+    return bool(row[0])
+
+
 def graded_scorers(db: sqlite3.Connection, run: int) -> list[str]:
     """Return the scorers by whose questions anybody has graded outputs of a run."""
     rows = db.execute("SELECT DISTINCT scorer FROM grades WHERE run = ? ORDER BY 1", (run,))

@@ -41,6 +41,7 @@ from tui_eval.ui.run.monitor import ColumnDifferences, Figures, RunMonitor, Snap
 from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.pace import RunPace, sparkline
+from tui_eval.ui.run.people_status import people_words
 from tui_eval.ui.text.prose import fold
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
@@ -173,8 +174,11 @@ class RunHead(Vertical):
             gate_lines += [line] if (line := cluster_line(results.rates, width - 1)) else []
         self._gate.show(gate_lines)
         judges = () if figures is None else figures.judges
-        if self._room > _LEAST_ROOM or quality_is_poor(judges):
-            line = trust_line(judges, width - 1, self._glyphs)
+        names = {column.index: column.name for column in run.columns}
+        people = [*people_words(None if figures is None else figures.people, names, self._glyphs)]
+        poor = quality_is_poor(judges) or any(tone is None for tone, _ in people)
+        if self._room > _LEAST_ROOM or poor:
+            line = trust_line(judges, width - 1, self._glyphs, people)
             self._trust.show([line] if line else [])
         else:
             self._trust.show([])

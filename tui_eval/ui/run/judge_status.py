@@ -79,16 +79,23 @@ def _so_far(asked: Sequence[JudgeRequests]) -> str:
     return f", {many(items, 'output')} so far" if items else ""
 
 
-def trust_line(judges: Sequence[JudgeFigures], width: int, glyphs: Glyphs) -> list[Piece]:
+def trust_line(
+    judges: Sequence[JudgeFigures],
+    width: int,
+    glyphs: Glyphs,
+    people: Sequence[tuple[Tone | None, str]] = (),
+) -> list[Piece]:
     """Say in a line how far judges are to be trusted, the worst first; empty: nobody measured it.
 
     Args:
         judges: What each did for each scorer.
         width: Cells there are.
         glyphs: The shapes.
+        people: What people's grades say, see `people_words`.
     """
     several = len({one.scorer for one in judges}) > 1
     found = [said for one in judges for said in _briefly(one, several, glyphs)]
+    found += people
     if not found:
         return []
     found.sort(key=lambda said: said[0] is not None)  # None first: what is wrong

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.engine.settings import caps_in_force
@@ -22,6 +23,7 @@ from tui_eval.store.location import log_file
 from tui_eval.store.read import (
     attempt_queries,
     baseline_queries,
+    grade_queries,
     report_queries,
     run_counts,
     run_queries,
@@ -37,6 +39,9 @@ from tui_eval.store.write import notes
 from tui_eval.ui.read_pace import rest
 from tui_eval.ui.store_client import StoreClient
 from tui_eval.ui.theme.tones import Tone
+
+if TYPE_CHECKING:
+    from tui_eval.reports.agreement.run_agreement import PeoplesWord
 
 _SNAPSHOT_S = 0.1
 """At least so long between two looks at what changed."""
@@ -121,6 +126,8 @@ class Figures:
     """Trials settled in each of equal parts of the run's time; empty while it is live."""
     judges: tuple[JudgeFigures, ...] = ()
     """What each judge did for each scorer; empty where the suite has none."""
+    people: "PeoplesWord | None" = None
+    """What people's grades say; None: nobody graded anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +369,19 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         if run.state is RunState.RUNNING
         else trial_figures.settled_over_time(db, run_id, _BUCKETS),
         judges=tuple(judge_figures(db, run_id)) if has_judges(db, run_id) else (),
+        people=_people(db, run_id),
     )
+
+
+def _people(db: sqlite3.Connection, run_id: int) -> "PeoplesWord | None":
+    """Return what people's grades say of a run; None: nobody graded anything."""
+    if not grade_queries.any_grades(db, run_id):
+        return None
+    # imported late: the suite's format is slow to load, and few runs are graded by people
+    from tui_eval.reports.agreement.run_agreement import peoples_word
+
+    with report_queries.moment(db):
+        return peoples_word(db, run_id)
 
 
 def count_differences(db: sqlite3.Connection, run_id: int) -> ColumnDifferences:
