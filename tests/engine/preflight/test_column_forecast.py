@@ -6,6 +6,7 @@ import pytest
 from tests.reports.filled import Plan, Told, cases, filled
 from tui_eval.engine.preflight.column_forecast import ColumnForecast, column_forecasts
 from tui_eval.model.case import Column
+from tui_eval.suites.loading import template_check
 from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
 
@@ -56,3 +57,24 @@ def test_recordings_ask_nobody() -> None:
     (found,) = of_calls(None, replay, 100)
     assert found.asks_nobody
     assert found.cost_usd == 0.0
+
+
+def test_a_conversation_makes_a_call_a_turn_and_sends_replies_again() -> None:
+    asked = suite(base_url="https://x.example/v1", params={"max_tokens": 8})
+    survey = Survey(100, (COLUMN,), 1, (), (), {"gpt": 1000}, calls={"gpt": 300})
+    (found,) = column_forecasts(None, asked, survey, {"gpt": 50})
+    assert (found.calls, found.output_tokens) == (150, 50 * 3 * 8)
+    assert found.input_tokens == 500 + 50 * (8 + 16), "the second call has one reply, the third two"
+
+
+def test_turns_are_counted_case_by_case() -> None:
+    talk = Suite.model_validate(
+        {
+            "name": "talk",
+            "cases": [{"id": "a", "said": ["a", "b", "c"]}, {"id": "b", "said": ["d"]}],
+            "prompts": [{"turns": "{{ said }}"}],
+            "targets": [{"kind": "model", "name": "gpt", "model": "m"}],
+            "scorers": [SCORER],
+        }
+    )
+    assert template_check.survey(talk).calls == {"gpt": 4}

@@ -14,6 +14,7 @@ from tui_eval.model.visible import visible_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tui_eval.engine.preflight.column_forecast import ColumnForecast
     from tui_eval.engine.preflight.forecast import LaunchForecast
     from tui_eval.engine.preflight.preflight import Preflight
     from tui_eval.model.json import Json, JsonObject
@@ -140,7 +141,7 @@ def _as_json(
         "epochs": survey.epochs,
         "trials": survey.trials,
         "sample_size": None if sizes is None else sizes.as_json(),
-        **_counted_as_json(found.work),
+        **_counted_as_json(found.work, found.targets),
         "expected": {
             one.column: {
                 "calls": one.calls,
@@ -160,14 +161,16 @@ def _as_json(
     }
 
 
-def _counted_as_json(work: "LaunchForecast | None") -> "JsonObject":
+def _counted_as_json(
+    work: "LaunchForecast | None", targets: "Sequence[ColumnForecast]"
+) -> "JsonObject":
     if work is None:
         return dict.fromkeys(
             ("calls", "reusable", "again", "stale", "why_stale", "new", "broken", "removed")
         )
     total = work.total
     return {
-        "calls": total.calls,
+        "calls": sum(one.calls for one in targets),
         "reusable": total.reusable,
         "again": total.again,
         "stale": total.stale,
@@ -200,7 +203,7 @@ def _lines(
     else:
         asked = not all(one.asks_nobody for one in found.targets)
         noun, verb = ("call", "make") if asked else ("output", "get")
-        calls = many(found.work.total.calls, noun)
+        calls = many(sum(one.calls for one in found.targets), noun)
         yield f"  {calls} to {verb}: {found.work.kinds()}"
         if cache_off := found.work.cache_off():
             yield f"  cache off: {cache_off}"

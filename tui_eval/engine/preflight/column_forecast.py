@@ -10,6 +10,9 @@ from tui_eval.store.read import report_queries
 from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
 
+_REPLY_TOKENS = 200
+"""Tokens of a reply in a conversation where no earlier run tells, or its limit, if less."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnForecast:
@@ -17,6 +20,7 @@ class ColumnForecast:
 
     column: str
     calls: int
+    """One a turn of the user; those after tools' answers are not known beforehand."""
     input_tokens: int | None
     """None: what it is sent says nothing of what it reads."""
     output_tokens: int | None
@@ -47,21 +51,27 @@ def column_forecasts(
         if column.name not in calls:
             continue
         spec, made = specs[column.target], calls[column.name]
+        turns = survey.calls.get(column.name, trials) / trials
+        sends = round(made * turns)
         if spec.SOURCE is not AnswerSource.ASKED:
-            found.append(ColumnForecast(column.name, made, 0, 0, False, 0.0, True))
+            found.append(ColumnForecast(column.name, sends, 0, 0, False, 0.0, True))
             continue
-        sent = spec.input_tokens(round(survey.input_tokens[column.name] * made / trials))
+        asked = survey.input_tokens[column.name] * made / trials
         seen = (
             report_queries.mean_output_tokens(db, suite.name, column.name)
             if db is not None
             else None
         )
         limit = spec.output_limit()
-        each = seen if seen is not None else limit
-        produced = None if each is None else round(each * made)
+        # what was seen is of whole conversations, a limit is of each reply
+        each = seen / turns if seen is not None else limit
+        produced = None if each is None else round(each * sends)
+        # replies are sent again with each later turn; few use up a large limit
+        reply = seen / turns if seen is not None else min(limit or _REPLY_TOKENS, _REPLY_TOKENS)
+        sent = spec.input_tokens(round(asked + made * reply * turns * (turns - 1) / 2))
         prices = spec.token_prices()
         cost = None if prices is None else prices.about(sent, produced)
-        found.append(ColumnForecast(column.name, made, sent, produced, seen is None, cost))
+        found.append(ColumnForecast(column.name, sends, sent, produced, seen is None, cost))
     return found
 
 

@@ -2,7 +2,8 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -81,6 +82,9 @@ class Survey:
     """For each column the tokens all its trials send, estimated at four characters each."""
     tags: frozenset[str] = frozenset()
     """Those that cases have."""
+    calls: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """For each column the calls of all its trials: one a turn of the user; those that tools make
+    are not known. A column that is not in it: one a trial."""
 
     @property
     def trials(self) -> int:
@@ -243,6 +247,8 @@ class _Surveyor:
         self._troubles: dict[tuple[str, str], TemplateFailure] = {}
         self._noted = 0
         self._chars: dict[str | None, int] = {prompt.name: 0 for prompt in suite.prompts}
+        self._turns: Counter[str | None] = Counter()
+        """The user's turns in all cases, by prompt."""
         self._columns: set[str] = set()
         self._tags: set[str] = set()
         replays = suite.recordings
@@ -289,6 +295,11 @@ class _Surveyor:
                 for column in columns
             },
             tags=frozenset(self._tags),
+            calls={
+                column.name: self._turns[column.prompt] * epochs
+                for column in columns
+                if column.prompt in self._turns
+            },
         )
 
     def _render(self, case: Case) -> None:
@@ -301,7 +312,11 @@ class _Surveyor:
                 said = said or messages
                 self._look_at_files(case, prompt.field, messages)
                 if spec is not None:
-                    self._chars[spec.name] += self._length(case, prompt, messages)
+                    length, calls = self._length(case, prompt, messages)
+                    self._chars[spec.name] += length
+                    self._turns[spec.name] += calls
+            elif spec is not None:
+                self._turns[spec.name] += 1
         seen: dict[str, Json] = {**names, "prompt": last_user_text(said), "messages": [*said]}
         asked = seen if self._suite.prompts else names
         for tried in self._tried:
@@ -348,18 +363,20 @@ class _Surveyor:
             self._note(case, error)
             return None
 
-    def _length(self, case: Case, prompt: RenderedPrompt, messages: list[JsonObject]) -> int:
-        """Return the characters that the requests of a case send; replies are not known yet."""
+    def _length(
+        self, case: Case, prompt: RenderedPrompt, messages: list[JsonObject]
+    ) -> tuple[int, int]:
+        """Return the characters that a case's requests send, replies aside; and their number."""
         try:
             turns = prompt.further_turns(self._renderer.names(case))
         except TemplateError as error:
             self._note(case, error)
-            return 0
+            return 0, 1
         opening = sum(len(text_of(one["content"])) for one in messages)
         asked: list[JsonObject] = [{"role": "user", "content": turn} for turn in turns]
         self._look_at_files(case, prompt.field, asked)
         lengths = (len(text_of(turn)) for turn in turns)
-        return sum(itertools.accumulate(lengths, initial=opening))
+        return sum(itertools.accumulate(lengths, initial=opening)), 1 + len(turns)
 
     def _look_at_files(self, case: Case, field: str, messages: list[JsonObject]) -> None:
         """Note what is wrong with the files that a case's messages name."""

@@ -156,7 +156,8 @@ def _launch_paras(found: "Preflight", work: "LaunchForecast") -> Iterator[Para]:
     elif not total.calls:
         yield Para("no API calls: every output is reusable", "dim")
     else:
-        yield Para(f"{many(total.calls, 'call')}, {tokens_and_cost(found.targets)}", "dim")
+        calls = sum(one.calls for one in found.targets if not one.asks_nobody)
+        yield Para(f"{many(calls, 'call')}, {tokens_and_cost(found.targets)}", "dim")
     if cache_off := work.cache_off():
         yield Para(cache_off, "ungraded", label="cache off:")
     for why in work.why_stale():
