@@ -706,7 +706,7 @@ TOLD = {
     APP / "charts.md": ("charts",),
     APP / "compare.md": ("compare",),
     APP / "grade.md": ("grade",),
-    APP / "diff-and-history.md": ("run", "diff", "history"),
+    APP / "diff-and-history.md": ("run", "diff", "history", "suite-history"),
     APP / "edit-loop.md": ("run", "would-change"),
     APP / "settings.md": ("settings",),
     APP / "workspace.md": ("run", "workspace"),

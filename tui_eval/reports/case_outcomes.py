@@ -28,6 +28,11 @@ class CaseOutcomes:
     flaky: bool
     """Whether its verdict flipped though the same was asked, see `case_history.flaky`."""
 
+    @property
+    def changed(self) -> bool:
+        """Whether it did not come to the same in every run."""
+        return len(set(self.outcomes)) > 1
+
 
 @dataclass(frozen=True, slots=True)
 class SuiteHistory:

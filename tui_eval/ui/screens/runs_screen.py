@@ -88,6 +88,14 @@ class RunsScreen(FirstScreen):
         ),
         Binding("E", "export", "export", id="runs.export", tooltip="Write the trials into a file"),
         Binding("D", "delete", "delete", id="runs.delete", tooltip="Delete the run for good"),
+        Binding(
+            "h",
+            "history",
+            "history",
+            show=False,
+            id="runs.history",
+            tooltip="What became of its suite's cases over the last full runs",
+        ),
         Binding("1", "app.suites", "suites", id="suites", tooltip="The suites there are"),
     ]
 
@@ -353,6 +361,14 @@ class RunsScreen(FirstScreen):
         sides = two_runs(*runs) if len(runs) == 2 else await choose_sides(self, runs[0])
         if sides is not None:
             await self.app.push_screen(CompareScreen(self.context, sides))
+
+    def action_history(self) -> None:
+        """List what became of the cases of the run's suite."""
+        from tui_eval.ui.screens.suite_history_screen import SuiteHistoryScreen
+
+        run = self.selected
+        if run is not None:
+            self.app.push_screen(SuiteHistoryScreen(self.context, run.suite))
 
     @work
     async def action_export(self) -> None:

@@ -66,6 +66,14 @@ class SuitesScreen(FirstScreen):
             id="suites.previous-case",
             tooltip="Preview the case before",
         ),
+        Binding(
+            "h",
+            "history",
+            "history",
+            show=False,
+            id="suites.history",
+            tooltip="What became of its cases over the last full runs",
+        ),
         Binding("R", "read_again", "read again", id="suites.read", tooltip="Read all suites again"),
         Binding(
             "tab",
@@ -333,6 +341,14 @@ class SuitesScreen(FirstScreen):
     def action_turn(self, step: int) -> None:
         """Preview the next case, or the one before."""
         self.preview.turn(step)
+
+    def action_history(self) -> None:
+        """List what became of the suite's cases."""
+        from tui_eval.ui.screens.suite_history_screen import SuiteHistoryScreen
+
+        entry = self.selected
+        if entry is not None:
+            self.app.push_screen(SuiteHistoryScreen(self.context, entry.name))
 
     def action_read_again(self) -> None:
         """Read all suites again."""

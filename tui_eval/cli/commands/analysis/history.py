@@ -63,7 +63,7 @@ def _lines(of: "SuiteHistory", *, every: bool) -> list[str]:
     from tui_eval.format import many
     from tui_eval.reports.terminal.tables import AnsiStyle, TableColumn, table
 
-    shown = [case for case in of.cases if every or len(set(case.outcomes)) > 1]
+    shown = [case for case in of.cases if every or case.changed]
     names = " ".join(run.name for run in of.runs)
     head = f"{many(len(of.runs), 'full run')}, the oldest first: {names}"
     if not of.runs:
