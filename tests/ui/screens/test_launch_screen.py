@@ -54,6 +54,28 @@ async def test_launch_narrows_what_is_run(store: Path, tmp_path: Path) -> None:
     assert settings == {"targets": ["one"], "tags": ["easy"], "epochs": 3}
 
 
+async def test_a_launch_names_what_its_run_is_compared_with(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials: 0 reusable")
+        await pilot.press("enter")
+        await until_shown(pilot, "4/4", "○ done")
+        ((name,),) = sql(store, "SELECT name FROM runs")
+        await pilot.press("1")
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials: 4 reusable")
+        await pilot.press("b", *"nothing")
+        await until_shown(pilot, "baseline: no run is called 'nothing'")
+        app.screen.query_one("#baseline", Input).value = name
+        await until_shown(pilot, f"compared with {name}")
+        await pilot.press("enter")
+        await until(pilot, lambda: sql(store, "SELECT name FROM run_bases") == [(name,)])
+
+
 async def test_launch_takes_a_name_caps_and_what_went_wrong_last_time(
     store: Path, tmp_path: Path
 ) -> None:

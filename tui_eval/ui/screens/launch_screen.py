@@ -190,7 +190,9 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
         try:
             found = await self._app_context.client.ponder(
                 lambda db: (
-                    self._book.of_launch(db, settings, form.suite_of(self._suite))
+                    self._book.of_launch(
+                        db, settings, form.suite_of(self._suite), form.baseline.strip()
+                    )
                     if self._wanted is settings
                     else None
                 )  # while it waited for its turn another was asked for
@@ -258,7 +260,7 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
             return
         form = self.form
         try:
-            settings = form.settings()
+            settings, baseline = form.settings(), form.baseline.strip()
             suite = await asyncio.to_thread(form.suite_of, self._suite)
         except FormError as error:
             self._refuse(str(error))
@@ -272,7 +274,7 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
             with self._app_context.keys_wait():
                 client = self._app_context.client
                 entry = replace(self._entry, suite=suite)
-                run_id = await client.act(launch, client.path, entry, settings, label)
+                run_id = await client.act(launch, client.path, entry, settings, label, baseline)
         except (NotReadyError, StoreError, OSError) as error:
             self._starting = False
             self._refuse(str(error))

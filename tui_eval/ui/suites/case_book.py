@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tui_eval.model.conversation import last_user_text
@@ -107,7 +107,11 @@ class CaseBook:
         return preflight(db, self._suite, Settings(), Depth.RENDERED, self.survey)
 
     def of_launch(
-        self, db: "sqlite3.Connection", settings: "Settings", suite: "Suite | None" = None
+        self,
+        db: "sqlite3.Connection",
+        settings: "Settings",
+        suite: "Suite | None" = None,
+        baseline: str = "",
     ) -> "Preflight":
         """Say what a launch would find in the store, ask and cost.
 
@@ -115,12 +119,27 @@ class CaseBook:
             db: A connection to the store.
             settings: The launch's choices.
             suite: The suite with other parameters; None: as it was read.
+            baseline: The run or file that it is compared with; empty: the suite's baseline.
         """
         from tui_eval.engine.preflight.preflight import preflight
+        from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
 
-        return preflight(
-            db, suite or self._suite, settings, survey=lambda _: self.survey(self._suite)
+        suite = suite or self._suite
+        found = preflight(
+            db,
+            suite,
+            settings,
+            survey=lambda _: self.survey(self._suite),
+            has_base=bool(baseline),
         )
+        if not baseline or found.mistakes:
+            return found
+        try:
+            base = checked_base(db, baseline, suite, settings)
+        except BaseRefusedError as error:
+            return replace(found, refused=(*found.refused, f"baseline: {error}"))
+        warnings = (*found.warnings, *base.warnings)
+        return replace(found, baseline=base.choice.name, warnings=warnings)
 
     def judged(self, db: "sqlite3.Connection", case: "Case") -> "tuple[JudgeRequest, ...]":
         """Return what judges would be asked about a case; nothing: none is."""

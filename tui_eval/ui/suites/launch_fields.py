@@ -45,6 +45,7 @@ LINES: Final[Sequence[Sequence[LaunchField]]] = (
         LaunchField("max_cost", "max cost", "m", "Dollars at which the run pauses"),
         LaunchField("max_tokens", "max tokens", "x", "Tokens at which the run pauses"),
     ),
+    (LaunchField("baseline", "baseline", "b", "The run or file that it is compared with"),),
     (LaunchField("label", "name", "a", "A name of your own for the run"),),
 )
 FIELDS: Final = tuple(field for line in LINES for field in line)
@@ -64,5 +65,6 @@ def defaults(suite: "Suite") -> dict[str, str]:
         "parameters": "the suite's (default), or temperature=0.2, …",
         "max_cost": f"{'none' if run.max_cost_usd is None else money(run.max_cost_usd)} (default)",
         "max_tokens": f"{'none' if run.max_tokens is None else number(run.max_tokens)} (default)",
+        "baseline": "the suite's (default), or a run, or a file",
         "label": "none (default)",
     }

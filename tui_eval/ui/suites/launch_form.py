@@ -1,6 +1,7 @@
 """From what stands in the Launch form to a run. The slow imports happen where they are used."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,7 @@ from tui_eval.engine.preflight.readiness import missing
 from tui_eval.engine.settings import Settings
 from tui_eval.format import many
 from tui_eval.model.bounds import MOST_CALLS, MOST_EPOCHS
+from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
 from tui_eval.suites.parameters import ParameterError, parameters, with_parameters
@@ -20,6 +22,7 @@ from tui_eval.ui.text.prose import Para
 if TYPE_CHECKING:
     from tui_eval.engine.preflight.forecast import LaunchForecast
     from tui_eval.engine.preflight.preflight import Preflight
+    from tui_eval.store.write.baseline_writes import BaseChoice
     from tui_eval.suites.spec import Suite
 
 ONLY = ("all", "failed", "errors", "ungraded")
@@ -51,6 +54,7 @@ class LaunchForm:
     concurrency: str = ""
     max_cost: str = ""
     max_tokens: str = ""
+    baseline: str = ""
     cache: bool = True
     judge: bool = True
 
@@ -168,16 +172,26 @@ def _launch_paras(found: "Preflight", work: "LaunchForecast") -> Iterator[Para]:
         name = "judge" if one.judge == "judge" else f"judge {one.judge}"
         yield Para(one.words(), "dim", label=f"{name}:")
     if found.baseline is not None:
-        yield Para(f"compared with {found.baseline}, its baseline", "dim")
+        yield Para(f"compared with {found.baseline}", "dim")
     for said in found.warnings:
         yield Para(said, "ungraded", label="note:")
 
 
-def launch(store: Path, entry: SuiteEntry, settings: Settings, label: str | None) -> int:
+def launch(
+    store: Path, entry: SuiteEntry, settings: Settings, label: str | None, baseline: str = ""
+) -> int:
     """Make the run and start its engine; return the run's id. Runs in a thread.
 
+    Args:
+        store: The store's file.
+        entry: The suite.
+        settings: What is chosen of it.
+        label: A name a person gives the run.
+        baseline: The run or file that it is compared with; empty: the suite's baseline.
+
     Raises:
-        NotReadyError: a key, a model or a price is missing; nothing was made.
+        NotReadyError: a key, a model or a price is missing, or it cannot be compared with that;
+            nothing was made.
         StoreError: the store cannot be used.
     """
     suite = entry.suite
@@ -185,7 +199,8 @@ def launch(store: Path, entry: SuiteEntry, settings: Settings, label: str | None
     if lacks := missing(suite, settings):
         raise NotReadyError("\n".join(lacks))
     path = str(entry.path.absolute())
-    run_id = launches.create(store, suite, settings, path=path, label=label)
+    base = _base(store, baseline, suite, settings) if baseline else None
+    run_id = launches.create(store, suite, settings, path=path, label=label, base=base)
     db = open_readable(store)
     try:
         name = run_queries.run(db, run_id).name
@@ -193,6 +208,14 @@ def launch(store: Path, entry: SuiteEntry, settings: Settings, label: str | None
         db.close()
     launches.spawn(store, name)
     return run_id
+
+
+def _base(store: Path, named: str, suite: "Suite", settings: Settings) -> "BaseChoice":
+    with closing(open_readable(store)) as db:
+        try:
+            return checked_base(db, named, suite, settings).choice
+        except BaseRefusedError as error:
+            raise NotReadyError(f"baseline: {error}") from None
 
 
 def usual_form(suite: "Suite") -> LaunchForm:

@@ -16,8 +16,9 @@ _TYPED = (
     "max_tokens",
 )  # fmt: skip
 _TICKED = ("judge",)
-_ONCE = frozenset({"all_targets", "cache"})
-"""What is not remembered: asking again for what is there is a wish of one launch."""
+_ONCE = frozenset({"all_targets", "cache", "baseline"})
+"""What is not remembered: asking again for what is there is a wish of one launch, and what a run is
+compared with is about that run."""
 
 
 def recall(remembered: AppState, suite: str, usual: LaunchForm) -> LaunchForm:
