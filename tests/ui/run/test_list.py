@@ -28,6 +28,7 @@ from tui_eval.store import lease
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
+from tui_eval.ui.screens.run_screen import RunScreen
 from tui_eval.ui.theme.tints import tone_styles
 
 
@@ -193,3 +194,41 @@ async def test_what_is_cut_is_opened_where_it_holds_what_is_sought(store: Path) 
         assert "line 250" not in page.text
         await pilot.press("enter", "slash", *"line 250", "enter")
         await until_shown(pilot, "line 250")
+
+
+async def test_a_zoomed_trial_stays_whatever_becomes_of_it(store: Path) -> None:
+    made = by_hand(
+        store, [Case(i, f"c{i}", {}) for i in range(6)], answers=[None] * 6, state=RunState.RUNNING
+    )
+    with writing(store) as db:
+        do(db, partial(lease.acquire, run=made.run))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        listed = screen.trial_list
+        listed.filter([Condition(FilterKind.STANDS, TrialOutcome.OPEN)])
+        await until_shown(pilot, "6 of 6")
+        await pilot.press("j", "j", "enter")
+        await until_shown(pilot, "none yet", "3/6")
+        for place, left in ((2, 5), (3, 4)):
+            trial = made.trials[place]
+            with writing(store) as db:
+                do(db, partial(settle, trial=trial, generation_key=b"k", answer=output("done!")))
+            await until(pilot, partial(_lists, screen, left))
+        await until_shown(pilot, "c2", "done!", "not in the list")
+        assert stands_on(screen, "c2")
+        await pilot.press("j")
+        await until(pilot, partial(stands_on, screen, "c4"))
+        await until_shown(pilot, "c4", "none yet", "3/4")
+        await pilot.press("k")
+        await until(pilot, partial(stands_on, screen, "c1"))
+        with writing(store) as db:
+            do(db, partial(settle, trial=made.trials[1], generation_key=b"k", answer=output("x")))
+        await until_shown(pilot, "c1", "not in the list")
+        await pilot.press("escape")
+        await until_shown(pilot, "3 of 6")
+        assert stands_on(screen, "c4")
+
+
+def _lists(screen: RunScreen, n: int) -> bool:
+    return screen.trial_list.trials.count == n

@@ -100,11 +100,11 @@ async def test_the_detail_follows_the_cursor_and_keeps_its_tab(store: Path) -> N
     async with shown_on(app) as pilot:
         await run_screen(pilot)
         await until_shown(pilot, "answer 0")
-        await pilot.press("right_square_bracket")
+        await pilot.press("right_square_bracket", "right_square_bracket")
         await until_shown(pilot, "pass 1.00  as expected")
         await pilot.press("j", "j", "j")
         await until_shown(pilot, "fail 0.00  expected 3")
-        await pilot.press("left_square_bracket", "left_square_bracket")
+        await pilot.press(*["left_square_bracket"] * 3)
         await until_shown(pilot, "id case-003")
 
 

@@ -141,6 +141,8 @@ class TrialsPane(Acting, Container):
             found = await self._client.read(trial_queries.whole, self._run.id, trial.id)
             if found is None or not self._is_selected(trial.id):
                 continue
+            if self._detail.zoomed:
+                self._list.hold(found.trial)
             now = self._run.snapshot
             earlier = None if now is None else now.earlier
             asked = self._client.ponder(trial_context, self._run.id, found, earlier)
@@ -182,7 +184,7 @@ class TrialsPane(Acting, Container):
 
     @on(TrialDetail.Stepped)
     def _step(self, event: TrialDetail.Stepped) -> None:
-        self._list.table.move(self._list.table.cursor + event.by)
+        self._list.step(event.by)
 
     # -- zoom and focus
 
@@ -194,6 +196,7 @@ class TrialsPane(Acting, Container):
         """Give the detail the whole screen, or take it back."""
         zoomed = not self._detail.zoomed
         self.screen.set_class(zoomed, ZOOMED)
+        self._list.hold(self._list.selected if zoomed else None)
         (self._detail.page if zoomed else self._list.table).focus()
         self.post_message(TrialList.Changed())
 

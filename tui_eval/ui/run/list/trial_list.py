@@ -84,6 +84,8 @@ class TrialList(Vertical):
         self._line = Bar(id="filter", fill=glyphs.rule, frame=True)
         self._epoch_open = False
         """Whether the epoch to stand on is chosen once its row has been read."""
+        self._held: TrialRow | None = None
+        """The trial that has the whole screen; None: none has."""
         self._wanted_place: int | None = None
         """A trial to go to as soon as it is listed."""
         self._rows_wanted = asyncio.Event()
@@ -101,6 +103,14 @@ class TrialList(Vertical):
         self._run.watch(self._show_line, Snapshot, Figures, LiveResults)
         self._read_rows()
         self._recall()
+
+    def on_descendant_focus(self) -> None:
+        """Show that keys act here."""
+        self._line.frame_tone = "accent"
+
+    def on_descendant_blur(self) -> None:
+        """Show that keys act elsewhere."""
+        self._line.frame_tone = "dim"
 
     def on_resize(self) -> None:
         """Fit the line to the new width."""
@@ -129,13 +139,43 @@ class TrialList(Vertical):
 
     @property
     def selected(self) -> TrialRow | None:
-        """The trial under the cursor; None: there is none, or it is still being read."""
-        return self.trials.row_at(self.table.cursor, self.table.slot)
+        """The trial under the cursor; None: there is none, or it is still being read.
+
+        One that is held stays it where it is listed no more.
+        """
+        held = self._held_unlisted
+        return self.trials.row_at(self.table.cursor, self.table.slot) if held is None else held
 
     @property
     def _here(self) -> int | None:
-        """The place of the trial under the cursor."""
+        """The place of the trial under the cursor, or of the one that is held."""
+        held = self._held_unlisted
+        if held is not None:
+            return held.place
         return self.trials.place_at(self.table.cursor, self.table.slot)
+
+    def hold(self, trial: TrialRow | None) -> None:
+        """Keep a trial selected whatever becomes of it, until another is gone to; None: none."""
+        self._held = trial
+
+    @property
+    def _held_unlisted(self) -> TrialRow | None:
+        """The trial that is held although it is listed no more; None: there is no such trial."""
+        held = self._held
+        return held if held is not None and self.trials.index_of(held.place) is None else None
+
+    def step(self, by: int) -> None:
+        """Go to the next trial, or with -1 to the one before.
+
+        From one that is listed no more: to what came in its place.
+        """
+        cursor = self.table.cursor + by
+        if self._held_unlisted is not None and by > 0:
+            cursor -= 1
+        if self.trials.count:
+            self._held = None
+            self.table.move(cursor)
+            self.post_message(self.Changed())
 
     @property
     def searching(self) -> bool:
@@ -293,6 +333,7 @@ class TrialList(Vertical):
         """Go to the trial that was settled last, where it is listed."""
         place = await self._client.read(views.newest_settled, self._run.id)
         if place is not None and self.following:
+            self._held = None
             self._stand_on(place)
         self.following = self.following and live
 
@@ -350,6 +391,7 @@ class TrialList(Vertical):
         index = None if place is None else self.trials.index_of(place)
         if place is None or index is None:
             return False
+        self._held = None
         self.table.go_to_slot(place % self.trials.width)
         self.table.move(index)
         self.post_message(self.Changed())
@@ -366,6 +408,7 @@ class TrialList(Vertical):
             listed=self.trials.count,
             marked=self.marks.count,
             this_one=place is not None and place in self.marks,
+            in_list=self._held_unlisted is None,
         )
 
     async def marked_ids(self) -> list[int]:
@@ -454,7 +497,9 @@ class TrialList(Vertical):
     def _show_list(self, view: View, listed: ListedTrials) -> None:
         table, before = self.table, self._listed
         place = self._here or 0
-        if before is None or before.going_on is not None:
+        if self._held is not None:
+            place = self._held.place  # it is looked at, listed or not
+        elif before is None or before.going_on is not None:
             place = self._anchor  # until all is found: what comes may be nearer to it
         self.trials.use(view, listed)
         table.show_by_case(view.by_case)

@@ -23,7 +23,7 @@ from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 
 _SEVERAL = 3
-_SHORT = 200
+_SHORT = 80
 """Characters up to which a text is set bright."""
 _STOPPED = "the endpoint stopped before the model did"
 
@@ -183,7 +183,7 @@ def expectation(expected: ExpectedValue, *, named: bool) -> Para:
     for nth, text in enumerate(expected.texts[:_SEVERAL]):
         if nth:
             pieces.append((" or ", "dim"))
-        pieces.append((text, "strong") if text else ("an empty text", "dim"))
+        pieces.append((text, _weight(text)) if text else ("an empty text", "dim"))
     if len(expected.texts) > _SEVERAL:
         pieces.append((f" or {len(expected.texts) - _SEVERAL} more", "dim"))
     return marked(*pieces)
