@@ -105,7 +105,7 @@ async def test_the_detail_follows_the_cursor_and_keeps_its_tab(store: Path) -> N
         await pilot.press("j", "j", "j")
         await until_shown(pilot, "fail 0.00  expected 3")
         await pilot.press(*["left_square_bracket"] * 3)
-        await until_shown(pilot, "id case-003")
+        await until_shown(pilot, "case-003", "Id ")
 
 
 async def test_tabs_can_be_clicked(store: Path) -> None:
@@ -114,7 +114,7 @@ async def test_tabs_can_be_clicked(store: Path) -> None:
     async with shown_on(app) as pilot:
         await run_screen(pilot)
         await until_shown(pilot, "answer 0")
-        row = next(y for y, line in enumerate(lines(app)) if "Output · Scores" in line)
+        row = next(y for y, line in enumerate(lines(app)) if "Result · Messages" in line)
         await pilot.click(offset=(lines(app)[row].index("Attempts"), row))
         await until_shown(pilot, "1 answered")
 
