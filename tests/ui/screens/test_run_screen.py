@@ -219,7 +219,7 @@ async def test_find_in_the_detail_goes_from_hit_to_hit(store: Path) -> None:
         await until_shown(pilot, "line 0")
         await pilot.press("tab", "slash", *"needle", "enter")
         page = screen.detail.page
-        first = page.text.split("\n").index("needle")
+        first = [line.strip() for line in page.text.split("\n")].index("needle")
         await until(pilot, lambda: page.scroll_offset.y == first)
         await pilot.press("n")
         await until(pilot, lambda: page.scroll_offset.y == first + 40)
