@@ -255,7 +255,7 @@ def test_undo_takes_back_a_rescore_and_then_has_nothing_left(
     assert document(tui_eval("show", "last", "--json"))["scorers"] == first["scorers"]
     again = tui_eval("undo", "last")
     assert again.code == 2
-    assert "nothing was cancelled or scored again that is not undone" in again.err
+    assert "nothing was cancelled, scored again or graded by hand that is not undone" in again.err
 
 
 async def test_undo_lets_a_cancelled_run_go_on(

@@ -300,7 +300,7 @@ async def test_under_min_agreement_the_run_pauses_before_any_target_is_asked(
         assert "`tui-eval show` lists where they differ" in row.reason
         lines = [line.strip() for line in trust_lines(figures(harness, run)) if " → " in line]
         assert len(lines) == len(gold.differences) == 8
-        assert lines[0].endswith(": person pass 0.90, judge fail 0.00: 0 of 0 to 10: as it is")
+        assert lines[0].endswith(": person pass 0.90, judge fail 0.00: 0 (scale 0–10): as it is")
         await harness.again(run, Verb.RESUME)
         assert harness.row(run).state is RunState.DONE
         assert server.requests == 8 + 10 + 2
