@@ -26,9 +26,10 @@ from tui_eval.store.location import figures_file
 from tui_eval.store.parts import division, parts_file
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import notes, trial_writes, undo
+from tui_eval.store.write import human_scores, notes, trial_writes, undo
 from tui_eval.store.writer import transact
 
+_ASKED = ("retry", "rescore", "undo", "cancel", "grade", "grade", "ungrade")
 _WORK = ("ask", "ask", "score", "score")
 KINDS = [
     Told(),
@@ -67,7 +68,9 @@ def plan(draw: random.Random, epochs: int) -> Plan:
 def happens(tx: Tx, trial: int, draw: random.Random) -> None:
     """Let one thing happen to a trial, if it may."""
     request = draw.randrange(1, 4)
-    match draw.choice(("retry", "rescore", "undo", "cancel", "grade", *_WORK, "fail", "note")):
+    match draw.choice(
+        ("retry", "rescore", "undo", "cancel", "grade", "ungrade", *_WORK, "fail", "note")
+    ):
         case "retry":
             trial_writes.retry(tx, trial, request)
         case "rescore":
@@ -79,9 +82,11 @@ def happens(tx: Tx, trial: int, draw: random.Random) -> None:
             trial_writes.cancel(tx, trial, request)
         case "grade":
             by_hand = score(draw.random() < 0.5, source="human")
-            if trial_writes.rescore(tx, trial, ("exact",)):
-                trial_writes.add_scores(tx, trial, [by_hand], fresh=False)
-                trial_writes.settle(tx, trial, tally([by_hand]))
+            graded = tx.db.execute("SELECT output FROM trials WHERE id = ?", (trial,)).fetchone()
+            human_scores.grade(tx, trial, graded[0], by_hand, request)
+        case "ungrade":
+            human_scores.withdraw(tx, trial, "exact", request)
+            human_scores.take_back(tx, trial, request, 9)
         case "ask":
             attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             if attempt is not None and draw.random() < 0.7:
