@@ -79,6 +79,11 @@ def test_a_part_with_a_trial_that_is_scored_is_counted_each_time(
     assert states(path, made.run) == ({"queued": 15, "scoring": 1}, 4)
     finish(db, made.trials[15], score())
     assert states(path, made.run) == ({"queued": 14, "scoring": 1, "done": 1}, 2)
+    with reading(path) as other:  # also where nothing has a newer change: scores come before it
+        figures_of(other, made.run, STATES)
+        counted.clear()
+        figures_of(other, made.run, STATES)
+    assert counted == [range(0, 2)]
 
 
 @pytest.mark.parametrize("damage", ["bytes", "content", "format", "other run", "a part"])

@@ -79,9 +79,8 @@ def figures_of(db: sqlite3.Connection, run_id: int, figures: KeptFigures[P, W]) 
         if divided is None or divided.parts <= 1:
             return figures.merge([figures.count(db, run_id, _ALL)])
         counted = _counted(db, run, figures, divided)
-        change = run_queries.change(db)
-        if counted.change != change or counted.whole is None:
-            _bring_up_to_date(db, run, figures, counted, change)
+        # also where no change has a newer number: scores come before the trial changes
+        _bring_up_to_date(db, run, figures, counted, run_queries.change(db))
         answer: W = counted.whole
     return answer
 
