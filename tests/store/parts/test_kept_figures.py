@@ -83,7 +83,7 @@ def test_a_part_with_a_trial_that_is_scored_is_counted_each_time(
         figures_of(other, made.run, STATES)
         counted.clear()
         figures_of(other, made.run, STATES)
-    assert counted == [range(0, 2)]
+    assert counted == [range(2)]
 
 
 @pytest.mark.parametrize("damage", ["bytes", "content", "format", "other run", "a part"])
