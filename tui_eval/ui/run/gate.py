@@ -26,7 +26,7 @@ def gate_line(gate: LiveGate | None, columns: int, width: int, glyphs: Glyphs) -
     if not gate.missed:
         return [*left, *_holding(gate, columns, width - width_of(left[0].text), glyphs)]
     words = "does not hold" if gate.settled else "does not hold so far"
-    left.append(Piece(f"{glyphs.failed} {words}  ", "fail"))
+    left += [Piece(f" {glyphs.failed} {words} ", "fail", filled=True), Piece("  ")]
     room = width - sum(width_of(piece.text) for piece in left)
     shown = _as_many_as_fit([missed_words(one, columns > 1) for one in gate.missed], room, glyphs)
     return [*left, Piece(shown)]
@@ -42,10 +42,11 @@ def _holding(gate: LiveGate, columns: int, width: int, glyphs: Glyphs) -> list[P
     if gate.unclear:
         said = f"{glyphs.ungraded} holds, but the baseline is unclear"
         named = f"{said}: {', '.join(gate.unclear)}" if columns > 1 else said
-        return [Piece(named if width_of(named) <= width else said, "ungraded")]
+        shown = named if width_of(named) + 2 <= width else said
+        return [Piece(f" {shown} ", "ungraded", filled=True)]
     words = "holds" if gate.settled else "holds so far"
     more = [Piece(f" {glyphs.dot} {later}", "dim")] if gate.later else []
-    return [Piece(f"{glyphs.passed} {words}", "pass"), *more]
+    return [Piece(f" {glyphs.passed} {words} ", "pass", filled=True), *more]
 
 
 def missed_words(missed: "Missed", named: bool) -> str:

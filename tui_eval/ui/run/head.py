@@ -43,10 +43,11 @@ from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.pace import RunPace, sparkline
 from tui_eval.ui.run.people_status import people_words
 from tui_eval.ui.text.prose import fold
-from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.fields import Field, lay_out
+from tui_eval.ui.widgets.rate_bar import rate_bar
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 _RATE_CELLS = 6
@@ -62,6 +63,7 @@ KEPT_OF_TARGET = 6
 _FIELDS = (
     Field("target · prompt", 12, share=1, keep=KEPT_OF_TARGET),
     Field("pass", 7, right=True),
+    Field("", 12, drop=7),
     Field("95%", 9, right=True, drop=3),
     Field("n", 5, right=True),
     Field("?", 3, right=True),
@@ -69,7 +71,7 @@ _FIELDS = (
     Field("truncated", 9, right=True, drop=1),
     Field("p50", 6, right=True, drop=2),
 )
-_N_AT, _VERSUS_AT = 3, 4
+_BAR_AT, _N_AT, _VERSUS_AT = 2, 4, 5
 _VERSUS_FIELDS = (
     *_FIELDS[:_VERSUS_AT],
     Field("vs base", 16, drop=4),
@@ -166,7 +168,9 @@ class RunHead(Vertical):
         self._title.show(*_title(run, pace, spent, self._glyphs, now, self._wide))
         self._monitor.want_differences(has_room_for_versus(run, self._room, width))
         differences = self._run.differences
-        self._targets.show(target_lines(run, results, figures, self._room, width, differences))
+        self._targets.show(
+            target_lines(run, results, figures, self._room, width, differences, self._glyphs)
+        )
         columns = len(run.columns)
         gate = None if results is None else results.gate
         gate_lines = [gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else []
@@ -233,8 +237,8 @@ def _title(
     words, tone = state_words(run, now)
     act = "screen.pause" if row.live else "screen.resume"
     right = [
-        Piece(f" {glyphs.run(row.state, row.live)} {words} ", tone, act),
-        Piece(f"{clock(row.wall(now))}   "),
+        Piece(f" {glyphs.run(row.state, row.live)} {words} ", tone, act, filled=True),
+        Piece(f" {clock(row.wall(now))}   "),
         Piece(f"{number(total.settled)}/{number(total.total)} ", "strong"),
     ]
     open_trials = total.total - total.settled
@@ -334,8 +338,12 @@ def target_lines(
     room: int,
     width: int,
     differences: ColumnDifferences | None = None,
+    glyphs: Glyphs = UNICODE,
 ) -> list[list[Piece]]:
-    """Return the lines of the targets under their head; more than there is room for are folded."""
+    """Return the lines of the targets under their head; more than there is room for are folded.
+
+    What is wrong with none of a target's trials is left blank.
+    """
     columns = run.columns
     if not columns:
         return []
@@ -350,14 +358,16 @@ def target_lines(
     if len(first) + len(folded) > widths[0]:
         first = "target"
     heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
-    lines = [_line(heads, fields, widths)]
+    lines = [_line(heads, fields, widths, [])]
     for column in shown:
         cells = _target(column, run, of, figures)
         is_first = False
         if compared is not None:
             cells.insert(_VERSUS_AT, _versus(column.index, compared))
             is_first = compared.base is None and column is columns[0]
-        lines.append(_line(cells, fields, widths, mark="B" if is_first else ""))
+        rate = None if of is None or column.index not in of.rates else of.rates[column.index].rate
+        bar = rate_bar(rate, widths[_BAR_AT], glyphs)
+        lines.append(_line(cells, fields, widths, bar, mark="B" if is_first else ""))
     return lines
 
 
@@ -393,11 +403,14 @@ def _line(
     cells: Sequence[tuple[str, Tone]],
     fields: Sequence[Field],
     widths: Sequence[int],
+    bar: Sequence[Piece],
     mark: str = "",
 ) -> list[Piece]:
     pieces = [Piece(mark.ljust(len(_MARGIN)), "dim")]
-    for (text, tone), field, width in zip(cells, fields, widths, strict=True):
-        if width:
+    for at, ((text, tone), field, width) in enumerate(zip(cells, fields, widths, strict=True)):
+        if width and bar and at == _BAR_AT:
+            pieces += [*bar, Piece("  ")]
+        elif width:
             shown = fit(text, width, right=field.right, keep=field.keep)
             pieces.append(Piece(shown + "  ", tone))
     return pieces
@@ -421,7 +434,7 @@ def _target(
     return [
         (_named(column), "plain"),
         *_rated(column.index, run, of),
-        (number(cut), "ungraded" if cut else "dim"),
+        (number(cut) if cut != 0 else "", "ungraded"),
         (seconds(p50), "plain" if p50 is not None else "dim"),
     ]
 
@@ -431,17 +444,18 @@ def _rated(column: int, run: Snapshot, of: LiveResults | None) -> list[tuple[str
     rate = None if of is None else of.rates.get(column)
     if of is None or rate is None:
         unknown: tuple[str, Tone] = (UNKNOWN, "dim")
-        return [unknown, ("", "dim"), unknown, unknown, unknown]
+        return [unknown, ("", "dim"), ("", "dim"), unknown, unknown, unknown]
     counts = of.by_column.get(column, Counts())
     beside = "" if rate.interval is None else interval(rate.interval)
     if rate.open or not run.run.staged:
         beside = "so far" if rate.n else ""
     return [
         (rate_words(rate.rate, of.judged), "strong"),
+        ("", "dim"),
         (beside, "dim"),
         (number(rate.n), "plain"),
-        (number(counts.ungraded), "ungraded" if counts.ungraded else "dim"),
-        (number(counts.error), "error" if counts.error else "dim"),
+        (number(counts.ungraded) if counts.ungraded else "", "ungraded"),
+        (number(counts.error) if counts.error else "", "error"),
     ]
 
 

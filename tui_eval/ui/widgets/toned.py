@@ -30,6 +30,8 @@ class Piece(NamedTuple):
     action: str | None = None
     """What a click on it does; only ever an action of our own. Without a namespace it is that of
     the nearest around the piece that has it."""
+    filled: bool = False
+    """Whether it is a badge: its tone is what it stands on."""
 
 
 def acts(action: str | None) -> Style:
@@ -49,8 +51,10 @@ class Toned(Widget):
     def segments(self, pieces: Iterable[Piece], base: Style) -> list[Segment]:
         """Draw pieces one after the other over a base style."""
         drawn = []
-        for text, tone, action in pieces:
+        for text, tone, action, filled in pieces:
             style = base + self.tone_style(tone) + acts(action)
+            if filled:
+                style += Style(reverse=True, bold=True)
             drawn.append(Segment(steady(visible_line(text, _LONGEST)), style))
         return drawn
 
