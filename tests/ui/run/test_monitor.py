@@ -123,7 +123,6 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
         "so",
         "far",
         "2",
-        "0",
         "1",
         "–",
         "–",
