@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests import hostile
-from tests.reports.filled import CANCELLED, OPEN, UNGRADED, Plan, Told, cases, fill, filled
+from tests.reports.filled import CANCELLED, FAIL, OPEN, UNGRADED, Plan, Told, cases, fill, filled
 from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
@@ -60,10 +60,11 @@ def test_a_pass_shows_answer_measure_score_and_attempt(tmp_path: Path) -> None:
 
 
 def test_every_epoch_is_told(tmp_path: Path) -> None:
-    run = fill(tmp_path / "store.db", Plan({"gpt": [Told(), Told()]}, cases(1), epochs=2))
+    run = fill(tmp_path / "store.db", Plan({"gpt": [Told(), Told(FAIL)]}, cases(1), epochs=2))
     text = told(tmp_path, run)
     assert "gpt · epoch 1  pass" in text
-    assert "gpt · epoch 2  pass" in text
+    assert "gpt · epoch 2  fail" in text
+    assert "\ngpt: mean 0.50, sd 0.71 over 2 epochs\n" in text
 
 
 def test_an_error_is_told_with_every_attempt(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import io
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
@@ -13,9 +14,11 @@ from tui_eval.reports import jsontext
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging.opinions import spread
+from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.store.read import attempt_queries, report_queries
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow
+from tui_eval.suites.frozen_suite import frozen_suite
 
 # spreadsheets skip white space and quotes; some take the other separators for the cell's end
 _FORMULA = re.compile(r"[\s\"';,|]*[=+\-@\t\r\n＝＋－＠]")
@@ -30,9 +33,10 @@ def csv_table(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iter
 
     Each scorer has columns for its verdict, value and reason, one that asks a judge for the
     standard deviation of its repeats too; so has what programs left beside outputs, in runs that
-    have any. Tags are separated by `; `. Text that a spreadsheet would take for a formula is
-    defused, and control characters but tabs and line breaks are made visible, see `cell`; JSON
-    Lines keep every character.
+    have any. Where cases are asked several times, `score_sd` is that of their epochs. Tags are
+    separated by `; `. Text that a spreadsheet would take for a formula is defused, and control
+    characters but tabs and line breaks are made visible, see `cell`; JSON Lines keep every
+    character.
     """
     scorers = report_queries.scorer_names(db, run.id)
     judged = report_queries.judged_scorers(db, run.id)
@@ -49,15 +53,27 @@ def csv_table(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iter
     made = TrialLines(db, run.id, case=choice.case)
     told = _ASKED if choice.case else ()
     programs = attempt_queries.any_records(db, run.id)
-    yield record(_header(scorers, judged, (*told, *(_LEFT if programs else ()))))
-    for line in chosen_lines(db, run, choice):
+    spread_told = () if frozen_suite(db, run.id).run.epochs == 1 else (_SPREAD,)
+    more = (*told, *(_LEFT if programs else ()), *spread_told)
+    yield record(_header(scorers, judged, more))
+    for line, sd in _with_spread(chosen_lines(db, run, choice)):
         asked = made.asked(line)
         left = _left(line.record.as_json()) if programs else ()
-        about = (*(asked[name] for name in told), *left)
+        about = (*(asked[name] for name in told), *left, *(sd for _ in spread_told))
         yield record(_cells(run.name, line, scorers, judged, about))
 
 
+def _with_spread(lines: Iterator[TrialLine]) -> Iterator[tuple[TrialLine, float | None]]:
+    """Yield each trial with how far the scores of its case's epochs lie apart."""
+    for _, epochs in groupby(lines, lambda line: (line.case.seq, line.column)):
+        together = list(epochs)
+        spread = epoch_spread(line.score for line in together)
+        for line in together:
+            yield line, None if spread is None else jsontext.rounded(spread.sd)
+
+
 _ASKED = ("question", "expected")
+_SPREAD: Final = "score_sd"
 _LEFT: Final = {
     "exit_code": ("exit", "code"),
     "exit_signal": ("exit", "signal"),

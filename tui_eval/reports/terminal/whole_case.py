@@ -18,6 +18,7 @@ from tui_eval.reports.program_words import (
     isolation_words,
     taken_words,
 )
+from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.read import report_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
@@ -54,6 +55,10 @@ def case_in_full(
     columns = {column.name: column for column in run_queries.columns(db, run_id)}
     lines = report_queries.lines_of_case(db, run_id, case_id)
     epochs = any(line.epoch for line in lines)
+    spreads = {
+        column: epoch_spread(line.score for line in lines if line.column == column)
+        for column in columns
+    }
     for i, line in enumerate(lines):
         found = trial_queries.whole(db, run_id, line.id)
         assert found is not None, "a trial of a run is never deleted alone"
@@ -62,6 +67,8 @@ def case_in_full(
             yield f"{ink.bold(f'case {visible_line(case_id)}')} of {name}"
             yield from _case(found.case)
         yield ""
+        if line.epoch == 0 and (spread := spreads[line.column]) is not None:
+            yield f"{visible_line(line.column)}: {spread.words}"
         epoch = f" · epoch {line.epoch + 1}" if epochs else ""
         yield f"{ink.bold(visible_line(line.column) + epoch)}  {_outcome(found.trial, now, ink)}"
         yield from _Trial(db, found, ink).lines(suite, columns[line.column])

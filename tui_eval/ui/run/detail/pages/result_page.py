@@ -8,6 +8,7 @@ from tui_eval.model.conversation import last_user_text, text_of
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState
+from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.keys.shown_keys import key
@@ -210,7 +211,9 @@ def _over_epochs_and_runs(
     here = next((one.run for one in context.pasts if one.trial == found.trial.id), None)
     epochs = [one for one in context.pasts if one.run == here]
     if len(epochs) > 1:
-        yield Block("Epochs", [marked(*epoch_strip(epochs, epoch, glyphs))])
+        spread = epoch_spread(one.score for one in epochs)
+        said = "" if spread is None else f"   {spread.words}"
+        yield Block("Epochs", [marked(*epoch_strip(epochs, epoch, glyphs), (said, "dim"))])
     runs = {one.run for one in context.pasts if not one.partial}
     if len(runs) > 1:
         yield Block("History", [marked(*verdict_strip(context, epoch, glyphs))])
