@@ -64,7 +64,7 @@ _FIELDS = (
     Field("target · prompt", 12, share=1, keep=KEPT_OF_TARGET),
     Field("pass", 7, right=True),
     Field("", 12, drop=7),
-    Field("95%", 9, right=True, drop=3),
+    Field("95%", 10, right=True, drop=3),
     Field("n", 5, right=True),
     Field("?", 3, right=True),
     Field("!", 3, right=True),
