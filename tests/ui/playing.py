@@ -122,7 +122,11 @@ async def run_screen(pilot: Pilot[None]) -> RunScreen:
     screen = pilot.app.screen
     assert isinstance(screen, RunScreen)
     run = screen.run
-    await until(pilot, lambda: None not in (run.snapshot, run.figures, run.results))
+    await until(
+        pilot, lambda: None not in (run.snapshot, run.figures, run.results, run.differences)
+    )
+    earlier = screen.monitor.earlier
+    await until(pilot, lambda: run.snapshot is not None and run.snapshot.earlier == earlier)
     assert run.snapshot is not None
     if run.snapshot.total.total:
         await until(pilot, lambda: screen.trial_list.selected is not None)

@@ -160,8 +160,10 @@ class RunMonitor:
         self._wake_figures = asyncio.Event()
         self._wake_results = asyncio.Event()
         self._wake_differences = asyncio.Event()
-        self._earlier: EarlierRun | None = None
-        self._differences_wanted = False
+        self.earlier: EarlierRun | None = None
+        """The run with whose verdicts those of this one are compared, as far as it is known."""
+        self._differences_wanted: bool | None = None
+        """None: nobody has said yet."""
         self.wake()
         self.awaited: set[int] = set()
         """Requests whose answers the screen waits for."""
@@ -175,9 +177,9 @@ class RunMonitor:
 
     def want_differences(self, wanted: bool) -> None:
         """Say whether anybody shows how columns differ: it takes a pass over the run."""
-        if wanted and not self._differences_wanted:
+        if wanted != self._differences_wanted:
+            self._differences_wanted = wanted
             self._wake_differences.set()
-        self._differences_wanted = wanted
 
     async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
         """Yield a snapshot at once, then one whenever something changed.
@@ -190,7 +192,7 @@ class RunMonitor:
             await self._wake.wait()
             self._wake.clear()
             found = await self._client.read(
-                snapshot, self._run_id, self._since, sorted(self.awaited), self._earlier
+                snapshot, self._run_id, self._since, sorted(self.awaited), self.earlier
             )
             found = replace(
                 found,
@@ -240,7 +242,7 @@ class RunMonitor:
             await asyncio.sleep(rest(_SNAPSHOT_S, took, _RESULTS_SHARE))
 
     async def differences(self) -> AsyncGenerator[ColumnDifferences, None]:
-        """Yield how columns differ, when something changed and somebody wants to know it.
+        """Yield how columns differ, when something changed; nothing where nobody wants to know it.
 
         It is the rarer the longer that takes. Before, it finds out which run is the earlier one.
 
@@ -250,13 +252,17 @@ class RunMonitor:
         while True:
             await self._wake_differences.wait()
             self._wake_differences.clear()
+            if self._differences_wanted is None:
+                continue  # the first snapshot is not shown yet
             began = time.monotonic()
             earlier = await self._client.survey(_earlier_run, self._run_id)
-            if earlier != self._earlier:
-                self._earlier = earlier
+            if earlier != self.earlier:
+                self.earlier = earlier
                 self._wake.set()  # the next snapshot has it
             if self._differences_wanted:
                 yield await self._client.survey(count_differences, self._run_id)
+            else:
+                yield ColumnDifferences()
             took = time.monotonic() - began
             await asyncio.sleep(max(_DIFFERENCES_S, took * _DIFFERENCES_SHARE))
 
