@@ -206,8 +206,8 @@ BY_TAG = ("shift+tab", "down", "down", "down")
 WHO = ("G", Seen("who grades"), *["backspace"] * 20, *"anna", "enter")
 PICTURES = (
     Picture("run", (100, 30), [Settled(30), "n", "n"], LOCAL, live=True),
-    Picture("suites", (100, 30), ["j", "j", "j", Seen("What is the capital")]),
-    Picture("launch", (100, 30), ["j", "j", "j", "j", "enter", Seen("reusable")]),
+    Picture("suites", (100, 30), ["/", *"capitals", "enter", Seen("What is the capital")]),
+    Picture("launch", (100, 30), ["/", *"capitals", "enter", "enter", Seen("reusable")]),
     Picture("runs", (100, 24), [Settled(55), "2", Seen("running")], MADE_UP, live=True),
     Picture("run-wide", (160, 48), [Settled(100), "n", "n"], MADE_UP, live=True),
     Picture("charts", (100, 30), [Settled(250), "v"], MADE_UP, live=True),
