@@ -1,8 +1,9 @@
 """What became of each case of a suite over its last full runs: a list to go from."""
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -10,7 +11,9 @@ from textual.binding import Binding, BindingType
 
 from tui_eval.format import many, number
 from tui_eval.model.states import TrialState, Verdict
+from tui_eval.reports.case_outcomes import CaseOutcomes, SuiteHistory, suite_history
 from tui_eval.resources import styles_dir
+from tui_eval.store.read import run_queries
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.screens.base_screen import BaseScreen
@@ -20,11 +23,6 @@ from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import Piece
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from tui_eval.reports.case_outcomes import CaseOutcomes, SuiteHistory
 
 
 class Narrowing(Enum):
@@ -98,8 +96,6 @@ class SuiteHistoryScreen(BaseScreen):
 
     @work
     async def _read(self) -> None:
-        from tui_eval.reports.case_outcomes import suite_history
-
         self.history = await self.context.client.ponder(suite_history, self.suite)
         self._show()
         self.refresh_bindings()
@@ -123,7 +119,7 @@ class SuiteHistoryScreen(BaseScreen):
             left.append(Piece(f"oldest first: {names}", "dim"))
         self._said.show(left)
 
-    def _listed(self, found: "SuiteHistory") -> "Sequence[CaseOutcomes]":
+    def _listed(self, found: SuiteHistory) -> "Sequence[CaseOutcomes]":
         match self._narrowing:
             case Narrowing.CHANGED:
                 return [case for case in found.cases if case.changed]
@@ -159,14 +155,12 @@ class SuiteHistoryScreen(BaseScreen):
         self.post_message(OpenRun(run.id, place, here=True))
 
 
-def _place(db: "sqlite3.Connection", run: int, case_id: str, column: str) -> int | None:
-    from tui_eval.store.read import run_queries
-
+def _place(db: sqlite3.Connection, run: int, case_id: str, column: str) -> int | None:
     trials = run_queries.trials_of_cases(db, run, [case_id])
     return next((trial.place for trial in trials if trial.column == column), None)
 
 
-def _empty(found: "SuiteHistory", narrowing: Narrowing) -> str:
+def _empty(found: SuiteHistory, narrowing: Narrowing) -> str:
     if not found.runs:
         return f"{found.suite} has no full run yet."
     if narrowing is Narrowing.FLAKY:
@@ -183,7 +177,7 @@ class CaseTable(Rows):
         self._signs = _signs(glyphs)
 
     @property
-    def selected(self) -> "CaseOutcomes | None":
+    def selected(self) -> CaseOutcomes | None:
         """The case under the cursor; None: there is none."""
         return self.cases[self.cursor] if self.cursor < len(self.cases) else None
 
