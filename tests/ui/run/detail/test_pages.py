@@ -214,7 +214,7 @@ def test_the_other_epochs_and_runs_of_a_case_stand_with_its_result(store: Path) 
     other = replace(past, trial=-1, epoch=1, verdict=Verdict.FAIL)
     before = replace(past, run=0, trial=-2, verdict=Verdict.FAIL)
     shown = blocks(result(found, TrialContext(pasts=(past, other))))
-    assert shown["Epochs"] == "✓✗  1 of 2 pass; this is epoch 1"
+    assert shown["Epochs"].startswith("✓✗  1 of 2 pass; this is epoch 1")
     assert "History" not in shown
     assert blocks(result(found, TrialContext(pasts=(past, before))))["History"] == "✗✓"
 
