@@ -120,7 +120,7 @@ def test_a_tag_or_a_recording_is_no_part_of_the_row(tmp_path: Path) -> None:
 def test_a_column_of_recorded_outputs_is_no_part_of_the_row(tmp_path: Path) -> None:
     said = [[Case(0, "case-0", {"n": 0, "said": text})] for text in ("Paris", "Rome")]
     plans = [verdicts([True], one) for one in said]
-    assert compared(tmp_path, *plans).rows[0].columns.changed == 1
+    assert compared(tmp_path, plans[0], plans[1]).rows[0].columns.changed == 1
     replay = {"kind": "replay", "name": "gpt", "path": "rows.jsonl", "output": "said"}
     db = sqlite3.connect(tmp_path / "store.db")
     (spec,) = db.execute("SELECT spec FROM runs WHERE id = 1").fetchone()
