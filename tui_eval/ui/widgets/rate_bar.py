@@ -8,7 +8,7 @@ def rate_bar(share: float | None, width: int, glyphs: Glyphs) -> list[Piece]:
     """Return a bar of `width` cells for a share in 0..1; blank where it is unknown."""
     if share is None:
         return [Piece(" " * width)]
-    full = round(share * width)
+    full = width if share >= 1 else min(round(share * width), width - 1)  # full is all of it
     return [Piece(glyphs.bar * full, "pass"), Piece(glyphs.bar_rest * (width - full), "dim")]
 
 
