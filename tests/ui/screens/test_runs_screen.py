@@ -98,7 +98,8 @@ async def test_names_keep_their_letters_and_no_column_is_cut(
     async with shown_on(app, size) as pilot:
         await pilot.press("2")
         await until_shown(pilot, "100.0%")
-        head, long, short = lines(app)[1:4]
+        shown = [line.strip("│╭╮─ ") for line in lines(app)]
+        head, long, short = [line for line in shown[1:] if line][:3]
         assert names[1] in short
         assert names[0][-5:] in long
         assert head.rstrip().endswith(("pass", "time", "age"))

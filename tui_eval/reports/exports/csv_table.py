@@ -15,10 +15,9 @@ from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging.opinions import spread
 from tui_eval.reports.rates.epoch_spread import epoch_spread
-from tui_eval.store.read import attempt_queries, report_queries
+from tui_eval.store.read import attempt_queries, report_queries, trial_queries
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow
-from tui_eval.suites.frozen_suite import frozen_suite
 
 # spreadsheets skip white space and quotes; some take the other separators for the cell's end
 _FORMULA = re.compile(r"[\s\"';,|]*[=+\-@\t\r\n＝＋－＠]")
@@ -53,7 +52,7 @@ def csv_table(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iter
     made = TrialLines(db, run.id, case=choice.case)
     told = _ASKED if choice.case else ()
     programs = attempt_queries.any_records(db, run.id)
-    spread_told = () if frozen_suite(db, run.id).run.epochs == 1 else (_SPREAD,)
+    spread_told = () if trial_queries.epochs(db, run.id) <= 1 else (_SPREAD,)
     more = (*told, *(_LEFT if programs else ()), *spread_told)
     yield record(_header(scorers, judged, more))
     for line, sd in _with_spread(chosen_lines(db, run, choice)):
