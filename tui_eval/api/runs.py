@@ -43,7 +43,7 @@ class ComparedRuns:
 
 
 def open_run(name: str, *, store: str | os.PathLike[str] | None = None) -> Run:
-    """Return a run by its name, an unambiguous beginning of that, or `last`.
+    """Return a run by its name, an unambiguous beginning of that, its label, or `last`.
 
     Raises:
         StoreError: there is no store, or no such run.

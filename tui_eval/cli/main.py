@@ -115,9 +115,9 @@ def _visible() -> list[str]:
     invoke_without_command=True,
     subcommand_metavar="[PATH… | COMMAND …]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="RUN is a run's name, an unambiguous beginning of it, or `last`.  Exit codes: 0 fine, "
-    "1 the gate does not hold, 2 nothing was started, 3 errors, ungraded trials or it could not "
-    "go on, 130 interrupted.",
+    epilog="RUN is a run's name, an unambiguous beginning of it, what --name said, or `last`.  "
+    "Exit codes: 0 fine, 1 the gate does not hold, 2 nothing was started, 3 errors, ungraded "
+    "trials or it could not go on, 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="tui-eval", message="%(prog)s %(version)s")
 @first_store_option

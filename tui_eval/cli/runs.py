@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def found(store: Path, name: str) -> "RunRow":
-    """Return the run of a name, an unambiguous beginning of one, or `last`.
+    """Return the run of a name, an unambiguous beginning of one, a label, or `last`.
 
     Raises:
         StoreError: there is no store, or no such run.

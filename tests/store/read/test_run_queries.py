@@ -41,6 +41,18 @@ def test_a_run_answers_to_its_name_and_to_what_is_unambiguous(
     assert run_queries.run_named(db, asked).id == three[found]
 
 
+def test_a_run_answers_to_its_label_where_no_other_has_it(
+    db: sqlite3.Connection, three: dict[str, int]
+) -> None:
+    db.execute("UPDATE runs SET label = 'echo-ab' WHERE name = 'echo-abxy'")
+    assert run_queries.run_named(db, "echo-ab").id == three["echo-abxy"]
+    db.execute("UPDATE runs SET label = 'echo-abcd' WHERE name = 'echo'")
+    assert run_queries.run_named(db, "echo-abcd").id == three["echo-abcd"], "a name comes first"
+    db.execute("UPDATE runs SET label = 'nightly' WHERE name <> 'echo'")
+    with pytest.raises(UnknownRunError, match="'nightly' may be any of echo-abxy, echo-abcd: "):
+        run_queries.run_named(db, "nightly")
+
+
 def test_an_ambiguous_name_lists_what_it_may_be(
     db: sqlite3.Connection, three: dict[str, int]
 ) -> None:

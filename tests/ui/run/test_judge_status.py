@@ -26,6 +26,7 @@ from tui_eval.ui.run.judge_status import (
 )
 from tui_eval.ui.run.monitor import Figures, Snapshot, count_figures, snapshot
 from tui_eval.ui.theme.glyphs import UNICODE
+from tui_eval.ui.theme.tones import Tone
 
 AUDIT = Audit(
     n=60,
@@ -58,6 +59,12 @@ def line(*judges: JudgeFigures, width: int = 200) -> str:
 def test_what_nobody_measured_has_no_line() -> None:
     assert trust_line([ONE], 80, UNICODE) == []
     assert not list(trust_paras([ONE]))
+
+
+def test_without_a_judge_the_line_is_about_what_people_graded() -> None:
+    by_hand: list[tuple[Tone | None, str]] = [("plain", "1 verdict by hand")]
+    assert words(trust_line([], 80, UNICODE, by_hand)) == "  graded 1 verdict by hand"
+    assert words(trust_line([ONE], 80, UNICODE, by_hand)) == "  judge 1 verdict by hand"
 
 
 def test_gold_stands_against_what_is_asked_and_an_audit_with_its_bounds() -> None:

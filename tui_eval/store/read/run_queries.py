@@ -89,7 +89,9 @@ def run(db: sqlite3.Connection, run_id: int) -> RunRow:
 
 
 def run_named(db: sqlite3.Connection, name: str) -> RunRow:
-    """Find a run by its name, an unambiguous prefix of it, or `last` (the one created last).
+    """Find a run by its name, its label, an unambiguous prefix of its name, or `last`.
+
+    `last` is the one created last. A label, what `--name` said, counts where one run alone has it.
 
     Raises:
         UnknownRunError: none or several answer to it; the message names what there is.
@@ -101,6 +103,9 @@ def run_named(db: sqlite3.Connection, name: str) -> RunRow:
         rows = (
             db.execute(f"{_RUN}WHERE name = ?", (packed,)).fetchall()
             or db.execute(
+                f"{_RUN}WHERE label = ? AND label <> '' ORDER BY id DESC LIMIT 6", (packed,)
+            ).fetchall()
+            or db.execute(
                 f"{_RUN}WHERE ?1 <> '' AND substr(name, 1, length(?1)) = ?1 "
                 "ORDER BY id DESC LIMIT 6",
                 (packed,),
@@ -110,7 +115,7 @@ def run_named(db: sqlite3.Connection, name: str) -> RunRow:
         return _run(rows[0])
     if rows:
         raise UnknownRunError(
-            f"{name!r} may be any of {', '.join(row[1] for row in rows)}: give more letters"
+            f"{name!r} may be any of {', '.join(row[1] for row in rows)}: give more letters of one"
         )
     known = [row[0] for row in db.execute("SELECT name FROM runs ORDER BY id DESC LIMIT 5")]
     there = f"the newest are {', '.join(known)}" if known else "there are no runs in this store yet"

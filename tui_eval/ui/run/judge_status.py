@@ -87,6 +87,8 @@ def trust_line(
 ) -> list[Piece]:
     """Say in a line how far judges are to be trusted, the worst first; empty: nobody measured it.
 
+    Without a judge it is what people graded.
+
     Args:
         judges: What each did for each scorer.
         width: Cells there are.
@@ -99,7 +101,7 @@ def trust_line(
     if not found:
         return []
     found.sort(key=lambda said: said[0] is not None)  # None first: what is wrong
-    pieces = [Piece("  judge ", "dim")]
+    pieces = [Piece("  judge " if judges else "  graded ", "dim")]
     for at, (tone, words) in enumerate(found):
         between = f" {glyphs.dot} " if at else ""
         left = len(found) - at - 1
