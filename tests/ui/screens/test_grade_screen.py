@@ -1,5 +1,6 @@
 """The screen on which outputs are graded, driven by keys over a real run."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tui_eval.model.states import Verdict
 from tui_eval.store.write import grade_writes
 from tui_eval.store.write.grade_writes import NewGrade
 from tui_eval.ui.app import TuiEvalApp
+from tui_eval.ui.grade import blind_grading, grading_reader
 from tui_eval.ui.grade.grading_choice import GradingChoice
 from tui_eval.ui.screens.grade_screen import GradeScreen
 from tui_eval.ui.screens.run_screen import RunScreen
@@ -100,6 +102,47 @@ async def test_outputs_are_graded_blindly_and_each_grade_is_kept(
         await run_screen(pilot)
         await pilot.press("G")  # who grades is remembered, and what was graded
         await until_shown(pilot, "3 of 16")
+
+
+async def test_nothing_is_said_to_be_over_while_outputs_are_drawn_or_read(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = {name: threading.Event() for name in ("grading_session", "question_about")}
+
+    def held(module: Any, name: str) -> None:
+        real = getattr(module, name)
+
+        def waits(*args: Any) -> Any:
+            assert go_on[name].wait(30)
+            return real(*args)
+
+        monkeypatch.setattr(module, name, waits)
+
+    held(blind_grading, "grading_session")
+    held(grading_reader, "question_about")
+    await finished(store, judged(SCALE, 2))
+    app = TuiEvalApp(store, (), "last", GradingChoice("good", 4, "ben"))
+    async with shown_on(app, (120, 40)) as pilot:
+        try:
+            await until(pilot, lambda: isinstance(app.screen, GradeScreen))
+            for event, width in zip(go_on.values(), (100, 90), strict=True):
+                await pilot.resize_terminal(width, 30)
+                await pilot.pause()
+                assert "drawing outputs" in text(app)
+                assert "beside people's grades" not in text(app)
+                assert "drawn" not in text(app)
+                event.set()
+            await until_shown(pilot, "1 of 4", "Question")
+            go_on["question_about"].clear()
+            await pilot.press("4")
+            await until(pilot, lambda: given(store) == ["4"])
+            await pilot.resize_terminal(120, 40)
+            await pilot.pause()
+            assert "Question" in text(app), "the one before stays until the next is read"
+        finally:
+            for event in go_on.values():
+                event.set()
+        await until_shown(pilot, "2 of 4", "Question")
 
 
 async def test_at_the_end_it_says_how_far_they_agree_and_applies_them(store: Path) -> None:

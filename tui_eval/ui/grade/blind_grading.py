@@ -52,24 +52,28 @@ class BlindGrading:
         await self.go_to(self.session.done)
 
     async def go_to(self, at: int) -> None:
-        """Read one of the outputs; past the last one nothing is shown."""
+        """Read one of the outputs; past the last one nothing is shown.
+
+        What was shown stays until the other is read: between the two nothing is over.
+        """
+        shown, entry, problem, note = None, None, None, ""
+        if at < len(self.session.trials):
+            about = (self.run, self.session.trials[at], self.scorer)
+            try:
+                shown = await self._client.ponder(grading_reader.question_about, *about)
+            except NoQuestionError as error:
+                problem = str(error)
+            else:
+                entry = GradeEntry(shown.question.asked, shown.question.lines)
+                if at < self.session.done:
+                    before = await self._client.ponder(
+                        grading_reader.last_grade, *about, self.person
+                    )
+                    if before is not None:
+                        note = before.note
+                        entry.problem = f"graded before: {grade_words(before.given)}"
         self.at = at
-        self.shown, self.entry, self.problem, self.note = None, None, None, ""
-        if at >= len(self.session.trials):
-            return
-        about = (self.run, self.session.trials[at], self.scorer)
-        try:
-            self.shown = await self._client.ponder(grading_reader.question_about, *about)
-        except NoQuestionError as error:
-            self.problem = str(error)
-            return
-        question = self.shown.question
-        self.entry = GradeEntry(question.asked, question.lines)
-        if at < self.session.done:
-            before = await self._client.ponder(grading_reader.last_grade, *about, self.person)
-            if before is not None:
-                self.note = before.note
-                self.entry.problem = f"graded before: {grade_words(before.given)}"
+        self.shown, self.entry, self.problem, self.note = shown, entry, problem, note
 
     async def keep(self, given: Json) -> None:
         """Write a grade of the shown output down, and go to the next without one.

@@ -68,7 +68,7 @@ class GradeScreen(BaseScreen):
         self._choice = choice
         self._run_name = ""
         self.grading: BlindGrading | None = None
-        """None: it is not known yet who grades what."""
+        """None: it is not known yet who grades what, or nothing is drawn yet."""
         self._agreement = False
         """Whether the agreement is shown in place of the output."""
         self.page = Page(id="page")
@@ -113,9 +113,10 @@ class GradeScreen(BaseScreen):
                 self.app.notify("nothing scores this run: there is nothing to grade", markup=False)
             self.dismiss()
             return
-        self.grading = BlindGrading(client, self._run_id, scorer, person, self._choice.n)
+        grading = BlindGrading(client, self._run_id, scorer, person, self._choice.n)
         with self.context.keys_wait():
-            await self.grading.draw()
+            await grading.draw()
+            self.grading = grading
             await self._show()
 
     async def _person(self) -> str | None:
@@ -145,14 +146,19 @@ class GradeScreen(BaseScreen):
         await self._show()
 
     async def _show(self) -> None:
-        """Show the output, or at the end how far judge and people agree."""
+        """Show the output, or at the end how far judge and people agree.
+
+        Whoever changes what is shown calls this: one that finds it changed leaves it to the other.
+        """
         grading = self.grading
         if grading is None:
             return
         width = max(self.page.size.width - 2, _LEAST_WIDTH)
-        shown, glyphs = grading.shown, self.context.glyphs
-        if shown is not None and not self._agreement:
+        shown, glyphs, agreement = grading.shown, self.context.glyphs, self._agreement
+        if shown is not None and not agreement:
             laid_out = await asyncio.to_thread(lay_out_text, shown.output, width, glyphs)
+            if grading.shown is not shown or self._agreement:
+                return
             self.page.show(list(question_paras(shown, laid_out.paras)), keep_place=True)
         elif grading.problem is not None:
             skips = f"{key('grade.cannot-tell', 'u')} goes on"
@@ -161,6 +167,8 @@ class GradeScreen(BaseScreen):
             lines = await self.context.client.ponder(
                 grading_reader.agreement_lines, self._run_id, grading.scorer, width
             )
+            if grading.shown is not shown or self._agreement is not agreement:
+                return
             ending = [] if self._agreement else _ending(grading)
             self.page.show([*ending, *(Para(line) for line in lines)])
         self._show_bars()
