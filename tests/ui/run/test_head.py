@@ -10,7 +10,7 @@ import pytest
 from tests.engine.harness import Harness, judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply
-from tests.support import reading
+from tests.support import output, reading
 from tests.ui.playing import (
     by_hand,
     first_snapshot,
@@ -24,6 +24,7 @@ from tui_eval.model import endpoint_event
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import document
+from tui_eval.reports.live_results import live_results
 from tui_eval.reports.results import results
 from tui_eval.reports.spending import Spending
 from tui_eval.reports.terminal.progress import line
@@ -49,6 +50,19 @@ def test_targets_beyond_the_room_are_folded(store: Path) -> None:
     assert len(target_lines(found, None, None, 8, 80)) == 7
     narrow = target_lines(found, None, None, 8, 60)
     assert all(len(words(line)) <= 60 for line in narrow)
+
+
+def test_a_sweep_scores_nothing_and_has_no_rate(store: Path) -> None:
+    made = by_hand(store, [Case(0, "c", {})], answers=[output("o")])
+    found = first_snapshot(store, made.run)
+    with reading(store) as db:
+        live = live_results(db, made.run)
+    target = words(target_lines(found, live, None, 3, 120)[1])
+    assert "100.0%" in target
+    swept = with_run(found, settings=json.dumps({"sweep": {}}))
+    assert swept.run.is_sweep
+    target = words(target_lines(swept, live, None, 3, 120)[1])
+    assert target.split() == ["one", "(simulated)", *"––––"]
 
 
 def spent(cap_usd: float | None = None, cap_tokens: int | None = None, **of: object) -> Spending:

@@ -365,7 +365,8 @@ def target_lines(
         if compared is not None:
             cells.insert(_VERSUS_AT, _versus(column.index, compared))
             is_first = compared.base is None and column is columns[0]
-        rate = None if of is None or column.index not in of.rates else of.rates[column.index].rate
+        rated = None if of is None or run.run.is_sweep else of.rates.get(column.index)
+        rate = None if rated is None else rated.rate
         bar = rate_bar(rate, widths[_BAR_AT], glyphs)
         lines.append(_line(cells, fields, widths, bar, mark="B" if is_first else ""))
     return lines
@@ -442,18 +443,23 @@ def _target(
 def _rated(column: int, run: Snapshot, of: LiveResults | None) -> list[tuple[str, Tone]]:
     """Return a column's rate, what stands beside it, what it is over, and what it is not over."""
     rate = None if of is None else of.rates.get(column)
+    unknown: tuple[str, Tone] = (UNKNOWN, "dim")
     if of is None or rate is None:
-        unknown: tuple[str, Tone] = (UNKNOWN, "dim")
         return [unknown, ("", "dim"), ("", "dim"), unknown, unknown, unknown]
     counts = of.by_column.get(column, Counts())
     beside = "" if rate.interval is None else interval(rate.interval)
     if rate.open or not run.run.staged:
         beside = "so far" if rate.n else ""
-    return [
+    passed: list[tuple[str, Tone]] = [
         (rate_words(rate.rate, of.judged), "strong"),
         ("", "dim"),
         (beside, "dim"),
         (number(rate.n), "plain"),
+    ]
+    if run.run.is_sweep:  # nothing is scored
+        passed = [unknown, ("", "dim"), ("", "dim"), unknown]
+    return [
+        *passed,
         (number(counts.ungraded) if counts.ungraded else "", "ungraded"),
         (number(counts.error) if counts.error else "", "error"),
     ]
