@@ -151,11 +151,20 @@ def test_the_interval_of_kappa_agrees_with_the_reference() -> None:
     assert kappa_interval([]) is None
 
 
+def test_no_interval_is_told_where_the_formula_has_no_error() -> None:
+    assert kappa_interval([(1, 1)] * 15 + [(0, 0)] * 15) is None
+    one_sided = [(1, 1)] * 7 + [(1, 0)] * 3
+    for pairs in (one_sided, [(b, a) for a, b in one_sided]):
+        assert cohen_kappa(pairs, [0.3] * 10) == 0.0
+        assert kappa_interval(pairs, [0.3] * 10) is None
+
+
 def test_the_interval_of_a_rank_correlation() -> None:
     # by hand: tanh(atanh 0.8 ± 1.959964·√(1.32/47))
     assert spearman_interval(0.8, 50) == pytest.approx((0.647016, 0.891066), abs=1e-6)
     assert spearman_interval(0.8, 3) is None
-    assert spearman_interval(1.0, 10) == (1.0, 1.0)
+    assert spearman_interval(1.0, 10) is None
+    assert spearman_interval(-1.0, 10) is None
 
 
 # Krippendorff 2011, example C: four observers, twelve units

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import atanh, sqrt, tanh
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tui_eval.statistics.distributions import joined
 from tui_eval.statistics.intervals import Z95, Interval, wilson
 
 Pair: TypeAlias = tuple[Hashable, Hashable]
 """What the first and the second of two raters said of an item."""
+_NO_ERROR: Final = 1e-12
 
 
 def cohen_kappa(pairs: Sequence[Pair], weights: Sequence[float] | None = None) -> float | None:
@@ -23,7 +24,8 @@ def cohen_kappa(pairs: Sequence[Pair], weights: Sequence[float] | None = None) -
         weights: How many items of the population each stands for; None: all alike.
 
     Returns:
-        A number up to 1; None where there is nothing, or both always say the same one thing.
+        A number up to 1; 0 where one of them always says the same, which tells nothing apart; None
+        where there is nothing, or both always say the same one thing.
     """
     shares = _shares(pairs, weights)
     if not shares:
@@ -33,17 +35,20 @@ def cohen_kappa(pairs: Sequence[Pair], weights: Sequence[float] | None = None) -
     expected = sum(share * second.get(what, 0.0) for what, share in first.items())
     if len(shares) == 1 and seen:
         return None
+    if len(first) == 1 or len(second) == 1:
+        return 0.0  # what rounding would miss
     return min((seen - expected) / (1 - expected), 1.0)  # rounding may go beyond
 
 
 def kappa_interval(
     pairs: Sequence[Pair], weights: Sequence[float] | None = None
 ) -> Interval | None:
-    """Return the 95% interval of Cohen's kappa; None where there is no kappa.
+    """Return the 95% interval of Cohen's kappa; None where there is no kappa, or no error of it.
 
     κ ± 1.96 standard errors for large samples (Fleiss, Cohen & Everitt 1969, "Large sample standard
     errors of kappa and weighted kappa", Psychol. Bull. 72, eq. 13), kept within −1..1. With weights
-    n is the number of items of equal weight that would say as much (`effective_n`).
+    n is the number of items of equal weight that would say as much (`effective_n`). Where all
+    agree, or one rater always says the same, that error is 0 and says nothing.
 
     Args:
         pairs: As in `cohen_kappa`.
@@ -64,6 +69,8 @@ def kappa_interval(
             both = first.get(b, 0.0) + second.get(a, 0.0)
             spread += share * ((1 - kappa) * both) ** 2
     variance = max(spread - (kappa - chance * (1 - kappa)) ** 2, 0.0) / (n * (1 - chance) ** 2)
+    if variance < _NO_ERROR:
+        return None
     half = Z95 * sqrt(variance)
     return max(kappa - half, -1.0), min(kappa + half, 1.0)
 
@@ -99,7 +106,9 @@ def _margins(shares: Mapping[Pair, float]) -> tuple[dict[Hashable, float], dict[
 
 
 def spearman_interval(r: float, n: float) -> Interval | None:
-    """Return the 95% interval of a rank correlation; None for fewer than four pairs.
+    """Return the 95% interval of a rank correlation.
+
+    None for fewer than four pairs, and where all are in one order: no error is known of that.
 
     tanh(atanh r ± 1.96·√((1 + r²/2)/(n − 3))) (Bonett & Wright 2000, "Sample size requirements for
     estimating Pearson, Kendall and Spearman correlations", Psychometrika 65).
@@ -108,10 +117,8 @@ def spearman_interval(r: float, n: float) -> Interval | None:
         r: As `spearman` gives it.
         n: Of how many pairs; a fraction for weighted ones.
     """
-    if n < 4:
+    if n < 4 or 1 - abs(r) < _NO_ERROR:
         return None
-    if abs(r) >= 1:
-        return (r, r)
     half = Z95 * sqrt((1 + r * r / 2) / (n - 3))
     return tanh(atanh(r) - half), tanh(atanh(r) + half)
 

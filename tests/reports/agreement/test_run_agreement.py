@@ -13,6 +13,7 @@ from tui_eval.reports.agreement.agreement_document import agreement_document
 from tui_eval.reports.agreement.corrected_rates import CorrectedPassRate
 from tui_eval.reports.agreement.run_agreement import PeoplesWord, ScorerAgreement, peoples_word
 from tui_eval.reports.document import document
+from tui_eval.reports.terminal.agreement_text import people_lines
 from tui_eval.statistics.corrected import GradedShare, corrected_by_gold, corrected_by_grades
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.read import run_queries
@@ -105,7 +106,7 @@ def test_all_agree_and_only_one_class(db: sqlite3.Connection) -> None:
     agreed = word(db, {"x": said(90, "pass", 20) + said(5, "fail", 15)})
     one = only(agreed).columns[0]
     assert (one.agreement, one.kappa) == (1.0, 1.0)
-    assert one.kappa_interval == pytest.approx((1.0, 1.0), abs=1e-6)
+    assert one.kappa_interval is None
     assert one.trusted(None) is True
     alike = word(db, {"x": said(90, "pass", 40)})
     one = only(alike).columns[0]
@@ -113,6 +114,26 @@ def test_all_agree_and_only_one_class(db: sqlite3.Connection) -> None:
     assert alike.corrected[0].why == (
         "graded 40 that the judge passed, 0 it failed; 30 with 10 of each are needed"
     )
+
+
+def test_who_agrees_with_people_that_do_not_agree_is_not_trusted(db: sqlite3.Connection) -> None:
+    def of(judge: float, anna: str, berta: str, n: int) -> list[Rated]:
+        return [Rated(judge, {"anna": anna, "berta": berta})] * n
+
+    rated = [
+        *of(90, "pass", "pass", 12),
+        *of(90, "pass", "fail", 8),
+        *of(10, "fail", "fail", 12),
+        *of(10, "fail", "pass", 8),
+    ]
+    found = only(word(db, {"x": rated, "y": [*said(90, "fail", 20), *said(10, "pass", 20)]}))
+    ceiling = found.people.ceiling
+    assert ceiling is not None
+    assert ceiling < 0.3
+    assert found.columns[0].kappa == 1.0
+    assert [one.trusted(ceiling) for one in found.columns.values()] == [None, False]
+    assert found.columns[0].trusted(0.7) is True
+    assert "; too little" in " ".join(people_lines(found.people))
 
 
 def test_twenty_are_too_few_to_say(db: sqlite3.Connection) -> None:

@@ -11,6 +11,7 @@ from tests.reports.filled import CANCELLED, ERROR, FAIL, UNGRADED, Plan, Told, c
 from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.comparison import (
     ComparisonChoice,
     RunComparison,
@@ -314,3 +315,17 @@ def _rows(document: JsonObject) -> list[JsonObject]:
 def _numbers(value: Json) -> list[float]:
     assert isinstance(value, list)
     return [one for one in value if isinstance(one, float)]
+
+
+def test_what_is_not_finished_is_said(tmp_path: Path) -> None:
+    so_far = Plan({"gpt": [GOOD] * 9, "llama": [WRONG] * 8 + [UNSURE]}, cases(9),
+                  state=RunState.INTERRUPTED)  # fmt: skip
+    with sides(tmp_path, verdicts([True] * 9), so_far) as (whole, other):
+        found = compare(whole, other, ALL)
+        columns = compare(other, other, ComparisonChoice({"gpt": "llama"}))
+    document = comparison_document(found)
+    assert [document[side]["finished"] for side in "ab"] == [True, False]  # type: ignore[index, call-overload]
+    for of in (found, columns):
+        text = comparison_text(of, width=200, ink=AnsiStyle(False))
+        assert text.count(f"{other.name} not finished: so far") == 1
+    assert "1 case without a result in llama" in text

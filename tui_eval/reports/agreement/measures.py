@@ -25,6 +25,9 @@ from tui_eval.statistics.intervals import Interval, wilson
 TRUSTED_FROM: Final = 0.80
 """The least agreement beyond chance with which a judge is to be trusted, unless people agree less:
 the value from which Krippendorff 2004, "Content Analysis", sec. 11.4.2, relies on a variable."""
+LEAST_AMONG_PEOPLE: Final = 0.667
+"""The least agreement of people by which anybody is told right from wrong; below it agreeing with
+them says little (Krippendorff 2004, likewise: the lowest conceivable limit)."""
 TOO_FEW: Final = f"too few to say (under {ENOUGH})"
 
 
@@ -65,13 +68,20 @@ class AgreementMeasures:
     def trusted(self, ceiling: float | None) -> bool | None:
         """Say whether it agrees enough; None: that is not known.
 
+        Where people agree too little with each other (`LEAST_AMONG_PEOPLE`), nobody can be known to
+        be right, but it can agree less than they do.
+
         Args:
             ceiling: How far people agree with each other; None: not known well.
         """
         found = self.beyond_chance
         if self.n < ENOUGH or found is None:
             return None
-        return found >= (TRUSTED_FROM if ceiling is None else min(TRUSTED_FROM, ceiling))
+        if ceiling is None:
+            return found >= TRUSTED_FROM
+        if found < min(TRUSTED_FROM, ceiling):
+            return False
+        return True if ceiling >= LEAST_AMONG_PEOPLE else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class BaselineFile:
     """A baseline file as a side of a comparison."""
 
     is_baseline = True
+    finished = True
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:
         """Read a file.

@@ -56,7 +56,7 @@ def row_document(row: ComparisonRow) -> JsonObject:
 
 
 def _side(side: Side) -> JsonObject:
-    return {"run": side.name, "baseline": side.is_baseline}
+    return {"run": side.name, "baseline": side.is_baseline, "finished": side.finished}
 
 
 def _flip(flip: Flip) -> JsonObject:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tui_eval.model.case import cluster_of
 from tui_eval.model.json import JsonObject, digest
+from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.column_cases import ColumnCases
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
 from tui_eval.store.read import comparison_queries, run_queries
@@ -29,6 +30,10 @@ class Side(Protocol):
     @property
     def is_baseline(self) -> bool:
         """Whether it is a file that says what a run came to."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its end; else its cases are no fair sample: quick ones end first."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,6 +85,7 @@ class RunSide:
         self._db = db
         self.run = run
         self.name = run.name
+        self.finished = run.state is RunState.DONE
         self._suite = frozen_suite(db, run.id)
         self._indices = {
             one.name: one.index

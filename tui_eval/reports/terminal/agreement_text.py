@@ -7,6 +7,7 @@ from tui_eval.model.states import Verdict
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.agreement.corrected_rates import CorrectedPassRate
 from tui_eval.reports.agreement.measures import (
+    LEAST_AMONG_PEOPLE,
     TRUSTED_FROM,
     AgreementMeasures,
     PeopleAgreement,
@@ -97,7 +98,9 @@ def people_lines(of: PeopleAgreement) -> Iterator[str]:
     alphas = [f"α {decimal(of.alpha_nominal)} of verdicts"] + (
         [] if of.alpha_interval is None else [f"α {decimal(of.alpha_interval)} of values"]
     )
-    few = "" if of.ceiling is not None else "; too few to say how far a judge can get"
+    few = "; too few to say how far a judge can get" if of.ceiling is None else ""
+    if of.ceiling is not None and of.ceiling < LEAST_AMONG_PEOPLE:
+        few = "; too little to call a judge right that agrees with them"
     said = ", ".join([*kappas, *alphas])
     yield f"people agree with each other on {many(of.n, 'output')}: {said}{few}"
 

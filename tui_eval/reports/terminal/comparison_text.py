@@ -32,7 +32,7 @@ def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
         for said in (*_unclear(row, of.margin), *not_compared(row, of)):
             named = f"{row_name(row)}: {said}" if len(of.rows) > 1 else said
             lines += folded(visible_line(named), width)
-    for said in scorer_notes(of):
+    for said in (*unfinished(of), *scorer_notes(of)):
         lines += folded(visible_line(said), width)
     if of.groups:
         lines += ["", *table(_group_columns(of), width, ink)]
@@ -137,6 +137,8 @@ def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
 def not_compared(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
     """Say which cases are not compared, and which of those that are share something."""
     columns, a, b = row.columns, of.a.name, of.b.name
+    if a == b:
+        a, b = columns.a, columns.b
     said = (
         (columns.changed, "case", "changed: not compared"),
         (columns.only_a, "case", f"only in {a}"),
@@ -151,6 +153,14 @@ def not_compared(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
         parts.append(f"errors over {many(clusters, 'cluster')}")
     if parts:
         yield "; ".join(parts)
+
+
+def unfinished(of: RunComparison) -> Iterator[str]:
+    """Say which runs have not come to their end."""
+    names = dict.fromkeys(side.name for side in (of.a, of.b) if not side.finished)
+    if names:
+        listed = " and ".join(names)
+        yield f"{listed} not finished: so far, and what ends early is no fair sample of all"
 
 
 def scorer_notes(of: RunComparison) -> Iterator[str]:

@@ -53,7 +53,7 @@ def test_a_baseline_is_pinned_written_and_compared_with(place: Place, tui_eval: 
     tui_eval("baseline", "before", "--write", base)
     tui_eval("run", suite(place, "after", B))
     row = json.loads(tui_eval("compare", str(base), "after", "--json").out)
-    assert row["a"] == {"run": "base.jsonl", "baseline": True}
+    assert row["a"] == {"run": "base.jsonl", "baseline": True, "finished": True}
     assert row["rows"][0]["worse"] == 2
     assert tui_eval("baseline", "before", "--off").out == "before has no baseline\n"
 
