@@ -68,7 +68,7 @@ async def test_every_chart_is_a_key_away(tmp_path: Path) -> None:
     async with shown_on(app, (80, 24)) as pilot:
         await run_screen(pilot)
         await pilot.press("v")
-        await until_shown(pilot, "(throughput)", "30 answered, 0 failed calls", "█ answered")
+        await until_shown(pilot, "(throughput)", "30 answered, 0 failed calls", "⠤ answered")
         await pilot.press("right_square_bracket")
         await until_shown(pilot, "(latency)", "30 outputs: p50", "p95")
         await pilot.press("right_square_bracket")

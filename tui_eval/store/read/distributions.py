@@ -63,6 +63,11 @@ class Spread:
         self._weight += weight
 
     @property
+    def between(self) -> int:
+        """How many trials have a score that is neither 0 nor 1, as the parts tell."""
+        return sum(self.counts[1:-1])
+
+    @property
     def n(self) -> int:
         """How many trials have a score."""
         return sum(self.counts)

@@ -10,7 +10,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tui_eval.format import decimal, number
+from tui_eval.format import decimal, interval, number, rate
 from tui_eval.resources import styles_dir
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.distributions import SCORE_PARTS, Spread
@@ -22,15 +22,17 @@ from tui_eval.ui.run.charts.chart_data import (
     SWEEP_CHARTS,
     Chart,
     Drawing,
+    RateBars,
     Spreads,
 )
-from tui_eval.ui.run.charts.plotting import FILL, Panel, drawn
+from tui_eval.ui.run.charts.plotting import FILL, LINE, Panel, drawn
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
+from tui_eval.ui.widgets.rate_bar import rate_bar
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import Piece
 
@@ -45,6 +47,9 @@ _LEAST_PLOT = 6
 """Lines of a panel below which another is left out."""
 _NAME = 12
 """Columns that a group's name has at least."""
+_RATE_NUMBERS = 34
+"""Columns of a rate's figures, and the margins."""
+_LEAST_BAR, _MOST_BAR = 12, 60
 _NUMBERS = 24
 """Columns that what stands between its name and its bars takes, and the margins."""
 
@@ -85,6 +90,7 @@ class ChartsScreen(BaseScreen):
         self._said = Lines(id="said")
         self._plot = Lines(id="plot")
         self.spreads = _SpreadTable(context.glyphs)
+        self.rates = _RateTable(context.glyphs)
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -93,6 +99,7 @@ class ChartsScreen(BaseScreen):
         yield self._said
         yield self._plot
         yield self.spreads
+        yield self.rates
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -140,6 +147,7 @@ class ChartsScreen(BaseScreen):
         width, chart = self.size.width, self.chart
         self._tabs.show(self._names())
         self.spreads.display = isinstance(chart, Spreads)
+        self.rates.display = isinstance(chart, RateBars)
         self._plot.display = isinstance(chart, Drawing)
         if isinstance(chart, Drawing):
             self._said.show(self._words(chart.panels[0], "  "))
@@ -147,6 +155,9 @@ class ChartsScreen(BaseScreen):
         elif isinstance(chart, Spreads):
             self._said.show([[Piece(f"  how scores are spread, by {chart.noun}", "strong")]])
             self.spreads.list_groups(chart, width)
+        elif isinstance(chart, RateBars):
+            self._said.show([[Piece(f"  pass rates, by {chart.noun}", "strong")]])
+            self.rates.list_groups(chart, width)
         else:
             why = "counting…" if chart is None else chart
             folded = fold([Para(why, "dim")], max(width - 4, 20))
@@ -198,8 +209,9 @@ class ChartsScreen(BaseScreen):
         self.chart = None
         self._wanted.set()
         self._show()
-        if self.spreads.display:
-            self.spreads.focus()
+        shown = next((one for one in (self.spreads, self.rates) if one.display), None)
+        if shown is not None:
+            shown.focus()
 
     def action_turn(self, by: int) -> None:
         """Show the next chart, or with -1 the one before."""
@@ -208,7 +220,9 @@ class ChartsScreen(BaseScreen):
 
 
 def _as_shown(piece: Piece, glyphs: Glyphs) -> Piece:
-    return piece._replace(text=piece.text.replace(FILL, "#")) if glyphs is ASCII else piece
+    if glyphs is not ASCII:
+        return piece
+    return piece._replace(text=piece.text.replace(FILL, "#").replace(LINE, "*"))
 
 
 class _SpreadTable(Rows):
@@ -246,6 +260,49 @@ class _SpreadTable(Rows):
                 Cell(number(one.n), "dim"),
                 Cell(decimal(one.mean)),
                 Cell(_bars(one.counts, self._glyphs.levels, self._bar), "accent"),
+            )
+        )
+
+
+class _RateTable(Rows):
+    """Groups of trials with their pass rates, a bar each."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__((), glyphs=glyphs)
+        self._chart = RateBars((), "", judged=False)
+        self._bar = _LEAST_BAR
+
+    def list_groups(self, chart: RateBars, width: int) -> None:
+        """Show these groups on a screen so wide."""
+        self._chart = chart
+        names = max((cell_len(name) for name, _ in chart.groups), default=_NAME)
+        self._bar = min(max(width - names - _RATE_NUMBERS, _LEAST_BAR), _MOST_BAR)
+        self.set_fields(
+            [
+                Field(chart.noun, max(min(names, width - self._bar - _RATE_NUMBERS), _NAME)),
+                Field("n", 7, right=True),
+                Field("pass", 7, right=True),
+                Field("95%", 10, right=True),
+                Field("0" + "pass rate".center(self._bar - 2) + "1", self._bar),
+            ]
+        )
+        groups = len(chart.groups)
+        self.place(groups, min(self.cursor, max(groups - 1, 0)))
+        self.redraw()
+
+    def row(self, index: int) -> DrawnRow | None:
+        """Return the row of a group; one of few cases has no rate, see `Rates.small`."""
+        name, of = self._chart.groups[index]
+        share = None if of.small else of.pass_rate
+        within = "" if of.interval is None or of.small else interval(of.interval)
+        bar = "".join(piece.text for piece in rate_bar(share, self._bar, self._glyphs))
+        return DrawnRow(
+            (
+                Cell(name),
+                Cell(number(of.n), "dim"),
+                Cell(f"{of.passed} of {of.n}" if of.small else rate(share, self._chart.judged)),
+                Cell("so far" if of.open else within, "dim"),
+                Cell(bar, "pass"),
             )
         )
 

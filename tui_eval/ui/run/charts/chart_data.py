@@ -21,6 +21,7 @@ from tui_eval.format import (
 )
 from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, reducer_names
+from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.reports.sweep_report import sweep_report
 from tui_eval.reports.throughput import WINDOW_S, mean_rate
 from tui_eval.store.read import distributions, program_figures, run_queries
@@ -28,9 +29,10 @@ from tui_eval.store.read.distributions import Latencies, PerCase, Spread
 from tui_eval.store.read.memory_timeline import memory_over_time
 from tui_eval.store.read.run_counts import board
 from tui_eval.store.read.timeline import EndpointTimeline, Timeline, timeline
-from tui_eval.ui.run.charts.plotting import FILL, Curve, Panel, Plot, aligned
+from tui_eval.ui.run.charts.plotting import FILL, LINE, Curve, Panel, Plot, aligned
 from tui_eval.ui.run.charts.scales import scale
 from tui_eval.ui.run.charts.sweep_chart import sweep_panels
+from tui_eval.ui.run.groups.group_rates import group_rates
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.toned import Piece
 
@@ -87,7 +89,19 @@ _SHORTEST_WINDOW_S = 1.0
 _FEW = 10
 """Calls that a window has on average at least."""
 
-Chart: TypeAlias = Drawing | Spreads | str
+
+@dataclass(frozen=True, slots=True)
+class RateBars:
+    """A chart with a pass rate for each group: of scores that are all 0 or 1 there is no spread."""
+
+    groups: Sequence[tuple[str, Rates]]
+    """Each with its name, which may be foreign."""
+    noun: str
+    judged: bool
+    """Whether they rest on what judges say."""
+
+
+Chart: TypeAlias = Drawing | Spreads | RateBars | str
 """A chart, or why there is none."""
 
 
@@ -99,7 +113,7 @@ def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     span = found.part_s * parts
     answered = _rates(found.answered, found.part_s)
     failed = _rates(found.failed, found.part_s)
-    curves = [Curve("answered", answered, FILL, "pass")]
+    curves = [Curve("answered", answered, LINE, "pass")]
     if any(failed):
         # refusals come in bursts: the answers set the scale, and what is above it stands at its top
         top = max(answered) or max(failed)
@@ -142,7 +156,7 @@ def concurrency(db: sqlite3.Connection, run: int, parts: int) -> Chart:
 
 def _lane(found: Timeline, lane: EndpointTimeline) -> Panel:
     curves = [
-        Curve("in flight, on average", lane.in_flight, FILL, "accent"),
+        Curve("in flight, on average", lane.in_flight, LINE, "accent"),
         Curve("slots", lane.slots, "-", "plain"),
     ]
     top = max([*lane.in_flight, *(one or 0 for one in lane.slots)])
@@ -193,7 +207,7 @@ def memory(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     taken = memory_over_time(db, run, parts, found.start, found.part_s)
     if taken is None:
         return NO_PROGRAMS
-    curves = [Curve("all programs together", taken, FILL, "accent")]
+    curves = [Curve("all programs together", taken, LINE, "accent")]
     words = f"{size(round(max(taken)))} at most"
     ran = program_figures.resources_by_column(db, run)
     lanes = [_lane(found, lane) for lane in found.lanes if not ran.keys().isdisjoint(lane.columns)]
@@ -245,13 +259,29 @@ def _latency_words(found: Latencies, end: float) -> list[list[Piece]]:
 def by_target(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     """Show how scores are spread, by target."""
     groups = [one for one in distributions.scores_by_target(db, run, _per_case(db, run)) if one.n]
-    return Spreads(groups, "target") if groups else NO_SCORES
+    if not groups:
+        return NO_SCORES
+    found = None if any(one.between for one in groups) else group_rates(db, run)
+    if found is None:
+        return Spreads(groups, "target")
+    return RateBars([*found.by_column.items()], "target", found.judged)
 
 
 def by_tag(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     """Show how scores are spread, by tag."""
     groups = distributions.scores_by_tag(db, run, _per_case(db, run))
-    return Spreads(groups, "tag") if groups else NO_TAGS
+    if not groups:
+        return NO_TAGS
+    found = None if any(one.between for one in groups) else group_rates(db, run)
+    if found is None:
+        return Spreads(groups, "tag")
+    several = len(found.columns) > 1
+    rates = [
+        (f"{tag}, {column}" if several else tag, of)
+        for tag, of_tag in found.by_tag.items()
+        for column, of in of_tag.items()
+    ]
+    return RateBars(rates, "tag", found.judged)
 
 
 def _per_case(db: sqlite3.Connection, run: int) -> PerCase | None:

@@ -7,6 +7,7 @@ look like.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil
 from typing import Any, Final
 
@@ -22,6 +23,12 @@ _PLAIN: Final = str.maketrans("┤│└┬┴─├┼", "||++++|+")
 _FAR_RIGHT: Final = 0.85
 FILL: Final = "█"
 """The marker of a curve that is filled down to the axis."""
+LINE: Final = "⠤"
+"""The marker of a curve that is a line."""
+_SYMBOLS: Final = {FILL: ("hd", "#"), LINE: ("braille", "*")}
+"""What these two are drawn with; in a terminal without Unicode."""
+_BELOW: Final = 2
+"""Lines below the plot: the axis and its labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,8 @@ class Curve:
     ys: Sequence[float | None]
     """One a part; None: a gap."""
     marker: str
-    """The letter it is drawn with, so that colour is not all that tells it from others; `FILL`."""
+    """The letter it is drawn with, so that colour is not all that tells it from others; or `FILL`,
+    or `LINE`."""
     tone: Tone
 
 
@@ -71,7 +79,10 @@ def aligned(panels: Sequence[Panel]) -> list[Panel]:
 
 
 def drawn(plot: Plot, width: int, height: int, *, ascii_only: bool) -> list[list[Piece]]:
-    """Draw a plot so many columns wide and lines high; nothing where there is no room."""
+    """Draw a plot so many columns wide and lines high; nothing where there is no room.
+
+    Lines that are left over, so that labels at the left stand equally far apart, are blank below.
+    """
     if width < _LEAST[0] or height < _LEAST[1]:
         return []
     from plotext import figure, marker, terminal
@@ -80,7 +91,8 @@ def drawn(plot: Plot, width: int, height: int, *, ascii_only: bool) -> list[list
     figure.clear()
     figure.theme("colorless")
     figure.canvas("default")
-    figure.plot_size(width, height)
+    left_over = (height - _BELOW - 1) % max(len(plot.y_labels) - 1, 1)
+    figure.plot_size(width, height - left_over)
     figure.axes(active=False, side=1)
     figure.axes(active=True, side=0, pixel=(_TONES.index("dim"), None, None))
     parts = max(len(curve.ys) for curve in plot.curves)
@@ -99,10 +111,14 @@ def drawn(plot: Plot, width: int, height: int, *, ascii_only: bool) -> list[list
             continue
         xs, ys = [x for x, _ in points], [y for _, y in points]
         colour = (_TONES.index(curve.tone), None, None)
-        symbol = ("#" if ascii_only else "hd") if filled else curve.marker
+        symbol = _SYMBOLS[curve.marker][ascii_only] if curve.marker in _SYMBOLS else curve.marker
         signal = figure.signal(xs, ys, marker=marker(symbol, colour))
         if filled:
             signal.fillx(True)
+        if curve.marker == LINE:
+            signal.lines(True)
+            for at, (before, after) in enumerate(pairwise(xs), start=1):
+                signal.line(at, after - before <= 1)  # none over a gap
         figure.draw(signal)
     for place, words in plot.posts:
         figure.line(
@@ -115,7 +131,8 @@ def drawn(plot: Plot, width: int, height: int, *, ascii_only: bool) -> list[list
         text = figure.text(place * parts, plot.y_most, said, alignment=side)
         figure.draw(text)
     _set_rulers(figure, plot, parts)
-    return [_pieces(line, ascii_only) for line in str(figure.build()).splitlines() if line]
+    lines = [_pieces(line, ascii_only) for line in str(figure.build()).splitlines() if line]
+    return lines + [[] for _ in range(left_over)]
 
 
 def _set_rulers(figure: Any, plot: Plot, parts: int) -> None:  # noqa: ANN401 - it is untyped

@@ -9,12 +9,12 @@ from typing import Final
 from tui_eval.format import figure, percent, seconds
 from tui_eval.reports.sweep_report import SweepReport, knee_words
 from tui_eval.statistics.load import LevelLoad
-from tui_eval.ui.run.charts.plotting import Curve, Panel, Plot, aligned
+from tui_eval.ui.run.charts.plotting import LINE, Curve, Panel, Plot, aligned
 from tui_eval.ui.run.charts.scales import scale
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.toned import Piece
 
-_BETWEEN: Final = "."
+_BETWEEN: Final = LINE
 """The marker of a line that leads from one level to the next; nothing was measured there."""
 _APART: Final = 0.06
 """Of the width, what two labels below are apart at least."""
