@@ -1,9 +1,6 @@
 """Lists that compare cases list what comparisons count."""
 
-import json
 import random
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +8,6 @@ import pytest
 
 from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, UNGRADED, Plan, Told, cases, fill
 from tests.support import reading
-from tui_eval.model.case import Case
 from tui_eval.reports.comparison import case_values
 from tui_eval.reports.comparison.comparison import ComparisonChoice, compare
 from tui_eval.reports.comparison.side import RunSide
@@ -94,23 +90,3 @@ def test_columns_of_other_names_belong_together_where_each_run_has_but_one(tmp_p
         broke = View((Condition(FilterKind.BROKE, since),))
         assert list(case_values.places(db, second, changed)) == [1, 2]
         assert list(case_values.places(db, second, broke)) == [1]
-
-
-def test_a_column_of_recorded_outputs_is_no_part_of_the_row(tmp_path: Path) -> None:
-    store = tmp_path / "store.db"
-    for text, verdict in (("Paris", Told()), ("Rome", Told(FAIL))):
-        fill(store, Plan({"gpt": [verdict]}, [Case(0, "case-0", {"n": 0, "said": text})]))
-    replay = {"kind": "replay", "name": "gpt", "path": "rows.jsonl", "output": "said"}
-
-    def changed() -> list[int]:
-        with reading(store) as db:
-            since = View((Condition(FilterKind.CHANGED, run_queries.run(db, 1).name),))
-            return list(case_values.places(db, 2, since))
-
-    assert changed() == []
-    with closing(sqlite3.connect(store)) as db:
-        (spec,) = db.execute("SELECT spec FROM runs WHERE id = 1").fetchone()
-        suite = json.loads(spec) | {"dataset": {"path": "rows.jsonl"}, "targets": [replay]}
-        db.execute("UPDATE runs SET spec = ?", (json.dumps(suite),))
-        db.commit()
-    assert changed() == [0]

@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from pydantic import ValidationError
-
-from tui_eval.reports.comparison.side import row_digest
+from tui_eval.model.json import digest
 from tui_eval.reports.rates.case_results import case_verdict
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, Places, View
-from tui_eval.suites.spec import Suite
 from tui_eval.suites.spec.run import Reduce, reducers
 
 
 def teach(db: sqlite3.Connection) -> None:
     """Make the functions known to a connection that `store.search.case_conditions` asks for."""
     db.create_function("case_value", 4, _value, deterministic=True)
-    db.create_function("case_row", 2, _row, deterministic=True)
+    db.create_function("case_row", 1, _row, deterministic=True)
 
 
 def places(db: sqlite3.Connection, run: int, view: View) -> Places:
@@ -56,20 +53,6 @@ def _rules(rules: str) -> tuple[Literal["leave_out", "fail"], Reduce] | None:
     return ("fail" if errors == "fail" else "leave_out"), reduction
 
 
-def _row(data: str, spec: str) -> bytes:
-    """Return a digest of a case's row as `Side.row_digest` has it.
-
-    Args:
-        data: The case's frozen copy (JSON).
-        spec: The suite of its run (JSON).
-    """
-    return row_digest(json.loads(data)["fields"], _recorded(spec))
-
-
-@lru_cache(maxsize=16)
-def _recorded(spec: str) -> frozenset[str]:
-    """Return the columns of a suite's dataset that hold recorded outputs."""
-    try:
-        return Suite.model_validate_json(spec).recorded_columns
-    except ValidationError:  # of a version that knew more
-        return frozenset()
+def _row(data: str) -> bytes:
+    """Return a digest of a case's row, whatever the order of its columns."""
+    return digest(json.loads(data).get("fields"))

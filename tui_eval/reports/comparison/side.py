@@ -2,14 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
 
 from tui_eval.model.case import cluster_of
-from tui_eval.model.json import JsonObject, digest
+from tui_eval.model.json import digest
 from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.column_cases import ColumnCases
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
@@ -56,17 +56,6 @@ class Side(Protocol):
 
     def row_digest(self, case_id: str) -> bytes:
         """Return a digest of a case's row whatever the order of its columns."""
-
-
-def row_digest(row: JsonObject, recorded: Collection[str]) -> bytes:
-    """Return a digest of a row of the dataset, whatever the order of its columns.
-
-    Args:
-        row: The row.
-        recorded: Columns that hold recorded outputs; they are none of it: other outputs are what is
-            compared.
-    """
-    return digest({name: value for name, value in row.items() if name not in recorded})
 
 
 class RunSide:
@@ -132,9 +121,13 @@ class RunSide:
         return found
 
     def row_digest(self, case_id: str) -> bytes:
-        """Return a digest of a case's row whatever the order of its columns."""
+        """Return a digest of a case's row whatever the order of its columns.
+
+        Columns that hold recorded outputs are none of it: other outputs are what is compared.
+        """
         row = json.loads(comparison_queries.row_of(self._db, self.run.id, case_id))
-        return row_digest(row, self._suite.recorded_columns)
+        recorded = self._suite.recorded_columns
+        return digest({name: value for name, value in row.items() if name not in recorded})
 
     def _results(self, col: int, scorer: str | None) -> ColumnCases:
         ids: list[str | bytes] = []

@@ -13,8 +13,6 @@ from typing import TypeAlias
 from tui_eval.store.read import run_queries
 from tui_eval.store.text import pack
 
-_SPEC = "(SELECT spec FROM runs WHERE id = {})"
-
 SqlCondition: TypeAlias = tuple[str, list[object]]
 """A condition on a trial `t`, and what is bound in it."""
 
@@ -132,8 +130,7 @@ def _changes(run: int, other: int, cases: str = "", told: Sequence[str] = ()) ->
         f"CROSS JOIN columns k ON k.run = {run} AND k.idx = u.col "
         f"CROSS JOIN columns m ON m.run = {other} AND (m.name = k.name OR {sole}) "
         f"WHERE u.run = {run} {f'AND {cases}' if cases else ''} "
-        f"AND (c.data = d.data OR case_row(c.data, {_SPEC.format(run)}) = "
-        f"case_row(d.data, {_SPEC.format(other)})) GROUP BY u.seq, u.col"
+        "AND (c.data = d.data OR case_row(c.data) = case_row(d.data)) GROUP BY u.seq, u.col"
     )
 
 
