@@ -1,5 +1,3 @@
-import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -116,22 +114,6 @@ def test_a_tag_or_a_recording_is_no_part_of_the_row(tmp_path: Path) -> None:
     case = Case(0, "case-0", {"n": 0})
     other = replace(case, tags=("new",), recorded={"gpt": {"output": "Paris"}})
     assert compared(tmp_path, verdicts([True], [case]), verdicts([True], [other])).rows[0].n == 1
-
-
-def test_a_column_of_recorded_outputs_is_no_part_of_the_row(tmp_path: Path) -> None:
-    said = [[Case(0, "case-0", {"n": 0, "said": text})] for text in ("Paris", "Rome")]
-    plans = [verdicts([True], one) for one in said]
-    assert compared(tmp_path, plans[0], plans[1]).rows[0].columns.changed == 1
-    replay = {"kind": "replay", "name": "gpt", "path": "rows.jsonl", "output": "said"}
-    db = sqlite3.connect(tmp_path / "store.db")
-    (spec,) = db.execute("SELECT spec FROM runs WHERE id = 1").fetchone()
-    suite = json.loads(spec) | {"dataset": {"path": "rows.jsonl"}, "targets": [replay]}
-    db.execute("UPDATE runs SET spec = ?", (json.dumps(suite),))
-    db.commit()
-    db.close()
-    with reading(tmp_path / "store.db") as reader:
-        one, other = (RunSide(reader, run_queries.run(reader, run)) for run in (1, 2))
-        assert compare(one, other, ALL).rows[0].n == 1
 
 
 def test_epochs_are_one_value_compared_by_t(tmp_path: Path) -> None:

@@ -121,13 +121,8 @@ class RunSide:
         return found
 
     def row_digest(self, case_id: str) -> bytes:
-        """Return a digest of a case's row whatever the order of its columns.
-
-        Columns that hold recorded outputs are none of it: other outputs are what is compared.
-        """
-        row = json.loads(comparison_queries.row_of(self._db, self.run.id, case_id))
-        recorded = self._suite.recorded_columns
-        return digest({name: value for name, value in row.items() if name not in recorded})
+        """Return a digest of a case's row whatever the order of its columns."""
+        return digest(json.loads(comparison_queries.row_of(self._db, self.run.id, case_id)))
 
     def _results(self, col: int, scorer: str | None) -> ColumnCases:
         ids: list[str | bytes] = []
