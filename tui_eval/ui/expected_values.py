@@ -45,7 +45,7 @@ def expected_values(checks: "Sequence[Check]") -> list[ExpectedValue]:
         if wanted is not None and not check.negate:
             texts = tuple(_text(one) for one in (wanted if isinstance(wanted, list) else [wanted]))
             how = _HOW.get(check.kind, "")
-            given.append(ExpectedValue(check.name, how, texts, check.kind == "judge"))
+            given.append(ExpectedValue(check.name, how, texts, "expected" not in check.settings))
     return given
 
 

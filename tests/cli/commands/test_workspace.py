@@ -88,7 +88,7 @@ def test_files_are_listed_with_signs_and_bytes(ran: Path, tui_eval: Command) -> 
     head, *lines = done.out.splitlines()
     assert head == "one · agent · epoch 1"
     assert "\x1b" not in done.out
-    assert lines[0] == "  ~ README  8 bytes"
+    assert lines[0] == "  * README  8 bytes"
     assert lines[1].startswith("  + added ")
     assert lines[1].endswith(".txt  12 bytes")
     assert "  + deep  folder" in lines

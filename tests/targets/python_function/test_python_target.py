@@ -112,7 +112,7 @@ async def test_no_more_calls_than_workers_are_made_whoever_wants_more(
     env = {"LEDGER": str(shop.ledger), "GATE": str(gate)}
     suite = shop.suite("when_open", [f"q{n}" for n in range(4)], target={"env": env})
     settings = Settings(concurrency=9)
-    said = "at most 2 calls at once: its target has no more `workers`"
+    said = "concurrency 2 at most: its target has no more `workers`"
     for wanted, warned in ((settings, (f"target 't': {said}",)), (Settings(concurrency=2), ())):
         assert preflight(None, suite, wanted).warnings == warned
     wide = shop.suite("when_open", ["q"], target={"env": env, "concurrency": 9})

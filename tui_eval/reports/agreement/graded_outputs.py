@@ -118,7 +118,7 @@ def _has_order(grade: Json) -> bool:
 def _deciding(suite: Suite | None, scorer: str) -> tuple[JsonObject | None, bool]:
     """Return what makes a scorer's verdict of a value, and whether that is turned round."""
     for spec in suite.scorers if suite is not None else ():
-        if spec.name == scorer and spec.kind == "judge":
+        if spec.name == scorer and spec.asks(spec.__dict__) == "judge":
             return deciding(spec.own_settings()), spec.negate
     return None, False
 
