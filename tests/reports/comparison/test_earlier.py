@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from tests.reports.filled import FAIL, Plan, Told, cases, fill
+from tests.reports.filled import FAIL, OPEN, Plan, Told, cases, fill
 from tests.support import reading
+from tui_eval.model.states import RunState
+from tui_eval.reports.comparison.case_values import teach
 from tui_eval.reports.comparison.earlier import earlier_results, earlier_run
 from tui_eval.store.read import run_queries
-from tui_eval.store.search.case_conditions import EarlierResult
+from tui_eval.store.search.case_conditions import EarlierResult, changed_since
 from tui_eval.store.write.baseline_writes import BaseChoice
 
 GOOD, WRONG = Told(), Told(FAIL)
@@ -47,3 +49,22 @@ def test_results_are_told_where_they_are_others(tmp_path: Path) -> None:
         (1, 0): EarlierResult(0, 2, worse=False),
     }
     assert set(some) == {(1, 0)}
+
+
+def test_a_case_is_no_other_while_one_of_its_epochs_is_open(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    fill(store, Plan({"one": [WRONG, GOOD, GOOD, GOOD]}, cases(2), epochs=2))
+    now = [OPEN, GOOD, WRONG, GOOD]
+    second = fill(store, Plan({"one": now}, cases(2), epochs=2, state=RunState.RUNNING))
+    with reading(store) as db:
+        earlier = earlier_run(db, run_queries.run(db, second))
+        assert earlier is not None
+        found = earlier_results(db, second, earlier, range(2))
+        condition, values = changed_since(db, second, earlier.name)
+        teach(db)
+        listed = db.execute(
+            f"SELECT t.place FROM trials t WHERE t.run = ? AND {condition} ORDER BY t.place",
+            (second, *values),
+        ).fetchall()
+    assert found == {(1, 0): EarlierResult(2, 2, worse=True)}
+    assert [place for (place,) in listed] == [2, 3]

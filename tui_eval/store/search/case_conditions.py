@@ -108,9 +108,10 @@ def changed_since(
 def _changes(run: int, other: int, cases: str = "", told: Sequence[str] = ()) -> str:
     """Return the query for what cases come to in a run and came to in another, by column.
 
-    Its columns are `seq`, `col`, `value` and `earlier`, the value in the other run. Cases whose
-    rows differ are left out; columns of one name belong together, and where each run has but one,
-    these (as in `reports.comparison.pairing`).
+    Its columns are `seq`, `col`, `value` and `earlier`, the value in the other run. `value` is NULL
+    while an epoch of the case is open: what the others come to is not yet what the case does. Cases
+    whose rows differ are left out; columns of one name belong together, and where each run has but
+    one, these (as in `reports.comparison.pairing`).
 
     Args:
         run: The run.
@@ -121,9 +122,10 @@ def _changes(run: int, other: int, cases: str = "", told: Sequence[str] = ()) ->
     there = f"FROM trials w WHERE w.run = {other} AND w.seq = d.seq AND w.col = m.idx"
     sole = f"(SELECT count(*) FROM columns WHERE run IN ({run}, {other})) = 2"
     more = "".join(f", (SELECT {one} {there}) " for one in told)
+    settled = "sum(u.state IN ('queued', 'running', 'scoring')) = 0"
     # CROSS JOIN keeps the order written here: each step is one look into an index
     return (
-        f"SELECT u.seq AS seq, u.col AS col, {_value('u', run)} AS value, "
+        f"SELECT u.seq AS seq, u.col AS col, iif({settled}, {_value('u', run)}, NULL) AS value, "
         f"(SELECT {_value('w', other)} {there}) AS earlier {more}"
         f"FROM trials u CROSS JOIN cases c ON c.run = {run} AND c.seq = u.seq "
         f"CROSS JOIN cases d ON d.run = {other} AND d.id = c.id "

@@ -9,6 +9,7 @@ from tests.ui.playing import by_hand, plain_run
 from tests.ui.run.list.making import FAILED
 from tui_eval.model.case import Case
 from tui_eval.model.states import TrialState
+from tui_eval.store.search.case_conditions import EarlierResult
 from tui_eval.store.search.views import Order, View
 from tui_eval.store.write import notes
 from tui_eval.ui.run.list.loaded_trials import PAGE, LoadedTrials
@@ -93,6 +94,26 @@ async def test_changed_rows_replace_those_that_were_read(store: Path) -> None:
         assert trials.row_at(2) == new
         assert trials.take([old], {}) == [2]  # as new as that: a note changes no number
         assert trials.row_at(2) == old
+    finally:
+        await client.close()
+
+
+async def test_what_a_case_was_before_changes_the_rows_of_all_its_epochs(store: Path) -> None:
+    made = plain_run(store, 10)
+    client = StoreClient(store)
+    await client.open()
+    try:
+        trials = LoadedTrials(client, made.run)
+        trials.set_total(10)
+        await trials.read(range(10))
+        first, other = trials.row_at(2), trials.row_at(5)
+        assert first is not None
+        assert other is not None
+        trials.take([replace(other, seq=first.seq, epoch=1)], {})
+        was = {(first.seq, first.col): EarlierResult(1, 2, worse=True)}
+        assert trials.take([first], {}, was) == [2, 5]
+        assert trials.take([first], {}, was) == [2], "nothing is another beside them"
+        assert trials.take([first], {}, {}) == [2, 5]
     finally:
         await client.close()
 

@@ -206,15 +206,24 @@ class LoadedTrials:
             earlier: What else their cases came to in the earlier run, by case and column.
 
         Returns:
-            The indices of those that are listed and were read; None: nobody knows, as where a
-            trial stands in a list that is sorted takes long to find out.
+            The indices of those that are listed and were read, and of their cases' other epochs
+            where what stands beside them is another; None: nobody knows, as where a trial stands
+            in a list that is sorted takes long to find out.
         """
         known = [trial for trial in changed if trial.place in self._rows]
+        before = {(trial.seq, trial.col): self.earlier(trial) for trial in known}
         self._keep(known, reasons, earlier or {})
         self._doubted.difference_update(trial.place for trial in known)
         if known and not self._ascending:
             return None
-        found = (self.index_of(trial.place) for trial in known)
+        # what a case came to before stands in the rows of all its epochs
+        moved = {cell for cell, was in before.items() if was != self._earlier.get(cell)}
+        places = {trial.place for trial in known}
+        if moved:
+            places.update(
+                place for place, trial in self._rows.items() if (trial.seq, trial.col) in moved
+            )
+        found = (self.index_of(place) for place in sorted(places))
         return [index for index in found if index is not None]
 
     def doubt(self, indices: Sequence[int]) -> None:
