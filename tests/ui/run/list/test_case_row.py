@@ -54,6 +54,17 @@ def test_a_mark_says_over_how_many_it_is(trial: TrialRow, said: str, mark: tuple
     assert case_mark(fates(trial, said), UNICODE) == mark
 
 
+@pytest.mark.parametrize(
+    ("epochs", "longest"), [(1, "[✗] was ✓"), (4, "[2/4?] was 2/3"), (12, "[ 9/12?] was 10/12")]
+)
+def test_there_is_room_for_what_a_case_was(epochs: int, longest: str) -> None:
+    layout = CaseLayout(("a", "b"), epochs=epochs, compared=True)
+    widths = [field.least for field in layout.fields(range(2), 120)[1:-1]]
+    assert widths == [len(longest)] * 2
+    narrow = [field.least for field in layout.fields(range(2), 40)[1:-1]]
+    assert max(narrow) < len(longest)
+
+
 def test_a_cell_says_that_keys_act_on_it_and_what_it_was(trial: TrialRow) -> None:
     failed = fates(trial, "f")
     plain = case_cell(failed, None, UNICODE, here=False, marked=False, asked=False)

@@ -18,8 +18,6 @@ WHY = Field("why", 12, share=6)
 _LEAST = 5
 _MOST = 16
 """Cells of a column's name."""
-_COMPARED = 9
-"""Cells in which there is room for `[✗] was ✓`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +66,11 @@ class CaseLayout:
 
     def _widths(self, room: int) -> list[int]:
         """Return how wide each column is; with room for what it was where all of them have it."""
-        least = max(_LEAST, 2 * len(str(self.epochs)) + 4) if self.epochs > 1 else _LEAST
+        of_epochs = 2 * len(str(self.epochs)) + 1  # `2/4`
+        mark, cell = (of_epochs, of_epochs + len("[?]")) if self.epochs > 1 else (1, len("[✗]"))
+        least = max(_LEAST, cell)
         named = [min(max(width_of(name), least), _MOST) for name in self._short]
-        roomy = [max(wide, least + _COMPARED - _LEAST) for wide in named]
+        roomy = [max(wide, cell + len(" was ") + mark) for wide in named]
         if self.compared and sum(roomy) + len(GAP) * len(roomy) <= room:
             return roomy
         return named
