@@ -279,10 +279,11 @@ async def test_marked_trials_are_acted_on_together_after_a_question(store: Path)
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await pilot.press("enter")
         await until_shown(pilot, "cancelled: 2 trials")
-        await pilot.press("escape")
-        await until(pilot, lambda: screen.trial_list.marks.count == 0)
+        assert screen.trial_list.marks.count == 0  # they were for that
         await pilot.press("a")
         await until_shown(pilot, "5 marked")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.trial_list.marks.count == 0)
 
 
 async def test_a_live_run_is_shown_as_it_goes_and_steered(store: Path) -> None:
@@ -509,8 +510,8 @@ async def test_the_detail_says_that_it_has_the_focus(store: Path) -> None:
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         await run_screen(pilot)
-        await until_shown(pilot, "─ case-000 ─ Output")
+        await until_shown(pilot, "─ case-000 ─ Result")
         await pilot.press("tab")
-        await until_shown(pilot, "▸ case-000 ─ Output")
+        await until_shown(pilot, "▸ case-000 ─ Result")
         await pilot.press("tab")
-        await until_shown(pilot, "─ case-000 ─ Output")
+        await until_shown(pilot, "─ case-000 ─ Result")
