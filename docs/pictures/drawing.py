@@ -70,10 +70,27 @@ def _draw(pen: ImageDraw.ImageDraw, strip: Strip, top: int, usual: Rgb) -> set[R
             letters.append((left, letter, ink, face, bool(style.underline)))
             left += WIDTH
     for at, letter, ink, face, underlined in letters:
-        pen.text((at, top), letter, fill=ink, font=face)
+        if _BRAILLE <= ord(letter) < _BRAILLE + 256:
+            _draw_dots(pen, at, top, ord(letter) - _BRAILLE, ink)
+        else:
+            pen.text((at, top), letter, fill=ink, font=face)
         if underlined:
             pen.line((at, top + HEIGHT - 3, at + WIDTH - 1, top + HEIGHT - 3), fill=ink)
     return used
+
+
+_BRAILLE = 0x2800
+_DOTS = ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3))
+"""Where the dot of each bit stands: column and row."""
+
+
+def _draw_dots(pen: ImageDraw.ImageDraw, left: int, top: int, bits: int, ink: Rgb) -> None:
+    """Draw a letter of braille, which the font does not have."""
+    for bit, (column, row) in enumerate(_DOTS):
+        if bits >> bit & 1:
+            x = left + (2 * column + 1) * WIDTH // 4
+            y = top + (2 * row + 1) * HEIGHT // 8
+            pen.ellipse((x - 1, y - 1, x + 1, y + 1), fill=ink)
 
 
 def _with_few_colours(image: Image.Image, used: set[Rgb]) -> Image.Image:

@@ -157,9 +157,9 @@ def test_no_escape_sequence_of_a_model_reaches_the_terminal(
     evil = "\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x1b[8mhidden\x9b31m"
     by_hand(store, [Case(0, evil, {"q": evil})], answers=[output(evil)], reasons=[evil])
     app = terminal("watch", "last")
-    app.until_shown("␛]0;owned", "1/1")
+    app.until_shown("␛]0;owned", "1/1", "cannot be read by this version")
     app.press("]]")
-    app.until_shown("cannot be read by this version")
+    app.until_shown("by code")
     app.press("q")
     app.until_shown("Runs")
     app.press("q")

@@ -470,4 +470,5 @@ def _short_endpoint(endpoints: Set[str]) -> str:
     if len(endpoints) != 1:
         return f"at {many(len(endpoints), 'endpoint')}"
     (name,) = endpoints
-    return name.partition("://")[2].partition("/")[0] or name
+    host = name.partition("://")[2].partition("/")[0].partition("|")[0]
+    return host or " ".join(filter(None, name.split("|")[:2]))  # without its key's name

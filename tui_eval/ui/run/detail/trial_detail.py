@@ -253,6 +253,8 @@ class TrialDetail(Vertical):
         self._tabs.frame_tone = "accent" if focused else "dim"
         # in zoom the line above says which trial it is
         name = "" if self._found is None or self.zoomed else self._found.trial.case_id
+        if focused and name:
+            name = f"{self._glyphs.cursor} {name}"  # colour is never the only sign
         self._tabs.show(*tab_pieces(there, self.tab, name, self._tabs.room, self._glyphs))
 
     def _show_trial(self) -> None:
