@@ -62,6 +62,20 @@ def cases_like_these(n: int, mde: float, effect: float) -> int:
     return ceil(n * (mde / effect) ** 2)
 
 
+def cases_without_flips(n: int, half: float, effect: float) -> int:
+    """Return how many cases rule a difference out, should none of them differ, as none does now.
+
+    n·h/(1 − h)·(1 − δ)/δ: where nothing differs, Wilson's bounds, and with them Newcombe's, are
+    z²/(n + z²) away, which falls with n and not with its root.
+
+    Args:
+        n: The cases there are.
+        half: h, half of the width of the 95% interval of their difference, below 1.
+        effect: δ, the difference that is to be ruled out, above 0.
+    """
+    return ceil(n * half / (1 - half) * (1 - effect) / effect)
+
+
 @dataclass(frozen=True, slots=True)
 class VarianceParts:
     """What the results of a column vary by."""

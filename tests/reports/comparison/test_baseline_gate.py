@@ -89,6 +89,20 @@ def test_so_many_cases_as_are_named_would_tell(tmp_path: Path) -> None:
         assert said(db, run)["gate"]["baseline"]["gpt"]["word"] == "holds"
 
 
+@pytest.mark.parametrize("passes", ["1" * 30, "10" * 15])
+def test_so_many_as_are_named_would_tell_where_nothing_differs(tmp_path: Path, passes: str) -> None:
+    """And hardly fewer: what nobody saw differ is ruled out by n, not by its root."""
+
+    def found(n: int) -> Any:
+        plan = Plan({"gpt": told((passes * n)[:n])}, cases(n))
+        with against(tmp_path / str(n), plan, plan, {"max_drop": 0.03}) as (db, run):
+            return said(db, run)["gate"]["baseline"]["gpt"]
+
+    needed = found(30)["cases_needed"]
+    assert found(needed + needed % 2)["word"] == "holds"
+    assert found(needed - needed // 10)["word"] == "unclear"
+
+
 CRITICAL = [Case(n, f"case-{n}", {"n": n}, tags=("critical",)) for n in range(3)]
 
 

@@ -13,7 +13,7 @@ from tui_eval.reports.comparison.column_cases import ComparedCase
 from tui_eval.reports.comparison.comparison import SURE, ComparisonRow
 from tui_eval.reports.comparison.side import Side
 from tui_eval.statistics.paired import PairedDifference
-from tui_eval.statistics.power import cases_like_these
+from tui_eval.statistics.power import cases_like_these, cases_without_flips
 from tui_eval.suites.spec.gate import BaselineGate
 
 _UNCLEAR: Final = "unclear"
@@ -188,8 +188,10 @@ def _cases_needed(known: PairedDifference, n: int, most: float) -> int | None:
     """
     away = most + known.diff
     effect = -known.diff if away < -_SLACK else away
-    if known.mde is None or effect < _SLACK:
+    if known.mde is None or known.interval95 is None or effect < _SLACK:
         return None
+    if known.diff == 0 and not known.stderr:  # no case differs
+        return max(cases_without_flips(n, known.interval95[1], effect), n + 1)
     return max(cases_like_these(n, known.mde, effect), n + 1)
 
 

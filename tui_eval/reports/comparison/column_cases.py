@@ -10,7 +10,7 @@ class ComparedCase(NamedTuple):
     """What a case came to in one column."""
 
     value: float | None
-    """In 0..1: its epochs reduced; None: it has no result."""
+    """In 0..1: its epochs reduced; None: it has no result, or not yet."""
     outputs: Hashable
     """Its outputs in the store: equal where they are the very same; None: it has none there."""
     row: Hashable

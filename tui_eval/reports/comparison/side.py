@@ -163,7 +163,8 @@ class RunSide:
         def value(epochs: tuple[str | None, ...]) -> float | None:
             trials = zip(epochs[::2], epochs[1::2], strict=True)
             fates = tuple(fate(compared(str(state), verdict)) for state, verdict in trials)
-            return case_verdict(fates, errors, reduction).value
+            found = case_verdict(fates, errors, reduction)
+            return None if found.fates["open"] else found.value  # no result yet, as in lists
 
         return value
 

@@ -43,11 +43,15 @@ EarlierResults: TypeAlias = Mapping[tuple[int, int], EarlierResult]
 
 
 def _value(trials: str, run: int) -> str:
-    """Return what trials that are grouped by case and column come to, by the rules of their run."""
+    """Return what trials that are grouped by case and column come to, by the rules of their run.
+
+    NULL while one of them is open: what the others come to is not yet what the case does.
+    """
     return (
+        f"iif(sum({trials}.state IN ('queued', 'running', 'scoring')) = 0, "
         f"case_value(sum({trials}.verdict IS 'pass'), sum({trials}.verdict IS 'fail'), "
         f"sum({trials}.state IS 'error'), (SELECT json_array(json_extract(spec, '$.run.errors'), "
-        f"json_extract(spec, '$.run.reduce')) FROM runs WHERE id = {run}))"
+        f"json_extract(spec, '$.run.reduce')) FROM runs WHERE id = {run})), NULL)"
     )
 
 
@@ -108,10 +112,9 @@ def changed_since(
 def _changes(run: int, other: int, cases: str = "", told: Sequence[str] = ()) -> str:
     """Return the query for what cases come to in a run and came to in another, by column.
 
-    Its columns are `seq`, `col`, `value` and `earlier`, the value in the other run. `value` is NULL
-    while an epoch of the case is open: what the others come to is not yet what the case does. Cases
-    whose rows differ are left out; columns of one name belong together, and where each run has but
-    one, these (as in `reports.comparison.pairing`).
+    Its columns are `seq`, `col`, `value` and `earlier`, the value in the other run. Cases whose
+    rows differ are left out; columns of one name belong together, and where each run has but one,
+    these (as in `reports.comparison.pairing`).
 
     Args:
         run: The run.
@@ -122,10 +125,9 @@ def _changes(run: int, other: int, cases: str = "", told: Sequence[str] = ()) ->
     there = f"FROM trials w WHERE w.run = {other} AND w.seq = d.seq AND w.col = m.idx"
     sole = f"(SELECT count(*) FROM columns WHERE run IN ({run}, {other})) = 2"
     more = "".join(f", (SELECT {one} {there}) " for one in told)
-    settled = "sum(u.state IN ('queued', 'running', 'scoring')) = 0"
     # CROSS JOIN keeps the order written here: each step is one look into an index
     return (
-        f"SELECT u.seq AS seq, u.col AS col, iif({settled}, {_value('u', run)}, NULL) AS value, "
+        f"SELECT u.seq AS seq, u.col AS col, {_value('u', run)} AS value, "
         f"(SELECT {_value('w', other)} {there}) AS earlier {more}"
         f"FROM trials u CROSS JOIN cases c ON c.run = {run} AND c.seq = u.seq "
         f"CROSS JOIN cases d ON d.run = {other} AND d.id = c.id "
