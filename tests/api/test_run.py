@@ -14,6 +14,7 @@ import tomli_w
 
 import tui_eval as te
 from tests.cli.conftest import cases
+from tui_eval.api.frames import frame
 from tui_eval.api.run import Run
 
 SUITE = """
@@ -187,6 +188,14 @@ def test_trials_and_scores_are_data_frames(place: Path) -> None:
     assert scores[["scorer", "verdict"]].drop_duplicates().to_numpy().tolist() == [
         ["exact", "pass"]
     ]
+
+
+def test_a_data_frame_without_its_library_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match='`pip install polars`, or say backend="pandas"'):
+        frame([], "polars")
 
 
 def test_what_cannot_be_started_says_why(place: Path) -> None:

@@ -66,7 +66,9 @@ def test_a_case_without_a_recording_is_a_failure_of_that_case(target: Target) ->
     got = target.request(COLUMN, case(question="x"))
     assert isinstance(got, Failure)
     assert got.kind == "no_recording" and not got.fatal
-    assert "answers.jsonl" in got.message and "'c0'" in got.message
+    assert "answers.jsonl (case by column 'id', output by column 'output')" in got.message
+    other = target.request(COLUMN, replace(case(question="y"), id="c1"))
+    assert other == got, "many of them are one reason"
 
 
 def test_the_recording_is_the_request_and_the_file_is_in_no_key(target: Target) -> None:

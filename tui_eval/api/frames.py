@@ -17,7 +17,15 @@ def frame(rows: Iterable[dict[str, Any]], backend: Backend) -> Any:  # noqa: ANN
     Raises:
         ImportError: the library is not installed.
     """
-    return importlib.import_module(backend).DataFrame(list(rows))
+    try:
+        library = importlib.import_module(backend)
+    except ImportError as error:
+        other = "polars" if backend == "pandas" else "pandas"
+        raise ImportError(
+            f'a data frame needs {backend}: `pip install {backend}`, or say backend="{other}" '
+            f"({error})"
+        ) from error
+    return library.DataFrame(list(rows))
 
 
 def trial_rows(trials: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

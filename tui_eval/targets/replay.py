@@ -39,7 +39,8 @@ class ReplayTarget(Target):
             when = f" in epoch {epoch + 1}" if self.name in case.recorded else ""
             return Failure(
                 "no_recording",
-                f"{self._spec.path} holds no output of {column.name} for case {case.id!r}{when} "
+                # whose it is says the trial: many that miss theirs are one reason
+                f"no output is recorded for this case{when} in {self._spec.path} "
                 f"(case by column {self._spec.id!r}, output by column {self._spec.output!r})",
             )
         return {"recorded": recorded}
