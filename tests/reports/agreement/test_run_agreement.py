@@ -8,6 +8,7 @@ import pytest
 from tests.reports.agreement.rated import Rated, rated_run
 from tests.support import DATA, do, writing
 from tui_eval.model.judge_quality import GoldAgreement
+from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
 from tui_eval.reports.agreement.agreement_document import agreement_document
 from tui_eval.reports.agreement.corrected_rates import CorrectedPassRate
@@ -17,7 +18,8 @@ from tui_eval.reports.terminal.agreement_text import people_lines
 from tui_eval.statistics.corrected import GradedShare, corrected_by_gold, corrected_by_grades
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.read import run_queries
-from tui_eval.store.write import measured_judges
+from tui_eval.store.tx import Tx
+from tui_eval.store.write import measured_judges, trial_writes
 
 
 @pytest.fixture
@@ -196,3 +198,21 @@ def test_the_document_has_the_very_figures(
     assert set(told["scorers"]["good"]["people"]) == {
         "n", "kappa", "alpha_nominal", "alpha_interval",
     }  # fmt: skip
+
+
+def test_outputs_drawn_by_earlier_verdicts_are_told(db: sqlite3.Connection) -> None:
+    """A judge that says otherwise now was given half of what it failed then, and not of now."""
+    made = rated_run(db, {"x": said(90, "pass", 20) + said(10, "fail", 20)})
+    assert only(peoples_word(db, made.run)).columns[0].why is None
+
+    def rescore(tx: Tx) -> None:
+        tx.now += 1
+        for trial, verdict in zip(made.trials, [True] * 25 + [False] * 15, strict=True):
+            score = Score("good", Grade.of(verdict, "so it is"), source="judge")
+            trial_writes.add_scores(tx, trial, [score], fresh=True)
+
+    do(db, rescore)
+    one = only(peoples_word(db, made.run)).columns[0]
+    assert one.table[Verdict.PASS, Verdict.FAIL] == 5
+    assert one.why is not None
+    assert "drawn by earlier verdicts: of 5 it said otherwise then" in one.why

@@ -45,6 +45,9 @@ class GradedOutputs:
     """What each person said, by trial; without what they could not tell."""
     cannot_tell: Counter[int]
     """By column: outputs that nobody who looked at them could grade."""
+    otherwise: Counter[int]
+    """By column: outputs of which the scorer said otherwise when they were graded. They were drawn
+    by that, so `weights` make them the shares of the run no more."""
 
     def verdicts_of(self, col: int | None) -> Sequence[GradedOutput]:
         """Return the outputs of one column; None: of all."""
@@ -89,13 +92,17 @@ def graded_outputs(
     columns = {row.trial: row.col for row in rows}
     unsure.update(columns[trial] for trial, said in by_trial.items() if not said)
     scored = grade_queries.scored_trials(db, run, scorer, json.dumps(list(by_trial)))
+    then = grade_queries.verdicts_when_graded(db, run, scorer)
+    otherwise: Counter[int] = Counter()
     outputs = []
     for trial, said in by_trial.items():
         judged = scored.get(trial)
         if said and judged is not None and judged.verdict in _DECIDED:
             verdict, value = _people_said(said)
+            otherwise[judged.col] += then.get(trial, judged.verdict) is not judged.verdict
             outputs.append(GradedOutput(judged.col, judged.verdict, judged.value, verdict, value))
-    return GradedOutputs(outputs, grade_queries.verdict_counts(db, run, scorer), people, unsure)
+    shares = grade_queries.verdict_counts(db, run, scorer)
+    return GradedOutputs(outputs, shares, people, unsure, otherwise)
 
 
 def _people_said(said: Sequence[GivenGradeRow]) -> tuple[Verdict, float | None]:

@@ -160,6 +160,12 @@ def _why(of: GradedOutputs, outputs: Sequence[GradedOutput], col: int | None) ->
     for verdict, words in ((Verdict.PASS, "passed"), (Verdict.FAIL, "failed")):
         if unseen[verdict]:
             said.append(f"none of {number(unseen[verdict])} that it {words} is graded")
+    moved = of.otherwise[col] if col is not None else of.otherwise.total()
+    if moved:
+        said.append(
+            f"drawn by earlier verdicts: of {number(moved)} it said otherwise then, so the figures "
+            "are not those of the run"
+        )
     return "; ".join(said) or None
 
 

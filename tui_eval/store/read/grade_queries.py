@@ -143,6 +143,19 @@ def scored_trials(
     }
 
 
+def verdicts_when_graded(db: sqlite3.Connection, run: int, scorer: str) -> dict[int, Verdict]:
+    """Return what a scorer said of graded outputs when they were graded first, by their trials."""
+    rows = db.execute(
+        "SELECT g.trial, s.verdict, max(s.id) FROM (SELECT trial, output, min(at) AS at "
+        "FROM grades WHERE run = ?1 AND scorer = ?2 GROUP BY trial, output) g "
+        "JOIN trials t ON t.id = g.trial AND t.output = g.output "
+        "JOIN scores s ON s.trial = g.trial AND s.scorer = ?2 AND s.source <> 'human' "
+        "AND s.at <= g.at GROUP BY g.trial",
+        (run, scorer),
+    )
+    return {trial: Verdict(verdict) for trial, verdict, _ in rows}
+
+
 def by_hand(db: sqlite3.Connection, run: int) -> dict[int, int]:
     """Count the trials with a person's verdict that counts, by column; those without are not in it.
 
