@@ -75,6 +75,13 @@ def test_a_run_has_the_document_and_the_comparison_of_the_commands(place: Path) 
     assert te.open("last").name == other.name
 
 
+def test_runs_are_compared_in_the_store_they_are_in(place: Path) -> None:
+    store = place / "other.db"
+    file = suite(place)
+    a, b = (te.run(file, limit=3, store=store) for _ in range(2))
+    assert te.compare(a, b).rows[0]["n"] > 0
+
+
 def test_a_mapping_is_a_suite_and_fields_can_be_set(place: Path) -> None:
     target = {"kind": "simulated", "name": "made-up", "answers": "{{ a }}"}
     scorer = {"kind": "exact", "expected": "{{ a }}"}

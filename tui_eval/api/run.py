@@ -66,6 +66,11 @@ class Run:
         return self._row().name
 
     @property
+    def store(self) -> Path:
+        """The file of the store that it is in."""
+        return self._store
+
+    @property
     def state(self) -> str:
         """Its state: `pending`, `running`, `paused`, `interrupted`, `done` or `cancelled`."""
         return effective_state(self._row()).value

@@ -93,13 +93,14 @@ def compare(
         by: Groups of cases, or what each scorer says.
         scorer: By this scorer's verdicts; None: by the trials' own.
         margin: The difference of rates within which two are equivalent.
-        store: The store's file; None: the one that commands use.
+        store: The store's file; None: that of the first `Run` here, else the one that commands use.
 
     Raises:
         StoreError: there is no such run.
         NothingToPairError: nothing of them belongs together.
     """
-    db = open_readable(up_to_date(store_of(store)))
+    known = next((one.store for one in (a, b) if isinstance(one, Run)), None)
+    db = open_readable(up_to_date(store_of(store or known)))
     choice = ComparisonChoice(rows or {}, scorer, by, margin)
     try:
         with report_queries.moment(db):
