@@ -145,6 +145,16 @@ async def test_nothing_is_said_to_be_over_while_outputs_are_drawn_or_read(
         await until_shown(pilot, "2 of 4", "Question")
 
 
+async def test_of_a_scorer_without_a_judge_the_row_is_shown_without_its_id(store: Path) -> None:
+    await finished(store, made_up(2))
+    app = TuiEvalApp(store, (), "last", GradingChoice(None, 2, "ben"))
+    async with shown_on(app, (120, 40)) as pilot:
+        await grade_screen(pilot)
+        await until_shown(pilot, "1 of 2", "Question", "Output")
+        assert "sum-0" not in text(app)
+        assert not any(line.startswith(" id: ") for line in text(app).splitlines())
+
+
 async def test_at_the_end_it_says_how_far_they_agree_and_applies_them(store: Path) -> None:
     run = await finished(store, judged(MET, 2))
     app = TuiEvalApp(store, (), "last", GradingChoice("good", 4, "ben"))

@@ -46,7 +46,7 @@ def shown_question(question: OutputQuestion) -> ShownQuestion:
     messages = body.get(MESSAGES)
     return ShownQuestion(
         question=question,
-        asked=body.get("input", check.input),
+        asked=body["input"] if "input" in body else _nameless(check.input),
         output=said if isinstance(said, str) else output.text or "",
         messages=[one for one in messages if isinstance(one, dict)]
         if isinstance(messages, list)
@@ -55,6 +55,13 @@ def shown_question(question: OutputQuestion) -> ShownQuestion:
         context=body.get("context"),
         rubric=rubric if isinstance(rubric, str) else None,
     )
+
+
+def _nameless(asked: Json) -> Json:
+    """Return a row without the case's id, which may say whose output it is."""
+    if isinstance(asked, dict):
+        return {name: value for name, value in asked.items() if name != "id"}
+    return asked
 
 
 def question_paras(of: ShownQuestion, output: Sequence[Para]) -> Iterator[Para]:
