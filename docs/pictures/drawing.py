@@ -90,7 +90,7 @@ def _draw_dots(pen: ImageDraw.ImageDraw, left: int, top: int, bits: int, ink: Rg
         if bits >> bit & 1:
             x = left + (2 * column + 1) * WIDTH // 4
             y = top + (2 * row + 1) * HEIGHT // 8
-            pen.ellipse((x - 1, y - 1, x + 1, y + 1), fill=ink)
+            pen.ellipse((x - 2, y - 2, x + 1, y + 1), fill=ink)
 
 
 def _with_few_colours(image: Image.Image, used: set[Rgb]) -> Image.Image:

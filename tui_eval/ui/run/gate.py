@@ -20,13 +20,13 @@ def gate_line(gate: LiveGate | None, columns: int, width: int, glyphs: Glyphs) -
         width: Cells there are.
         glyphs: The shapes.
     """
-    left = [Piece("  gate", "dim")]
+    left = [Piece("  gate ", "dim")]
     if gate is None:
-        return [*left, Piece(f" {glyphs.working}", "dim")]
+        return [*left, Piece(glyphs.working, "dim")]
     if not gate.missed:
         return [*left, *_holding(gate, columns, width - width_of(left[0].text), glyphs)]
     words = "does not hold" if gate.settled else "does not hold so far"
-    left += [Piece(f" {glyphs.failed} {words} ", "fail", filled=True), Piece(" ")]
+    left += [Piece(f"{glyphs.failed} {words} ", "fail", filled=True), Piece(" ")]
     room = width - sum(width_of(piece.text) for piece in left)
     shown = _as_many_as_fit([missed_words(one, columns > 1) for one in gate.missed], room, glyphs)
     return [*left, Piece(shown)]
@@ -35,18 +35,18 @@ def gate_line(gate: LiveGate | None, columns: int, width: int, glyphs: Glyphs) -
 def _holding(gate: LiveGate, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:
     """Return what is said of a gate of which nothing is missed."""
     if gate.unmeasured:
-        return [Piece(f" {glyphs.waiting} nothing to measure yet", "dim")]
+        return [Piece(f"{glyphs.waiting} nothing to measure yet", "dim")]
     later = "baseline at the end"
     if gate.later and gate.bare:
-        return [Piece(f" {glyphs.waiting} {later}", "dim")]
+        return [Piece(f"{glyphs.waiting} {later}", "dim")]
     if gate.unclear:
         said = f"{glyphs.ungraded} holds, but the baseline is unclear"
         named = f"{said}: {', '.join(gate.unclear)}" if columns > 1 else said
         shown = named if width_of(named) + 2 <= width else said
-        return [Piece(f" {shown} ", "ungraded", filled=True)]
+        return [Piece(f"{shown} ", "ungraded", filled=True)]
     words = "holds" if gate.settled else "holds so far"
     more = [Piece(f"{glyphs.dot} {later}", "dim")] if gate.later else []
-    return [Piece(f" {glyphs.passed} {words} ", "pass", filled=True), *more]
+    return [Piece(f"{glyphs.passed} {words} ", "pass", filled=True), *more]
 
 
 def missed_words(missed: "Missed", named: bool) -> str:
