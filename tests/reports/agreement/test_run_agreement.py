@@ -204,6 +204,7 @@ def test_outputs_drawn_by_earlier_verdicts_are_told(db: sqlite3.Connection) -> N
     """A judge that says otherwise now was given half of what it failed then, and not of now."""
     made = rated_run(db, {"x": said(90, "pass", 20) + said(10, "fail", 20)})
     assert only(peoples_word(db, made.run)).columns[0].why is None
+    assert peoples_word(db, made.run).corrected[0].known
 
     def rescore(tx: Tx) -> None:
         tx.now += 1
@@ -216,3 +217,6 @@ def test_outputs_drawn_by_earlier_verdicts_are_told(db: sqlite3.Connection) -> N
     assert one.table[Verdict.PASS, Verdict.FAIL] == 5
     assert one.why is not None
     assert "drawn by earlier verdicts: of 5 it said otherwise then" in one.why
+    corrected = peoples_word(db, made.run).corrected[0]
+    assert (corrected.rate, corrected.n) == (None, 40)
+    assert corrected.why == "of 5 graded outputs the judge says otherwise now: grade anew"

@@ -211,7 +211,8 @@ def test_the_page_has_failures_first_and_counts_what_it_leaves_out(tmp_path: Pat
     assert [one.get("data-outcome") for one in trials(found)] == [
         *("fail", "error", "fail", "ungraded", "pass"),
     ]
-    (left,) = (one for one in found.iter("p") if one.get("class") == "left-out")
+    said, left = (one for one in found.iter("p") if one.get("class") == "left-out")
+    assert "".join(said.itertext()).startswith("5 of 12 trials, failures first")
     assert "".join(left.itertext()).startswith("Not on this page: 5 pass, 1 cancelled, 1 open")
 
 

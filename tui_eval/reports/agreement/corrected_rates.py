@@ -73,6 +73,10 @@ def _by_grades(of: GradedOutputs, col: int) -> CorrectedPassRate:
         had = f"graded {number(of_passed)} that the judge passed, {number(of_failed)} it failed"
         why = f"{had}; {ENOUGH} with {OF_EACH} of each are needed"
         return CorrectedPassRate(n=len(outputs), why=why)
+    if moved := of.otherwise[col]:
+        # graded outputs stand for what they were drawn from, which are not those of now
+        why = f"of {number(moved)} graded outputs the judge says otherwise now: grade anew"
+        return CorrectedPassRate(n=len(outputs), why=why)
     passed, total = _scored(of, col)
     found = corrected.corrected_by_grades(
         passed, total, GradedShare(*shares[Verdict.PASS]), GradedShare(*shares[Verdict.FAIL])

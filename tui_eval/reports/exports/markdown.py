@@ -14,6 +14,7 @@ from tui_eval.reports.exports.foreign_text import code_span
 from tui_eval.reports.exports.outcomes import ReportedOutcome, why
 from tui_eval.reports.exports.outcomes import outcome as trial_outcome
 from tui_eval.reports.exports.run_report import RunReport, run_report
+from tui_eval.reports.judging import judge_report
 from tui_eval.reports.terminal.comparison_text import compared_columns, row_name, said_of
 from tui_eval.reports.terminal.gate_text import gate_said, gate_words
 from tui_eval.reports.terminal.rate_tables import target_columns
@@ -72,6 +73,8 @@ def _summary(of: RunReport) -> Iterator[str]:
         parts.append("partial")
     yield f"{' · '.join(parts)}\n\n"
     yield from _table(target_columns(of.columns, of.results.rests_on_judges))
+    for judged in judge_report.judge_lines(of.results.judges):
+        yield f"{code_span(judged, 400)}\n\n"
     if said := gate_said(of.results):
         yield "".join(f"- {code_span(one, 300)}\n" for one in said) + "\n"
     yield from _comparison(of)

@@ -81,7 +81,7 @@ def gate_words(of: Results) -> str:
     if of.missed:
         return "the gate does not hold"
     if of.gate_unclear:
-        return "the gate holds, but nobody can tell whether the baseline does"
+        return "the gate holds, but against the baseline it is unclear"
     return "the gate holds"
 
 

@@ -98,7 +98,10 @@ def _notes(found: ReadComparison, line: TableLine, by: By | None) -> Iterator[tu
         yield _NO_GROUPS[by], "dim"
     tested = _tested(of, line)
     if tested > 1:
-        yield f"p holds for all {tested} {'rows' if line.group is None else 'groups'} (Holm)", "dim"
+        yield (
+            f"p is corrected for {tested} {'rows' if line.group is None else 'groups'} (Holm)",
+            "dim",
+        )
 
 
 def _tested(of: RunComparison, line: TableLine) -> int:

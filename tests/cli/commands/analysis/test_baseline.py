@@ -87,7 +87,7 @@ def test_a_gate_without_a_baseline_is_told_before_and_passes(
     assert "[gate.baseline]: sums has no baseline" in looked["warnings"][0]
     done = tui_eval("run", suite)
     assert (done.code, "note: [gate.baseline]" in done.err) == (0, True)
-    assert "nobody can tell whether the baseline does" in done.out
+    assert "but against the baseline it is unclear" in done.out
     run = json.loads(tui_eval("runs", "--json").out)[0]["run"]
     tui_eval("baseline", "sums", run)
     assert f"compared with {run}, its baseline" in tui_eval("check", suite).out

@@ -28,6 +28,7 @@ from tui_eval.reports.exports.foreign_text import cut, markup_line, markup_text
 from tui_eval.reports.exports.outcomes import ReportedOutcome, outcome, why
 from tui_eval.reports.exports.run_report import RunReport, run_report
 from tui_eval.reports.exports.trial_line import TrialLines
+from tui_eval.reports.judging import judge_report
 from tui_eval.reports.terminal.comparison_text import compared_columns, row_name, said_of
 from tui_eval.reports.terminal.gate_text import gate_said, gate_words
 from tui_eval.reports.terminal.rate_tables import target_columns
@@ -99,6 +100,7 @@ def html(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[
         targets=target_columns(report.columns, report.results.rests_on_judges),
         compared=compared_columns(report.compared) if report.compared else (),
         said=_said(report),
+        judges=list(judge_report.judge_lines(report.results.judges)),
         flips=list(islice(report.flips, _FLIPS)),
         trials=trials,
         style=style,
