@@ -6,6 +6,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, Literal
 
+from pydantic import ValidationError
+
 from tui_eval.format import many, number
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.comparison.comparison import ComparisonChoice, RunComparison, compare
@@ -141,23 +143,23 @@ def sample_size_words(of: SampleSize) -> str:
 def _differing(db: sqlite3.Connection, suite: str) -> float | None:
     """Return the share of pairs that differ between the last two full runs; None: not known.
 
-    Nor is it where the two have all outputs in common: nobody was asked anew.
+    Nor is it where no verdict differs, as where the two have all outputs in common.
     """
     runs = run_queries.full_runs(db, suite, 2)
     if len(runs) < 2:
         return None
     try:
         found = compare(RunSide(db, runs[1]), RunSide(db, runs[0]), ComparisonChoice({}))
-    except NothingToPairError:
+    except (NothingToPairError, ValidationError):  # or one that a later version has made
         return None
     return _share(found)
 
 
 def _share(found: RunComparison) -> float | None:
+    """Return the share of pairs that differ; None where none does: how few it is nobody knows."""
     pairs = sum(row.n for row in found.rows)
-    if pairs == sum(row.columns.shared for row in found.rows):
-        return None
-    return sum(row.pairs.worse + row.pairs.better for row in found.rows) / pairs
+    differing = sum(row.pairs.worse + row.pairs.better for row in found.rows)
+    return differing / pairs if differing else None
 
 
 def _epochs(db: sqlite3.Connection, run: int) -> dict[int, list[tuple[int, int]]]:

@@ -57,7 +57,7 @@ def _lines(of: "SampleSize") -> list[str]:
     from tui_eval.format import many, number
 
     measured = of.differing_from == "runs"
-    seen = "in the last two full runs" if measured else "assumed: there are no two full runs"
+    seen = "in the last two full runs" if measured else "assumed: no two full runs tell"
     asked = "1 point" if of.effect == 0.01 else f"{of.effect * 100:g} points"
     needed = f"{number(of.cases)} cases show a difference of {asked}"
     lines = [
