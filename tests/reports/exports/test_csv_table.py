@@ -107,7 +107,8 @@ def test_lines_come_by_dataset_then_target_then_epoch(tmp_path: Path) -> None:
 
 def test_a_table_of_epochs_tells_how_far_their_scores_lie_apart(tmp_path: Path) -> None:
     plan = Plan({"gpt": [Told(), Told(FAIL), Told(), ERROR]}, cases(2), epochs=2)
-    rows = [*csv.DictReader(exported(tmp_path, plan, "csv").open(encoding="utf-8", newline=""))]
+    with exported(tmp_path, plan, "csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
     assert [row["score_sd"] for row in rows] == ["0.707107", "0.707107", "", ""]
 
 
