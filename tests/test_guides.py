@@ -1,5 +1,6 @@
 """Guides are followed line by line: their files are written, their commands run, in their order."""
 
+import io
 import json
 import os
 import re
@@ -7,11 +8,13 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tui_eval.cli.main import run as run_command_line
 from tui_eval.isolated.calls import import_path
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -61,10 +64,28 @@ def steps(guide: Path) -> Iterator[tuple[str, str]]:
     yield from _BLOCK.findall(guide.read_text("utf-8"))
 
 
+def ran(words: list[str]) -> tuple[int, str]:
+    """Run a command; give its exit code and all that it said.
+
+    The commands of the project itself run in this process: most of what they take is their start.
+    """
+    assert words[0] in ("tui-eval", "python")
+    if words[0] == "python":
+        done = subprocess.run(
+            [sys.executable, *words[1:]], capture_output=True, text=True, timeout=120
+        )
+        return done.returncode, done.stdout + done.stderr
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run_command_line(words[1:])
+    return code, out.getvalue() + err.getvalue()
+
+
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 def test_a_guide_can_be_followed(
     guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", import_path())
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # a store and trust of its own
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -75,14 +96,8 @@ def test_a_guide_can_be_followed(
         if language == "sh":
             for line in text.splitlines():
                 words = [re.sub(r"^RUN\b", run, word) for word in shlex.split(line)]
-                assert words[0] in ("tui-eval", "python")
-                program = ["-m", "tui_eval"] if words[0] == "tui-eval" else []
-                command = [sys.executable, *program, *words[1:]]
-                done = subprocess.run(
-                    command, cwd=tmp_path, capture_output=True, text=True, timeout=120
-                )
-                said = done.stdout + done.stderr
-                assert done.returncode in (0, 1, 3), f"{line}: {said}"
+                code, said = ran(words)
+                assert code in (0, 1, 3), f"{line}: {said}"
                 found = re.search(r"^run (\S+)$", said, re.MULTILINE)
                 run = run if found is None else found[1]
         elif language:

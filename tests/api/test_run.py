@@ -147,7 +147,7 @@ def test_a_thread_may_run_one(place: Path) -> None:
 
 
 def test_a_run_is_stopped_resumed_cancelled(place: Path) -> None:
-    run = te.start(suite(place, latency_s=30.0), concurrency=1)
+    run = te.start(suite(place, latency_s=0.2), concurrency=1, epochs=200)
     with pytest.raises(TimeoutError, match=r"still running|still pending"):
         run.wait(timeout=0)
     run.stop().wait(timeout=30)
@@ -168,7 +168,7 @@ def test_an_interrupt_leaves_a_run_that_can_be_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(Run, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            te.run(suite(place, latency_s=30.0), concurrency=1)
+            te.run(suite(place, latency_s=0.2), concurrency=1, epochs=200)
     run = te.open("last").wait(timeout=30)
     assert run.state == "interrupted"
 
