@@ -104,6 +104,7 @@ def test_transport(measured: Measured) -> None:
     assert all(row["cpu_ms"] > 0 for row in rows)
 
 
+@pytest.mark.whole
 def test_resume(measured: Measured) -> None:
     tiny = ("--cases", "10", "--done", "60", "--rounds", "1", "--in-flight", "5")
     found = measured(resume.main, *tiny)
@@ -127,6 +128,7 @@ def test_store(measured: Measured) -> None:
     assert [row["ratio"] for row in rows if row["question"].startswith("floor")] == [1.0]
 
 
+@pytest.mark.whole
 def test_memory(measured: Measured) -> None:
     found = measured(memory.main, "--sizes", "10", "--in-flight", "5")
     (peaks,) = found["peaks"]

@@ -23,6 +23,7 @@ def test_tui_eval_beside_the_floor(measured: Measured, tmp_path: Path) -> None:
     assert found["tools"][0]["wall_ratio"] == 1.0
 
 
+@pytest.mark.whole
 def test_what_becomes_of_faults(
     measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +51,7 @@ def test_a_tool_nobody_knows_is_a_mistake(tmp_path: Path) -> None:
     assert ended.value.code == 2
 
 
+@pytest.mark.whole
 def test_what_cannot_be_installed_is_left_out_with_the_reason(
     measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,6 +269,7 @@ async def test_totals_after_a_resume_are_sums_over_attempts(
             assert counts.input_tokens > spent.input_tokens
 
 
+@pytest.mark.whole
 async def test_a_run_killed_before_it_was_staged_takes_no_edited_data(
     harness: Harness, tmp_path: Path
 ) -> None:

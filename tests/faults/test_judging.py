@@ -130,6 +130,7 @@ async def test_kills_while_gold_and_audit_go_on_ask_only_for_what_was_in_flight(
     assert len(doubled) == 0
 
 
+@pytest.mark.whole
 async def test_kills_with_equal_outputs_before_the_judge_ask_each_once_and_copy_the_rest(
     harness: Harness,
 ) -> None:

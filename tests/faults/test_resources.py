@@ -114,6 +114,7 @@ async def test_sixty_four_descriptors_are_enough_for_any_limit_and_cost_no_retry
     assert_whole(harness, run)
 
 
+@pytest.mark.whole
 async def test_sixty_four_descriptors_are_enough_for_any_judge(harness: Harness) -> None:
     async with FakeModel() as server, FakeModel(answers(by_number), latency=0.3) as judge:
         called = {"kind": "model", "name": "j", "base_url": judge.base_url, "model": "fake-judge"}
@@ -140,6 +141,7 @@ async def test_sixty_four_descriptors_are_enough_for_any_judge(harness: Harness)
     assert_whole(harness, run)
 
 
+@pytest.mark.whole
 async def test_all_endpoints_share_the_descriptors_of_their_process(harness: Harness) -> None:
     async with (
         FakeModel(latency=0.1) as one,
@@ -295,6 +297,7 @@ async def test_a_calm_soak_counts_to_the_request_as_the_server_does(
     assert_whole(harness, run)
 
 
+@pytest.mark.whole
 async def test_a_clock_that_jumps_falsifies_no_duration_and_no_order(harness: Harness) -> None:
     began = elapsed()
     async with FakeModel(latency=0.02) as server:

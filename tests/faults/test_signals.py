@@ -95,6 +95,7 @@ def scores() -> bool:
     return any("tui_eval.isolated" in one.cmdline() for one in found)
 
 
+@pytest.mark.whole
 async def test_a_stopped_process_goes_on_where_it_was(harness: Harness) -> None:
     async with FakeModel() as server:
         server.hold()

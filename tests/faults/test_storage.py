@@ -89,6 +89,7 @@ async def test_an_engine_on_a_full_disk_waits_before_it_takes_its_run(
             assert harness.counts(run).passed == 5
 
 
+@pytest.mark.whole
 async def test_what_is_asked_on_a_full_disk_is_refused_and_nothing_is_half_made(
     small_disk: Path,
 ) -> None:
