@@ -31,6 +31,8 @@ from tui_eval.store.requests import Verb
 
 _HOME = b"\x1b[H"
 _FEWEST = 10
+_DOWN = 5
+"""Rows the cursor goes down and up again; a small terminal shows a few more."""
 """Keys that are pressed however long it takes."""
 _STEADY = (100, 0.2)
 """Calls in flight and their latency: 500 a second."""
@@ -113,7 +115,7 @@ def _presses(terminal: Terminal, seconds: float) -> list[float]:
     down = True
     while time.monotonic() < deadline or len(taken) < _FEWEST:
         terminal.rest(0.1)
-        down = place <= top if not down else place < top + 8
+        down = place <= top if not down else place < top + _DOWN
         began = time.monotonic()
         terminal.press(b"j" if down else b"k")
         wanted = place + (1 if down else -1)
