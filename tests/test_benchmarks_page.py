@@ -1,4 +1,4 @@
-"""The suites of `docs/benchmarks-you-have.md` are run, over made-up rows and over real ones."""
+"""The suites of `how-to/benchmarks-you-have.md` are run, over made-up rows and over real ones."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.suites.loading.suite_file import load
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks-you-have.md"
+PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "benchmarks-you-have.md"
 BLOCKS = {
     text.split("\n")[0].removeprefix("# "): text
     for text in re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)

@@ -65,7 +65,7 @@ def test_each_life_is_told_by_functions() -> None:
 
 # --- architecture.md ---------------------------------------------------------------------------
 
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
+ARCHITECTURE = ROOT / "docs" / "explanation" / "architecture.md"
 
 
 def layers() -> list[set[str]]:

@@ -70,9 +70,9 @@ READ_BESIDE = [
     ROOT / "benchmarks" / "README.md",
 ]  # fmt: skip
 PICTURES = ROOT / "docs" / "pictures"
-SUITES = ROOT / "docs" / "suites.md"
-CLI = ROOT / "docs" / "cli.md"
-STORAGE = ROOT / "docs" / "storage.md"
+SUITES = ROOT / "docs" / "reference" / "suites.md"
+CLI = ROOT / "docs" / "reference" / "cli.md"
+STORAGE = ROOT / "docs" / "reference" / "storage.md"
 
 
 # --- reading Markdown -------------------------------------------------------------------------
@@ -696,7 +696,7 @@ APP = ROOT / "docs" / "app"
 EVERYWHERE = ("", "table", "page", "form", "help", "menu", "modal", "name")
 """Scopes of actions that are told once for all screens; the first is that of the whole app."""
 TOLD = {
-    ROOT / "docs" / "app.md": (),
+    APP / "README.md": (),
     APP / "suites.md": ("suites", "import"),
     APP / "launch.md": ("launch", "consent"),
     APP / "runs.md": ("runs",),
@@ -738,7 +738,7 @@ def keys_of(*scopes: str) -> dict[str, tuple[str, ...]]:
 def test_the_pages_of_the_app_tell_every_scope() -> None:
     scopes = {name.rpartition(".")[0] for name in keyboard().actions}
     assert set(EVERYWHERE).union(*TOLD.values()) == scopes
-    assert set(TOLD) == {ROOT / "docs" / "app.md", *APP.glob("*.md")}
+    assert set(TOLD) == {APP / "README.md", *APP.glob("*.md")}
 
 
 @pytest.mark.parametrize("file", TOLD, ids=lambda file: file.stem)

@@ -19,7 +19,7 @@ from tui_eval.isolated.calls import import_path
 
 DOCS = Path(__file__).parent.parent / "docs"
 GUIDES = [
-    DOCS / name
+    next(DOCS.rglob(name))
     for name in (
         "evaluate-a-function.md",
         "evaluate-an-agent.md",

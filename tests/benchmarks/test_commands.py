@@ -30,7 +30,7 @@ Measured = Callable[..., Figures]
 pytestmark = pytest.mark.timeout(300)  # processes are started, and the machine may be busy
 
 FOLDER = Path(benchmarks.__file__).parent
-PAGE = FOLDER.parent / "docs" / "benchmarks.md"
+PAGE = FOLDER.parent / "docs" / "explanation" / "benchmarks.md"
 
 
 def column(rows: list[dict[str, Any]], key: str) -> list[Any]:

@@ -9,7 +9,7 @@ A new kind of target is
   what is missing before a launch, the call, and how people see and repeat the request; the
   questions and their defaults are the methods of `Asked` and `Target`;
 - a line in `TARGETS` of `suites/spec/targets/__init__.py`, and one in `TARGETS` here;
-- its section in `docs/suites.md`, which `tests/test_docs.py` compares with the fields.
+- its section in `docs/reference/suites.md`, which `tests/test_docs.py` compares with the fields.
 
 Nothing else names a kind: whoever wants to know something asks the spec or the target, and a
 question that is new becomes a method with a default there. The same holds for judges with

@@ -91,7 +91,7 @@ def test_the_folder_is_the_systems_where_nobody_names_one() -> None:
 
 
 def test_the_configuration_that_is_documented_is_one(file: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "trust.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "explanation" / "trust.md").read_text()
     file.write_text(page.split("```ini\n")[1].split("```")[0])
     assert bound_hosts("COMPANY_KEY") == frozenset({".inner.example"})
     assert bound_hosts("SPARE_KEY") == frozenset()

@@ -171,7 +171,7 @@ async def test_sentences_name_the_keys_that_were_chosen(config_file: Path, tmp_p
 
 
 def test_what_the_page_and_the_first_file_show_can_be_used(config_file: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text()
     assert told(config_file, page.split("```ini\n")[1].split("```")[0]) == []
     config_file.unlink()
     change(config_file, ("theme",), "light")

@@ -3,7 +3,7 @@
 A kind is its model here, which brings what a suite says into one form (`Scorer.settle`), and the
 function that grades by it, in the module of the same name in `tui_eval.scoring.rules`. A new one is
 listed in `ScorerSpec` and in `RULES` of `tui_eval.scoring.grading`, and has its section in
-`docs/suites.md`.
+`docs/reference/suites.md`.
 """
 
 from collections.abc import Mapping
