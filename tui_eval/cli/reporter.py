@@ -9,12 +9,10 @@ from enum import Enum
 from tui_eval.cli import streams
 from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.model.json import JsonObject
-from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import jsontext
-from tui_eval.reports.document import of_results
 from tui_eval.reports.results import Results
-from tui_eval.reports.run_events import RunChange, RunEvents, event, look
+from tui_eval.reports.run_events import RunChange, RunEvents, event, look, outcome_document
 from tui_eval.reports.suite_runs import SuiteRun, suites_document
 from tui_eval.reports.sweep_report import SweepReport
 from tui_eval.reports.terminal.progress import Progress
@@ -65,11 +63,8 @@ class Reporter:
         self._rates: Sequence[float | None] = ()
         self._rates_again_at = 0.0
         """Not looked at before, on the monotonic clock: what takes long is looked at seldom."""
-        self._state: RunState | None = None
-        self._named = False
         self._levels_told: int | None = 0
         """Levels of a sweep that were told; None: those of earlier engines are no news."""
-        self._paused = False
 
     @property
     def events(self) -> bool:
@@ -96,19 +91,11 @@ class Reporter:
         if run.started_at is not None:
             self._levels_told = None
         self._events.begin(run, limits)
-        if not run.live:
-            self._state = run.state
-        self._name(run)
-
-    def _name(self, run: RunRow) -> None:
-        if self._named or not run.total:  # mistakes in its data may still undo it
-            return
-        self._named = True
-        streams.tell(f"run {run.name}")
+        self._tell_all(self._events.named(run))
 
     def update(self, seen: RunChange) -> None:
         """Tell what a look found."""
-        self._name(seen.run)
+        self._tell_all(self._events.named(seen.run))
         if seen.sweep is not None:
             self._tell_of_levels(seen.sweep)
         elif seen.run.staged:
@@ -116,13 +103,8 @@ class Reporter:
             self._rates = self._rates if seen.rates is None else seen.rates
             now = time.monotonic()
             self._progress.update(seen.counts, seen.columns, self._rates, wall_s, now)
-        if seen.run.state is not self._state:
-            self._state = seen.run.state
-            if self._state is RunState.PAUSED:
-                self._pause(seen.run)
         self._tell_of_rests(seen)
-        if self.events:
-            self._emit_all(self._events.of(seen))
+        self._tell_all(self._events.of(seen))
 
     def _tell_of_levels(self, of: SweepReport) -> None:
         """Say what each level came to as it ends, and how far the present one is."""
@@ -142,9 +124,15 @@ class Reporter:
                 self.say(f"{_named(endpoint)} {visible_line(limit.event.words)}")
             self._left_alone ^= {endpoint}
 
-    def _pause(self, run: RunRow) -> None:
-        self._paused = True
-        self.say(f"paused: {visible_line(run.reason or 'by a person', 500)}")
+    def _tell_all(self, events: Iterable[JsonObject]) -> None:
+        """Tell of events: those that a person waits for in words, and each where all are wanted."""
+        for one in events:
+            if one["event"] == "started":
+                streams.tell(f"run {one['run']}")
+            elif one["event"] == "paused":
+                self.say(f"paused: {visible_line(str(one['reason'] or 'by a person'), 500)}")
+            if self.events:
+                self._emit(jsontext.dumps(one))
 
     def say(self, text: str) -> None:
         """Say something beside the progress."""
@@ -158,20 +146,17 @@ class Reporter:
             of: The results.
             code: The exit code.
         """
-        self._name(of.run)
-        if of.state is RunState.PAUSED and not self._paused:
-            self._pause(of.run)  # as it was before: nobody has seen it go on in between
+        self._tell_all(self._events.untold(of))
         self._progress.clear()
-        document: JsonObject = {**of_results(of), "exit_code": code}
         match self.form:
             case OutputForm.TEXT:
                 ink = AnsiStyle(streams.coloured())
                 said = summary(of, width=streams.width(), ink=ink)
                 self._emit(f"{self._parting}{said}")
             case OutputForm.JSON:
-                self._emit(jsontext.dumps(document, indent=2))
+                self._emit(jsontext.dumps(outcome_document(of, code), indent=2))
             case OutputForm.EVENTS:
-                self._emit_all(self._events.finished(of, code))
+                self._tell_all(self._events.finished(of, code))
             case OutputForm.NOTHING:
                 pass
 
@@ -185,11 +170,7 @@ class Reporter:
             case OutputForm.JSON:
                 self._emit(jsontext.dumps(suites_document(runs), indent=2))
             case OutputForm.EVENTS:
-                self._emit_all([event("all_finished", **suites_document(runs))])
-
-    def _emit_all(self, events: Iterable[JsonObject]) -> None:
-        for one in events:
-            self._emit(jsontext.dumps(one))
+                self._emit(jsontext.dumps(event("all_finished", **suites_document(runs))))
 
     def _emit(self, text: str) -> None:
         try:

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tui_eval.engine.launch.create_run import log_file
+from tui_eval.store import run_file
 from tui_eval.store.connection import open_writable, put_away
 from tui_eval.store.location import figures_file, find_file
-from tui_eval.store.parts import parts_file
 from tui_eval.store.read import run_queries
-from tui_eval.store.search import search_index
 from tui_eval.store.write import deletion
 
 
@@ -33,5 +32,5 @@ def delete(store: Path, run_id: int, told: Callable[[int], None] = lambda _: Non
     finally:
         db.close()
     log_file(store, name).unlink(missing_ok=True)
-    search_index.remove(find_file(store, name))
-    parts_file.remove(figures_file(store, name))
+    for beside in (find_file(store, name), figures_file(store, name)):
+        run_file.remove(beside)

@@ -122,21 +122,30 @@ class RunEvents:
                 )
         yield from seen.settled
 
+    def untold(self, of: Results) -> Iterator[JsonObject]:
+        """Yield what no look has found, once nothing goes on any more."""
+        yield from self.named(of.run)
+        if of.state is RunState.PAUSED and not self._paused:
+            yield self._pause(of.run)  # as it was before: nobody has seen it go on in between
+
     def finished(self, of: Results, code: int | None) -> Iterator[JsonObject]:
-        """Yield what the run came to.
+        """Yield what no look has found, then what the run came to.
 
         Args:
             of: The results.
             code: The exit code.
         """
-        yield from self.named(of.run)
-        if of.state is RunState.PAUSED and not self._paused:
-            yield self._pause(of.run)  # as it was before: nobody has seen it go on in between
-        yield event("finished", **{**of_results(of), "exit_code": code})
+        yield from self.untold(of)
+        yield event("finished", **outcome_document(of, code))
 
     def _pause(self, run: RunRow) -> JsonObject:
         self._paused = True
         return event("paused", reason=run.reason, stopped_by=run.stopped_by)
+
+
+def outcome_document(of: Results, code: int | None) -> JsonObject:
+    """Return the document of a run that was seen to its end, with the exit code."""
+    return {**of_results(of), "exit_code": code}
 
 
 def event(kind: str, /, **fields: Json) -> JsonObject:

@@ -15,8 +15,8 @@ from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.base import RunBase
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut
-from tui_eval.reports.exports.outcomes import ReportedOutcome, outcome, why
 from tui_eval.reports.exports.run_report import RunReport, run_report
+from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow
 

@@ -15,9 +15,9 @@ from typing import Final
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.markdown import markdown
-from tui_eval.reports.exports.outcomes import ReportedOutcome, outcome, why
 from tui_eval.reports.exports.run_report import RunReport, run_report
 from tui_eval.reports.terminal.gate_text import gate_said, gate_words
+from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.rows import RunRow
 
 _MOST: Final = 10

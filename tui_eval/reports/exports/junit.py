@@ -16,8 +16,8 @@ from xml.sax.saxutils import escape, quoteattr
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut, markup_text
-from tui_eval.reports.exports.outcomes import ReportedOutcome, outcome, why
 from tui_eval.reports.exports.run_report import run_report
+from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow
 

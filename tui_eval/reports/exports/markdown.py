@@ -11,14 +11,14 @@ from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.comparison import Flip, outcome
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import code_span
-from tui_eval.reports.exports.outcomes import ReportedOutcome, why
-from tui_eval.reports.exports.outcomes import outcome as trial_outcome
 from tui_eval.reports.exports.run_report import RunReport, run_report
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.terminal.comparison_text import compared_columns, row_name, said_of
 from tui_eval.reports.terminal.gate_text import gate_said, gate_words
 from tui_eval.reports.terminal.rate_tables import target_columns
 from tui_eval.reports.terminal.tables import TableColumn
+from tui_eval.reports.trial_outcomes import ReportedOutcome, why
+from tui_eval.reports.trial_outcomes import outcome as trial_outcome
 from tui_eval.store.rows import RunRow
 
 _LISTED: Final = 50

@@ -7,6 +7,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.states import Verdict
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.reports.trial_outcomes import deciding
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.report_queries import ScoreLine
 from tui_eval.suites.frozen_suite import frozen_suite
@@ -21,13 +22,15 @@ def failures(db: sqlite3.Connection, run_id: int, ink: AnsiStyle) -> Iterator[st
     epochs = (settings.epochs or suite.run.epochs) > 1
     for line in report_queries.lines(db, run_id, failed=True):
         epoch = f" epoch {line.epoch + 1}" if epochs else ""
-        failing = [score for score in line.scores if score.verdict is Verdict.FAIL]
-        why = "; ".join(_why(score) for score in failing if score.required)
-        if beside := "; ".join(_why(score) for score in failing if not score.required):
+        why = "; ".join(map(_said, deciding(line)))
+        reported = (
+            score for score in line.scores if score.verdict is Verdict.FAIL and not score.required
+        )
+        if beside := "; ".join(map(_said, reported)):
             why += ink.dim(f"  reported: {beside}")
         name = ink.bold(visible_line(line.case_id, 80))
         yield f"{name}  {visible_line(line.column)}{epoch}  {why}"
 
 
-def _why(score: ScoreLine) -> str:
+def _said(score: ScoreLine) -> str:
     return f"{visible_line(score.scorer)}: {visible_line(score.reason, _REASON)}"

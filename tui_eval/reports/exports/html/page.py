@@ -25,13 +25,13 @@ from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.comparison import outcome as outcome_of_value
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut, markup_line, markup_text
-from tui_eval.reports.exports.outcomes import ReportedOutcome, outcome, why
 from tui_eval.reports.exports.run_report import RunReport, run_report
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.terminal.comparison_text import compared_columns, row_name, said_of
 from tui_eval.reports.terminal.gate_text import gate_said, gate_words
 from tui_eval.reports.terminal.rate_tables import target_columns
+from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.read.report_queries import ScoreLine, TrialLine
 from tui_eval.store.rows import RunRow
 

@@ -1,10 +1,11 @@
 """What a trial came to, in the one word that other programs know, and why."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read.report_queries import TrialLine
+from tui_eval.store.read.report_queries import ScoreLine, TrialLine
 
 
 class ReportedOutcome(StrEnum):
@@ -35,6 +36,11 @@ def outcome(line: TrialLine) -> ReportedOutcome:
     return ReportedOutcome.CANCELLED if line.state is TrialState.CANCELLED else ReportedOutcome.OPEN
 
 
+def deciding(line: TrialLine) -> Sequence[ScoreLine]:
+    """Return the required scores that say what the trial's verdict says, in order."""
+    return [score for score in line.scores if score.required and score.verdict is line.verdict]
+
+
 def why(line: TrialLine) -> str:
     """Say why a trial did not pass: its error, or what its scorers said; empty: it passed."""
     what = outcome(line)
@@ -44,9 +50,6 @@ def why(line: TrialLine) -> str:
         return f"it is {line.state}"
     if what is ReportedOutcome.CANCELLED:
         return "it was cancelled"
-    told = [
-        f"{score.scorer}: {score.reason}"
-        for score in line.scores
-        if score.required and score.verdict.value == what.value
-    ]
-    return "; ".join(told) if what is not ReportedOutcome.PASS else ""
+    if what is ReportedOutcome.PASS:
+        return ""
+    return "; ".join(f"{score.scorer}: {score.reason}" for score in deciding(line))
