@@ -31,7 +31,7 @@ FAULTS := $(addprefix tests/,benchmarks faults processes targets/transcripts tar
 	cli/test_suite_sequence.py engine/test_command_containers.py engine/test_command_deaths.py \
 	engine/test_command_hostile.py ui/keys/test_key_queue.py ui/test_terminal.py)
 
-.PHONY: help demo test check fast faults dev console hooks format install lock samples pictures clean
+.PHONY: help demo test check fast faults dev console hooks format install lock samples pictures docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 20
@@ -85,6 +85,9 @@ pictures: $(VENV)/.demo  ## make the documentation's pictures from the app (need
 	$(PIP) install --quiet pillow
 	$(BIN)/python docs/pictures/make.py $(ONLY)
 
+docs: $(VENV)/.docs  ## build the documentation as a site in build/docs/html; a link to nowhere ends it
+	$(BIN)/python docs/site/make.py
+
 # Locks are complete, each installable alone; the smaller ones take their versions from the largest.
 # --universal: one lock for every platform and Python from 3.11 on. No index is named in them.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -97,6 +100,7 @@ lock:  ## resolve all dependencies anew (needs uv)
 	$(COMPILE) pyproject.toml --extra local -c $(LOCKS)/test.txt -o $(LOCKS)/local.txt
 	$(COMPILE) $(LOCKS)/build.in -c $(LOCKS)/test.txt -o $(LOCKS)/build.txt
 	$(COMPILE) $(LOCKS)/dev.in -c $(LOCKS)/test.txt -o $(LOCKS)/dev.txt
+	$(COMPILE) $(LOCKS)/docs.in -c $(LOCKS)/test.txt -o $(LOCKS)/docs.txt
 	$(COMPILE) --upgrade --no-deps $(LOCKS)/model.in -o $(LOCKS)/model.txt
 
 clean:  ## remove the environment and everything generated
@@ -141,4 +145,8 @@ $(VENV)/.test: $(VENV)/.model $(LOCKS)/test.txt pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.test $(LOCKS)/dev.txt
 	$(PIP) install --quiet --require-hashes -r $(LOCKS)/dev.txt
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.build $(LOCKS)/docs.txt
+	$(PIP) install --quiet --require-hashes -r $(LOCKS)/docs.txt
 	@touch $@
