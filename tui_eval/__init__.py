@@ -4,20 +4,14 @@ Python code says `import tui_eval as te`; what it calls is loaded when it is fir
 """
 
 import importlib
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from tui_eval.api.errors import LaunchError, StoreError, SuiteError, TrustError
-    from tui_eval.api.launch import arun, run, start
-    from tui_eval.api.run import Run
-    from tui_eval.api.runs import compare, runs
-    from tui_eval.api.runs import open_run as open  # noqa: A004  # as files are opened
+from typing import Final
 
 __version__ = "0.1.0"
 
 __all__ = [
     "LaunchError",
     "Run",
+    "RunBusy",
     "StoreError",
     "SuiteError",
     "TrustError",
@@ -30,7 +24,7 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    **dict.fromkeys(("LaunchError", "StoreError", "SuiteError", "TrustError"), "errors"),
+    **dict.fromkeys(("LaunchError", "RunBusy", "StoreError", "SuiteError", "TrustError"), "errors"),
     **dict.fromkeys(("arun", "run", "start"), "launch"),
     **dict.fromkeys(("compare", "runs", "open"), "runs"),
     "Run": "run",

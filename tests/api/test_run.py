@@ -16,6 +16,11 @@ import tui_eval as te
 from tests.cli.conftest import cases
 from tui_eval.api.frames import frame
 from tui_eval.api.run import Run
+from tui_eval.engine.control import submit
+from tui_eval.store import requests
+from tui_eval.store.requests import JUST_STOPPED, Outcome, Verb
+from tui_eval.store.tx import Tx
+from tui_eval.store.writer import once
 
 SUITE = """
 name = "sums"
@@ -95,6 +100,45 @@ def test_a_mapping_is_a_suite_and_fields_can_be_set(place: Path) -> None:
     run = te.run(whole, set={"run.epochs": 2, "scorers.0.ignore_case": True}, fresh=True)
     assert (run["made-up"].n, run["made-up"].document["cases"]) == (12, 6)
     assert not [*place.glob(".tui-eval-*")]
+
+
+def test_mistakes_in_a_mapping_name_its_field(place: Path) -> None:
+    whole: dict[str, Any] = {
+        "prompt": {"user": "{{ q }}"},
+        "targets": [{"kind": "simulated", "answers": "{{ a }}"}],
+        "scorers": [{"kind": "exact", "expected": "{{ a }}", "ignore_cas": True}],
+        "cases": CASES,
+    }
+    with pytest.raises(te.SuiteError) as found:
+        te.start(whole)
+    assert str(found.value) == (
+        '(mapping): scorers[0].ignore_cas: unknown key; did you mean "ignore_case"?'
+    )
+    with pytest.raises(te.SuiteError, match=r"^\(mapping\): run.timeout: is of type object, which"):
+        te.start({**whole, "run": {"timeout": object()}})
+
+
+@pytest.mark.parametrize(
+    ("detail", "error"),
+    [(JUST_STOPPED, te.RunBusy), ("its scorers want more", te.LaunchError)],
+)
+def test_a_refusal_is_raised(
+    place: Path, monkeypatch: pytest.MonkeyPatch, detail: str, error: type[Exception]
+) -> None:
+    run = te.run(suite(place))
+
+    def refusing(store: Path, run_id: int, verb: Verb, args: Any = None) -> int:
+        def refuse(tx: Tx) -> int:
+            request = requests.ask(tx, run_id, verb)
+            requests.answer(tx, request, Outcome.CLOSED, detail)
+            return request
+
+        return once(store, refuse)
+
+    monkeypatch.setattr(submit, "ask", refusing)
+    with pytest.raises(error, match=detail):
+        run.rescore()
+    run.cancel().stop()  # of what has ended, nothing is left to do
 
 
 def test_what_happens_is_followed_from_the_beginning_to_the_end(place: Path) -> None:

@@ -6,7 +6,7 @@ from tui_eval.store.errors import StoreError
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 
-__all__ = ["LaunchError", "StoreError", "SuiteError", "TrustError"]
+__all__ = ["LaunchError", "RunBusy", "StoreError", "SuiteError", "TrustError"]
 
 TrustError = NeedsTrust
 
@@ -18,3 +18,7 @@ class LaunchError(Exception):
         super().__init__("\n".join(reasons))
         self.reasons = tuple(reasons)
         """What is missing, and what would help; a sentence each."""
+
+
+class RunBusy(Exception):  # noqa: N818 - a state of the run, as the store's names have it
+    """An engine works on the run that cannot do what was asked, or is just leaving."""

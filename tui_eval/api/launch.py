@@ -1,78 +1,43 @@
 """Starting a run from Python."""
 
 import asyncio
-import os
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Unpack
 
 import tomli_w
 
 from tui_eval.api.errors import LaunchError
+from tui_eval.api.options import RunOptions, SuiteLike
 from tui_eval.api.run import Run
 from tui_eval.api.store import store_of, up_to_date
 from tui_eval.engine.launch import create_run
-from tui_eval.engine.preflight.preflight import Depth, preflight
 from tui_eval.engine.settings import Settings
-from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
+from tui_eval.reports.comparison.base_choice import BaseRefusedError
+from tui_eval.reports.comparison.launch_check import (
+    LaunchCheck,
+    LaunchRefusedError,
+    checked_launch,
+)
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
-from tui_eval.store.write.baseline_writes import BaseChoice
-from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
 
 _LOOK_S: Final = 0.02
+_MAPPING: Final = "(mapping)"
+"""What mistakes name in place of a file, where a suite is given as a mapping."""
 
 
-def start(
-    suite: str | os.PathLike[str] | Mapping[str, Any],
-    *,
-    targets: Sequence[str] = (),
-    cases: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    limit: int | None = None,
-    sample: int | None = None,
-    only: Literal["failed", "errors", "ungraded"] | None = None,
-    epochs: int | None = None,
-    concurrency: int | Literal["auto"] | None = None,
-    judge: bool = True,
-    fresh: bool = False,
-    max_cost_usd: float | None = None,
-    max_tokens: int | None = None,
-    set: Mapping[str, Any] | None = None,  # noqa: A002  # as the command's --set
-    baseline: str | None = None,
-    name: str | None = None,
-    store: str | os.PathLike[str] | None = None,
-    trust: bool = False,
-) -> Run:
+def start(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
     """Start a run in a process of its own, and return once all its trials are written down.
 
     Args:
-        suite: The suite's file, or its content as a mapping of the same shape; paths in that are
-            relative to the current folder.
-        targets: Only these targets; empty: all.
-        cases: Only these cases, by id.
-        tags: Only cases with one of these tags.
-        limit: Only the first so many cases.
-        sample: Only so many cases, drawn by the dataset's seed.
-        only: Only cases whose latest verdict is so.
-        epochs: How often each case is asked, in place of what the suite says.
-        concurrency: Calls in flight at each endpoint, in place of what the suite says.
-        judge: Whether judges are asked; without, what they decide is ungraded.
-        fresh: Whether no output and no grade of an earlier run is used.
-        max_cost_usd: The run pauses before a call that could take more than so many dollars.
-        max_tokens: Likewise in tokens.
-        set: Fields of the suite by their path: `{"run.timeout": 30}`.
-        baseline: The run or baseline file that this one is compared with; None: the suite's.
-        name: A label that is shown beside the run's name.
-        store: The store's file; None: the one that commands use.
-        trust: Whether the suite may read outside its folder, run programs, and send keys to hosts
-            that are not known.
+        suite: The suite's file, or a mapping of the same shape.
+        **options: See `RunOptions`.
 
     Raises:
         SuiteError: the suite or its data has mistakes.
@@ -80,33 +45,20 @@ def start(
         LaunchError: a key, a model or what was chosen is not there.
         StoreError: the store cannot be used.
     """
-    sets = [(path, _as_toml(value)) for path, value in (set or {}).items()]
-    if epochs is not None:
-        sets.append(("run.epochs", str(epochs)))
-    settings = Settings(
-        targets=tuple(targets),
-        cases=tuple(cases),
-        tags=tuple(tags),
-        limit=limit,
-        sample=sample,
-        only=only,
-        concurrency=concurrency,
-        no_judge=not judge,
-        fresh=fresh,
-        max_cost_usd=max_cost_usd,
-        max_tokens=max_tokens,
-        changed_dataset=any(path.split(".")[0] in ("dataset", "cases") for path, _ in sets),
-    )
-    place = up_to_date(store_of(store))
-    with _file(suite) as file:
-        loaded = load(file, sets=tuple(sets), trusted=trust)
-        base = _look_before(place, loaded, settings, baseline)
-        path = None if isinstance(suite, Mapping) else str(file.absolute())
-        run_id = create_run.create(place, loaded, settings, path=path, label=name, base=base)
-        return _started(place, run_id)
+    store = up_to_date(store_of(options.get("store")))
+    sets = _sets(options)
+    settings = _settings(options, sets)
+    given = suite if isinstance(suite, Mapping) else None
+    file = Path(_MAPPING) if isinstance(suite, Mapping) else Path(suite)
+    loaded = load(file, sets=sets, trusted=options.get("trust", False), given=given)
+    base = _looked_at(store, loaded, settings, options.get("baseline")).base
+    path = str(file.absolute()) if given is None else None
+    label = options.get("name")
+    run_id = create_run.create(store, loaded, settings, path=path, label=label, base=base)
+    return _started(store, run_id)
 
 
-def run(suite: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> Run:  # noqa: ANN401
+def run(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
     """Run a suite, and return once nothing is left to do; `start` says what it takes and raises.
 
     An interrupt stops the run, which can be resumed, and is raised.
@@ -119,7 +71,7 @@ def run(suite: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> Ru
         raise
 
 
-async def arun(suite: str | os.PathLike[str] | Mapping[str, Any], **options: Any) -> Run:  # noqa: ANN401
+async def arun(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
     """Run a suite as `run` does, in a program that has a loop, which goes on meanwhile.
 
     Where the task is cancelled, the run is stopped and can be resumed.
@@ -132,31 +84,46 @@ async def arun(suite: str | os.PathLike[str] | Mapping[str, Any], **options: Any
         raise
 
 
-def _look_before(
-    store: Path, suite: Suite, settings: Settings, baseline: str | None
-) -> BaseChoice | None:
-    """Refuse what cannot be started; return what the run is compared with.
+def _sets(options: RunOptions) -> tuple[tuple[str, str], ...]:
+    sets = [(path, _as_toml(value)) for path, value in (options.get("set") or {}).items()]
+    epochs = options.get("epochs")
+    if epochs is not None:
+        sets.append(("run.epochs", str(epochs)))
+    return tuple(sets)
+
+
+def _settings(options: RunOptions, sets: Sequence[tuple[str, str]]) -> Settings:
+    return Settings(
+        targets=tuple(options.get("targets", ())),
+        cases=tuple(options.get("cases", ())),
+        tags=tuple(options.get("tags", ())),
+        limit=options.get("limit"),
+        sample=options.get("sample"),
+        only=options.get("only"),
+        concurrency=options.get("concurrency"),
+        no_judge=not options.get("judge", True),
+        fresh=options.get("fresh", False),
+        max_cost_usd=options.get("max_cost_usd"),
+        max_tokens=options.get("max_tokens"),
+        changed_dataset=any(path.split(".")[0] in ("dataset", "cases") for path, _ in sets),
+    )
+
+
+def _looked_at(store: Path, suite: Suite, settings: Settings, baseline: str | None) -> LaunchCheck:
+    """Refuse what cannot be started.
 
     Raises:
         SuiteError: the data has mistakes.
         LaunchError: with all that is missing.
     """
-    db = open_readable(store) if store.exists() else None
+    reading = closing(open_readable(store)) if store.exists() else nullcontext(None)
     try:
-        found = preflight(db, suite, settings, Depth.READ)
-        if found.mistakes:
-            raise SuiteError(found.mistakes)
-        if not found.may_start:
-            raise LaunchError([*found.refused, *found.missing])
-        if baseline is None:
-            return None
-        try:
-            return checked_base(db, baseline, suite, settings).choice
-        except BaseRefusedError as error:
-            raise LaunchError([f"baseline: {error}"]) from None
-    finally:
-        if db is not None:
-            db.close()
+        with reading as db:
+            return checked_launch(db, suite, settings, baseline)
+    except LaunchRefusedError as error:
+        raise LaunchError(error.reasons) from None
+    except BaseRefusedError as error:
+        raise LaunchError([f"baseline: {error}"]) from None
 
 
 def _started(store: Path, run_id: int) -> Run:
@@ -181,18 +148,3 @@ def _started(store: Path, run_id: int) -> Run:
 def _as_toml(value: Any) -> str:  # noqa: ANN401  # any value that TOML has
     """Return a value as `--set` takes it."""
     return tomli_w.dumps({"value": value}).partition("=")[2].strip()
-
-
-@contextmanager
-def _file(suite: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[Path]:
-    """Give a suite as a file: one that is given as a mapping is written beside, for a while."""
-    if not isinstance(suite, Mapping):
-        yield Path(suite)
-        return
-    # in the current folder, as its paths are relative to that
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=Path.cwd(), prefix=".tui-eval-", suffix=".toml"
-    ) as file:
-        file.write(tomli_w.dumps(suite))
-        file.flush()
-        yield Path(file.name)

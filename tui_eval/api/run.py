@@ -6,12 +6,12 @@ import os
 import sqlite3
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
-from tui_eval.api.errors import LaunchError
+from tui_eval.api.errors import LaunchError, RunBusy
 from tui_eval.api.following import follow
 from tui_eval.api.frames import Backend, frame, score_rows, trial_rows
 from tui_eval.api.results import ColumnView, GateView
@@ -30,13 +30,15 @@ from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
-from tui_eval.store.requests import Verb, why_cancelled
+from tui_eval.store.requests import JUST_STOPPED, Outcome, Verb, why_cancelled
 from tui_eval.store.rows import RunRow
 from tui_eval.store.write import run_writes
 from tui_eval.store.writer import once
 from tui_eval.suites.frozen_suite import frozen_suite
 
 _LOOK_S: Final = 0.05
+_TAKES_UP: Final = frozenset((Verb.RESUME, Verb.RESCORE))
+"""What a refusal of is raised; whoever cancels or stops a run that has ended has what they want."""
 _WIDTH: Final = 100
 
 
@@ -165,6 +167,7 @@ class Run:
         Raises:
             LaunchError: it was cancelled, or a key or model is missing.
             TrustError: see `start`.
+            RunBusy: its engine is just leaving: ask again.
         """
         self._refuse_cancelled()
         caps: dict[str, Json] = {"max_cost_usd": max_cost_usd, "max_tokens": max_tokens}
@@ -190,8 +193,9 @@ class Run:
 
         Raises:
             SuiteError: the suite has mistakes.
-            LaunchError: it was cancelled.
+            LaunchError: it was cancelled, or its engine refuses, saying why.
             TrustError: see `start`.
+            RunBusy: its engine is just leaving: ask again.
         """
         self._refuse_cancelled()
         args: JsonObject = {"which": "ungraded" if ungraded else "all"}
@@ -281,8 +285,20 @@ class Run:
             needs_engine = submit.needs_engine(db, self._id, request)
         if needs_engine:
             self._engine = create_run.spawn(self._store, self.name)
-        self._until(lambda: self._answered(request))
+        while not self._answered(request):
+            time.sleep(_LOOK_S)
+        if verb in _TAKES_UP:
+            self._raise_refusal(request)
         return self
+
+    def _raise_refusal(self, request: int) -> None:
+        with self._reading() as db:
+            row = run_queries.request(db, request)
+        if row is None or row.outcome != Outcome.CLOSED:
+            return
+        if row.detail == JUST_STOPPED:
+            raise RunBusy(f"run {self.name}: {row.detail}")
+        raise LaunchError([row.detail or "it makes no sense any more"])
 
     def _answered(self, request: int) -> bool:
         with self._reading() as db:
@@ -291,7 +307,3 @@ class Run:
                 submit.settle(self._store, self._id, request)  # its engine has just gone
                 return submit.needs_engine(db, self._id, request)
         return row is None or row.outcome is not None
-
-    def _until(self, holds: Callable[[], bool]) -> None:
-        while not holds():
-            time.sleep(_LOOK_S)

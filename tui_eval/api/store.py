@@ -4,16 +4,19 @@ import os
 from pathlib import Path
 
 from tui_eval.store.connection import open_writable
-from tui_eval.store.location import usual_store
-from tui_eval.suites.config import configuration
+from tui_eval.suites.config.configured_store import configured_store
 
 _VARIABLE = "TUI_EVAL_STORE"
 
 
 def store_of(given: str | os.PathLike[str] | None) -> Path:
-    """Return the store's file: the one given, else what the environment and configuration say."""
-    named = given or os.environ.get(_VARIABLE) or configuration.read().store
-    return usual_store() if named is None else Path(named).expanduser()
+    """Return the store's file: the one given, else what the environment and configuration say.
+
+    Raises:
+        SuiteError: what the configuration says of the store is wrong.
+    """
+    named = given or os.environ.get(_VARIABLE)
+    return configured_store()[0] if named is None else Path(named).expanduser()
 
 
 def up_to_date(store: Path) -> Path:

@@ -190,17 +190,9 @@ def store_and_source(given: Path | None) -> tuple[Path, str]:
         spoken = root.get_parameter_source("store")
         from_environment = spoken is click.core.ParameterSource.ENVIRONMENT
         return root.obj, "TUI_EVAL_STORE" if from_environment else "--store"
-    from tui_eval.store.location import usual_store
-    from tui_eval.suites.config.config_path import config_file
+    from tui_eval.suites.config.configured_store import configured_store
 
-    if config_file().exists():
-        from tui_eval.suites.config import configuration
-
-        found = configuration.read()
-        found.require("store")
-        if found.store is not None:
-            return found.store, str(found.file)
-    return usual_store(), "default"
+    return configured_store()
 
 
 @dataclass(frozen=True, slots=True)

@@ -411,7 +411,7 @@ class Engine:
         for trial in trials:
             trial_writes.give_back(tx, trial)
         for request in run_queries.requests(tx.db, self._run):
-            requests.answer(tx, request.id, Outcome.CLOSED, "the run has just stopped; ask again")
+            requests.answer(tx, request.id, Outcome.CLOSED, requests.JUST_STOPPED)
         self._let_go(tx, self._why)
 
     def _let_go(self, tx: Tx, left: Departure) -> None:

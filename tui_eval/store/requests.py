@@ -3,6 +3,7 @@
 import json
 import os
 from enum import StrEnum
+from typing import Final
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
@@ -53,6 +54,10 @@ class Verb(StrEnum):
                 return "another concurrency"
             case _:
                 return self.value
+
+
+JUST_STOPPED: Final = "the run has just stopped; ask again"
+"""What an engine says that was leaving when it was asked."""
 
 
 class Outcome(StrEnum):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tui_eval.cli.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
-    from tui_eval.store.write.baseline_writes import BaseChoice
+    from tui_eval.reports.comparison.launch_check import LaunchCheck
     from tui_eval.suites.spec import Suite
 
 
@@ -240,45 +240,37 @@ def _checked(
     for file in files:
         try:
             suite = launch.load(file, trusted=trusted)
-            warnings, base = _look_before(store, suite, settings, launch.baseline)
+            looked = _look_before(store, suite, settings, launch.baseline)
         except SuiteError as error:
             explain(error)
         except CommandError as error:
             which = f"{file}: " if len(files) > 1 else ""
             streams.tell_usage(CommandError(f"{which}{error.message}"))
         else:
-            checked.append(CheckedSuite(file, suite, settings, label, warnings, base))
+            checked.append(CheckedSuite(file, suite, settings, label, looked.warnings, looked.base))
     return checked if len(checked) == len(files) and not wrong else None
 
 
 def _look_before(
     store: Path, suite: "Suite", settings: "Settings", baseline: str | None
-) -> "tuple[tuple[str, ...], BaseChoice | None]":
-    """Refuse what cannot be started; return what may not be meant so, and what it is compared with.
+) -> "LaunchCheck":
+    """Refuse what cannot be started.
 
     Raises:
         SuiteError: the data has mistakes, or templates need what no case has.
         CommandError: with all that is missing or was chosen and is not there.
     """
     from tui_eval.cli.runs import readable_if_there
-    from tui_eval.engine.preflight.preflight import Depth, preflight
-    from tui_eval.suites.loading.errors import SuiteError
+    from tui_eval.reports.comparison.base_choice import BaseRefusedError
+    from tui_eval.reports.comparison.launch_check import LaunchRefusedError, checked_launch
 
-    with readable_if_there(store) as db:
-        found = preflight(db, suite, settings, Depth.READ, has_base=baseline is not None)
-        if found.mistakes:
-            raise SuiteError(found.mistakes)
-        if not found.may_start:
-            raise CommandError("\n".join((*found.refused, *found.missing)))
-        if baseline is None:
-            return found.warnings, None
-        from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
-
-        try:
-            base = checked_base(db, baseline, suite, settings)
-        except BaseRefusedError as error:
-            raise CommandError(f"--baseline: {error}") from None
-    return (*found.warnings, *base.warnings), base.choice
+    try:
+        with readable_if_there(store) as db:
+            return checked_launch(db, suite, settings, baseline)
+    except LaunchRefusedError as error:
+        raise CommandError(str(error)) from None
+    except BaseRefusedError as error:
+        raise CommandError(f"--baseline: {error}") from None
 
 
 def _leave_running(store: Path, run_id: int) -> int:

@@ -4,9 +4,10 @@ import datetime
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.files import Opener, open_regular, read_whole, real_path, trouble_with
@@ -52,6 +53,61 @@ def read(path: FilePath, folder: Folder) -> SuiteSource:
         SuiteError: when the suite file itself cannot be read.
     """
     data, places = _read_one(path, str(path), open_regular)
+    return _merged(data, places, path, folder)
+
+
+def of_mapping(given: Mapping[str, object], path: FilePath, folder: Folder) -> SuiteSource:
+    """Return a suite that a program gives, merged with what it includes.
+
+    Args:
+        given: What a suite's file would hold.
+        path: What takes the file's place: its folder is the suite's, mistakes have its name.
+        folder: As with `read`.
+
+    Raises:
+        SuiteError: it holds what no file could.
+    """
+    places = SourceMap(SourceLocation(path.name, None, path.absolute().parent, ()))
+    try:
+        data = _table(given, ())
+    except _UnsuitableError as error:
+        raise SuiteError([places.mistake(error.at, str(error))]) from None
+    except RecursionError:
+        raise SuiteError([Mistake(path.name, None, "", "nests too deeply")]) from None
+    return _merged(data, places, path, folder)
+
+
+class _UnsuitableError(Exception):
+    """A value that no suite can hold."""
+
+    def __init__(self, at: Path, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+def _table(given: Mapping[Any, object], at: Path) -> JsonObject:
+    for key in given:
+        if not isinstance(key, str):
+            raise _UnsuitableError(at, f"has a key of type {type(key).__name__}: keys are texts")
+    return {str(key): _value(value, (*at, str(key))) for key, value in given.items()}
+
+
+def _value(given: object, at: Path) -> Json:
+    match given:
+        case None | bool() | int() | float() | str():
+            return given
+        case Mapping():
+            return _table(given, at)
+        case list() | tuple():
+            return [_value(one, (*at, place)) for place, one in enumerate(given)]
+        case datetime.date() | datetime.time():
+            return given.isoformat()
+        case os.PathLike():
+            return os.fsdecode(given)
+    raise _UnsuitableError(at, f"is of type {type(given).__name__}, which no suite can hold")
+
+
+def _merged(data: JsonObject, places: SourceMap, path: FilePath, folder: Folder) -> SuiteSource:
     mistakes: list[Mistake] = []
     _include(data, places, path, [real_path(path)], set(), folder, mistakes)
     data.pop("include", None)

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -44,7 +44,13 @@ class LoadedSuite:
         return tuple(ask for ask in self.asks if ask.standing is not PermissionState.TRUSTED)
 
 
-def load(path: FilePath, *, sets: Sets = (), trusted: bool = False) -> Suite:
+def load(
+    path: FilePath,
+    *,
+    sets: Sets = (),
+    trusted: bool = False,
+    given: Mapping[str, object] | None = None,
+) -> Suite:
     """Return a suite merged with what it includes, validated, with its files inlined.
 
     Args:
@@ -52,19 +58,26 @@ def load(path: FilePath, *, sets: Sets = (), trusted: bool = False) -> Suite:
         sets: Fields to set before anything is checked, as `--set PATH=VALUE` has them.
         trusted: Whether it may read outside its folder and send keys to other hosts, whatever
             it was trusted with before.
+        given: What the file would hold, where a program gives that; `path` is its name then, and
+            its folder the suite's.
 
     Raises:
         NeedsTrust: when it wants more than that and is not trusted; nothing outside was read.
         SuiteError: with every mistake that was found.
     """
-    found = look(path, sets=sets, trusted=trusted)
+    found = look(path, sets=sets, trusted=trusted, given=given)
     if found.suite is None or found.refused:
         raise NeedsTrust(str(path), found.refused, found.suite)
     return found.suite
 
 
 def look(
-    path: FilePath, *, sets: Sets = (), trusted: bool = False, allowed: Iterable[Permission] = ()
+    path: FilePath,
+    *,
+    sets: Sets = (),
+    trusted: bool = False,
+    allowed: Iterable[Permission] = (),
+    given: Mapping[str, object] | None = None,
 ) -> LoadedSuite:
     """Read a suite as far as it may be without permission, and list the permissions it asks for.
 
@@ -73,13 +86,16 @@ def look(
         sets: As with `load`.
         trusted: As with `load`.
         allowed: What it may do this once, beside what it was trusted with before.
+        given: As with `load`.
 
     Raises:
         SuiteError: with every mistake that was found.
     """
     grants = Grants(path, allowed)
     folder = Folder(path.absolute().parent, trusted, grants)
-    source = sources.read(path, folder)
+    source = (
+        sources.read(path, folder) if given is None else sources.of_mapping(given, path, folder)
+    )
     data, places = source.data, source.places
     if folder.refused:  # what is included is not known: nothing can be judged yet
         _with_defaults(data, places)
