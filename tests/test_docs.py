@@ -187,6 +187,13 @@ def missing(suite: dict[str, Any]) -> list[str]:
     return [part for part, given in there.items() if not given]
 
 
+def included(suite: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give the parts that a block includes and that are shown as well."""
+    named = suite.get("include", [])
+    names = [named] if isinstance(named, str) else named
+    return [tomllib.loads(PART_NAMES[name].text) for name in names if name in PART_NAMES]
+
+
 def stand_in(folder: Path, name: str) -> None:
     """Put a file there that can be what the suite takes it for."""
     file = folder / name.replace("*", "one")
@@ -222,7 +229,8 @@ def editor() -> Any:
 @pytest.mark.parametrize("block", TOML, ids=by_id)
 def test_every_suite_shown_loads(block: Block, editor: Any, tmp_path: Path) -> None:
     suite = tomllib.loads(block.text)
-    for name in files_named(suite):
+    parts = [suite, *included(suite)]
+    for name in (name for part in parts for name in files_named(part)):
         stand_in(tmp_path, name)
     (tmp_path / suite.get("dataset", {}).get("repos", ".")).mkdir(exist_ok=True)
     for target in (*suite.get("targets", ()), *suite.get("scorers", ())):
@@ -232,12 +240,13 @@ def test_every_suite_shown_loads(block: Block, editor: Any, tmp_path: Path) -> N
     for scorer in suite.get("scorers", ()):
         for source in scorer.get("files", {}).values():
             (tmp_path / source.partition("{{")[0]).mkdir(parents=True, exist_ok=True)
-    added = "".join(WANTED_TOO[part] for part in missing(suite))
+    lacking = set.intersection(*({*missing(part)} for part in parts))
+    added = "".join(WANTED_TOO[part] for part in sorted(lacking))
     file = tmp_path / "shown.toml"
     file.write_text(block.text + added, encoding="utf-8")
     loaded = load(file, trusted=True)
     editor.validate(suite)
-    if not added and "path" not in suite.get("dataset", {}):
+    if not added and not any("path" in part.get("dataset", {}) for part in parts):
         assert not survey(loaded).troubles
 
 

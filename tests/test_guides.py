@@ -23,6 +23,9 @@ GUIDES = [
     for name in (
         "evaluate-a-function.md",
         "evaluate-an-agent.md",
+        "first-suite.md",
+        "first-judge.md",
+        "first-comparison.md",
         "how-hard-can-i-drive-it.md",
         "how-many-cases.md",
         "python.md",
