@@ -35,6 +35,7 @@ STARTS: dict[str, tuple[str, ...]] = {
         "tui_eval.ui.screens.runs_screen",
         "tui_eval.ui.screens.run_screen",
     ),
+    "every session of pytest loads the plugin": ("tui_eval.pytest_plugin.hooks",),
     "tests of code start beside the engine": ("tui_eval.isolated.code_tests.tester",),
     "an engine whose targets ask no endpoint loads no client": ("tui_eval.engine.host",),
 }

@@ -367,7 +367,7 @@ def _in_folder(folder: FilePath) -> Iterator[FilePath]:
                     waiting.append(path)
             elif entry.name.endswith(".toml"):
                 real = real_path(path)
-                if real.is_relative_to(root) and real.is_file() and _looks_like_a_suite(real):
+                if real.is_relative_to(root) and real.is_file() and looks_like_a_suite(real):
                     yield path
 
 
@@ -379,7 +379,8 @@ def _entries(folder: FilePath) -> list[os.DirEntry[str]]:
         return []  # what cannot be looked into holds nothing that can be run
 
 
-def _looks_like_a_suite(file: FilePath) -> bool:
+def looks_like_a_suite(file: FilePath) -> bool:
+    """Return whether a TOML file has cases and something to do with them, by its first part."""
     try:
         with file.open("rb") as opened:
             text = opened.read(_ENOUGH).decode("utf-8", "replace")
