@@ -126,22 +126,26 @@ def test_the_fixture_runs_suites_in_a_store_that_is_kept(project: pytest.Pyteste
 def test_the_fixture_leaves_the_loop_of_a_test_alone(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def arun(suite: Path, **options: Any) -> Run:
-        return await asyncio.to_thread(in_this_process, suite, **options)
+    told: list[str] = []
+
+    async def arun(suite: Path, *, store: Path, **_: Any) -> Path:
+        told.append("begins")
+        await asyncio.sleep(0)
+        told.append("ends")
+        return store
 
     monkeypatch.setattr(launch, "arun", arun)
-    suite(project, SUITE)
     project.makepyfile(
         """
         import asyncio
 
         async def test_both(evaluate):
-            runs = await asyncio.gather(*(evaluate.arun("evals/capitals.toml") for _ in "ab"))
-            cached = [run.document["requests"]["cached_outputs"] for run in runs]
-            assert sorted(cached) == [0, 4]  # one after the other
+            stores = await asyncio.gather(*(evaluate.arun("evals/capitals.toml") for _ in "ab"))
+            assert {one.name for one in stores} == {"store.sqlite3"}
         """
     )
     ran(project).assert_outcomes(passed=1)
+    assert told == ["begins", "ends"] * 2
 
 
 def test_a_suite_that_wants_to_be_trusted_says_how_in_pytest(project: pytest.Pytester) -> None:
@@ -217,6 +221,10 @@ def test_each_case_is_a_test_and_only_those_chosen_are_run(project: pytest.Pytes
     ran(project, "--tui-eval-cases", "evals", "-k", "fr").assert_outcomes(passed=1, deselected=2)
     last, _ = runs(store=store(project))
     assert (last.document["partial"], last.document["counts"]["total"]) == (True, 2)
+    ran(project, "--tui-eval-cases", "evals", "-k", "fr or gate").assert_outcomes(
+        passed=1, failed=1, deselected=1
+    )
+    assert runs(store=store(project))[0].document["partial"] is False
 
 
 def test_what_a_case_came_to_is_told_apart(project: pytest.Pytester) -> None:

@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Final
 
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.exports.outcomes import ReportedOutcome, outcome, why
 from tui_eval.reports.rates.case_results import case_verdict, fate
+from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.read import report_queries
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow

@@ -4,14 +4,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Unpack
 
 from tui_eval.api import launch
+from tui_eval.api.options import RunOptions, SuiteLike
 from tui_eval.api.run import Run
 from tui_eval.pytest_plugin.suite_store import SuiteStore, how_to_trust
 from tui_eval.suites.trust.needs_trust import NeedsTrust
-
-SuiteSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 
 
 class Evaluator:
@@ -29,7 +28,7 @@ class Evaluator:
         """
         self._store = store
 
-    def __call__(self, suite: SuiteSource, **options: Any) -> Run:  # noqa: ANN401
+    def __call__(self, suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
         """Run a suite, and return the run once nothing is left to do.
 
         Args:
@@ -45,17 +44,17 @@ class Evaluator:
         with self._store.turn(_name(source)), _explained():
             return launch.run(source, **self._with_defaults(options))
 
-    async def arun(self, suite: SuiteSource, **options: Any) -> Run:  # noqa: ANN401
+    async def arun(self, suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
         """Run a suite in a test that has a loop, which goes on meanwhile."""
         source = self._placed(suite)
         async with self._store.await_turn(_name(source)):
             with _explained():
                 return await launch.arun(source, **self._with_defaults(options))
 
-    def _placed(self, suite: SuiteSource) -> Path | Mapping[str, Any]:
+    def _placed(self, suite: SuiteLike) -> Path | Mapping[str, Any]:
         return suite if isinstance(suite, Mapping) else self._store.root / Path(suite)
 
-    def _with_defaults(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _with_defaults(self, options: RunOptions) -> RunOptions:
         return {"store": self._store.file, "trust": self._store.trust, **options}
 
 

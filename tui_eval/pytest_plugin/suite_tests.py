@@ -49,19 +49,21 @@ class SuiteCollection:
         """Say where the runs are."""
         return f"tui-eval: {self._store.file}"
 
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> "SuiteFile | None":
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> "CollectedSuite | None":
         """Take a file that is a suite."""
         if file_path.suffix != ".toml":
             return None
         if not parent.session.isinitpath(file_path) and not looks_like_a_suite(file_path):
             return None
-        found: SuiteFile = SuiteFile.from_parent(parent, path=file_path)
+        found: CollectedSuite = CollectedSuite.from_parent(parent, path=file_path)
         found.store, found.with_cases = self._store, self._cases
         found.session_id = self._session
         return found
 
 
-class SuiteFile(pytest.File):
+class CollectedSuite(pytest.File):
     """A suite, whose tests share one run."""
 
     store: SuiteStore
@@ -161,9 +163,9 @@ class _SuiteTest(pytest.Item):
     """A test of a suite."""
 
     @property
-    def suite(self) -> SuiteFile:
+    def suite(self) -> CollectedSuite:
         """The suite."""
-        assert isinstance(self.parent, SuiteFile)
+        assert isinstance(self.parent, CollectedSuite)
         return self.parent
 
     def setup(self) -> None:
