@@ -59,8 +59,10 @@ _COMMANDS: dict[str, _Entry] = {
     "import": _Entry("importing", "Write a suite out of another tool's file."),
     "init": _Entry("first_suite", "Write a first suite, commented."),
     "schema": _Entry("first_suite", "Print the suite format as JSON Schema."),
+    "serve": _Entry("serve", "Serve the app to browsers."),
     "trust": _Entry("trust", "See and say what suites are trusted with."),
     "doctor": _Entry("doctor", "Look at the store, keys, endpoints and the terminal."),
+    "tab": _Entry("tab", "The app behind a tab of a browser.", hidden=True),
     "tryout": _Entry("tryout", "Try edited scorers on a run's outputs.", hidden=True),
     "engine": _Entry("engine", "Work on a run in the background.", hidden=True),
 }

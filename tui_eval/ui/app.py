@@ -32,6 +32,7 @@ from tui_eval.ui.keys.acting import say
 from tui_eval.ui.keys.global_keys import EVERYWHERE
 from tui_eval.ui.keys.key_queue import KeyFollower, KeyQueue
 from tui_eval.ui.keys.palette import Actions
+from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 from tui_eval.ui.navigation import LaunchSuite, OpenRun
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.store_client import StoreClient
@@ -71,6 +72,7 @@ class TuiEvalApp(App[None]):
         paths: Suites and folders of suites to list; empty: the current folder.
         open_run: A run to open at once: its name, a prefix of it, or `last`.
         grading: What of that run is to be graded at once; None: nothing.
+        restrictions: What the session does not permit.
     """
 
     TITLE = "tui-eval"
@@ -95,17 +97,20 @@ class TuiEvalApp(App[None]):
         paths: Sequence[Path] = (),
         open_run: str | None = None,
         grading: "GradingChoice | None" = None,
+        *,
+        restrictions: Restrictions = UNRESTRICTED,
     ) -> None:
         if open_run is not None:
             # nobody waits for suites that nobody asked to see
             self.DEFAULT_MODE = "runs"  # type: ignore[misc]  # read in __init__, by Textual
         super().__init__()
         self.context = AppContext(
-            client=StoreClient(store, self._tell_of_wait),
+            client=StoreClient(store, self._tell_of_wait, read_only=restrictions.read_only),
             glyphs=glyphs_for(),
             pulse=Signal(self, "pulse"),
             paths=tuple(paths),
-            remembered=AppState(state_file()),
+            remembered=AppState(state_file(), keeps=not restrictions.read_only),
+            restrictions=restrictions,
         )
         self._opening = open_run
         """What is to be opened, until its screen is there: so long keys are held for it."""
@@ -238,7 +243,7 @@ class TuiEvalApp(App[None]):
         if client.writing:
             say(self.screen, "quitting, once it is written…", seconds=_LONGEST_S)
             await client.written()
-        if not live:
+        if not live or self.context.restrictions.read_only:
             self.exit()
             return
         choice = await self.push_screen_wait(QuitMenu(live, self.context.glyphs))
@@ -268,7 +273,7 @@ class TuiEvalApp(App[None]):
         if action == "command_palette" and self._takes_every_key:
             return False
         if action == "suspend_process" and not (self._driver and self._driver.can_suspend):
-            return False
+            return None if self.context.restrictions.why_not("suspend") else False
         return super().check_action(action, parameters)
 
     @property
@@ -408,4 +413,7 @@ class TuiEvalApp(App[None]):
 
     def action_set_theme(self, theme: str) -> None:
         """Change the theme; it is kept where it was set: in the configuration, or by the app."""
-        self._config.set_theme(theme)
+        if self.context.restrictions.read_only:
+            self.theme = theme  # for as long as the session lasts
+        else:
+            self._config.set_theme(theme)

@@ -9,6 +9,7 @@ from textual.signal import Signal
 
 from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.keys.key_queue import KeyHold
+from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 from tui_eval.ui.rate_book import RateBook
 from tui_eval.ui.store_client import StoreClient
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -29,6 +30,8 @@ class AppContext:
     paths: Sequence[Path]
     """Suites and folders of suites the person named; empty: here."""
     remembered: AppState
+    restrictions: Restrictions = UNRESTRICTED
+    """What this session does not permit."""
     suites: "list[SuiteEntry]" = field(default_factory=list)
     """The suites that were found; those of the Suites screen."""
     rates: RateBook = field(default_factory=RateBook)

@@ -26,14 +26,22 @@ class StoreClient:
     A query made before the store is open waits until it is.
     """
 
-    def __init__(self, path: Path, is_late: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        is_late: Callable[[], object] = lambda: None,
+        *,
+        read_only: bool = False,
+    ) -> None:
         """Make a client of a store, which is not opened yet.
 
         Args:
             path: The store's file.
             is_late: Called where a write takes long.
+            read_only: Whether every write is refused: nothing is ever opened for writing.
         """
         self.path = path
+        self._read_only = read_only
         self._is_late = is_late
         self._writes: set[asyncio.Task[Any]] = set()
         self._idle = asyncio.Event()
@@ -65,7 +73,8 @@ class StoreClient:
         def tell(words: str) -> None:
             loop.call_soon_threadsafe(begins, words)
 
-        await asyncio.to_thread(lambda: open_writable(self.path, said.append, tell).close())
+        if not self._read_only:
+            await asyncio.to_thread(lambda: open_writable(self.path, said.append, tell).close())
         self._quick = await self._entered(readable(self.path))
         self._slow = await self._entered(readable(self.path))
         self._slowest = await self._entered(readable(self.path))
@@ -149,7 +158,15 @@ class StoreClient:
             raise
 
     async def act(self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that writes to the store in a thread, to its end whoever is cancelled."""
+        """Run a function that writes to the store in a thread, to its end whoever is cancelled.
+
+        Raises:
+            StoreError: the session is read-only.
+        """
+        if self._read_only:
+            from tui_eval.store.errors import StoreError
+
+            raise StoreError("this session is read-only")
         doing = asyncio.create_task(asyncio.to_thread(write, *args, **kwargs))
         late = asyncio.get_running_loop().call_later(_LATE_S, self._is_late)
 

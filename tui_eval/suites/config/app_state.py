@@ -30,8 +30,15 @@ def login_name() -> str:
 class AppState:
     """A few words by name. A file that cannot be read or written is no reason to stop."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, keeps: bool = True) -> None:
+        """Read what is remembered.
+
+        Args:
+            file: Where it is kept.
+            keeps: False: nothing is written there, and what is set lasts until the app ends.
+        """
         self.file = file
+        self._keeps = keeps
         self._values = _read(file)
 
     def get(self, name: str) -> str | None:
@@ -43,6 +50,8 @@ class AppState:
         if self._values.get(name) == value:
             return True
         self._values[name] = value
+        if not self._keeps:
+            return False
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = self.file.with_suffix(".new")

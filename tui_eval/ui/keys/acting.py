@@ -5,6 +5,7 @@ from typing import Literal
 from textual.widget import Widget
 
 from tui_eval.model.visible import visible
+from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 
 Severity = Literal["information", "warning", "error"]
 
@@ -23,9 +24,19 @@ class Acting:
         """Return why an action is not available now; None: it is."""
         return None
 
+    @property
+    def restrictions(self) -> Restrictions:
+        """What the session does not permit, whatever `why_not` says."""
+        return UNRESTRICTED
+
+    def not_permitted(self, action: str) -> str | None:
+        """Return why the session does not permit an action of this node; None: it does."""
+        return self.restrictions.why_not_done(type(self), action)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey what is not available now."""
-        return True if self.why_not(action) is None else None
+        """Grey what is not available now, and what the session does not permit."""
+        refused = self.not_permitted(action) or self.why_not(action)
+        return True if refused is None else None
 
     def delegate_to(self, *parts: object) -> None:
         """Have actions of this node done by parts: by their methods `action_…`.

@@ -90,7 +90,8 @@ class Actions(Provider):
                 key = app.get_key_display(binding)
                 do = partial(self._do, one.active)
                 yield _Entry(binding.description, do, binding.tooltip, key)
-        for entry in self._app_context.suites:
+        launching = self._app_context.restrictions.why_not("suites.launch") is None
+        for entry in self._app_context.suites if launching else ():
             if entry.usable or entry.wants_trust:
                 words = visible_line(f"Launch {entry.name}…", _LONGEST)
                 yield _Entry(words, partial(self._launch, str(entry.path)), "A suite: its form", "")

@@ -14,6 +14,7 @@ from tui_eval.format import many
 from tui_eval.store.read import trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.keys.acting import Acting, say
+from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.actions.availability import RunSituation, Selection, why_not
 from tui_eval.ui.run.detail.detail_title import Tab
@@ -100,6 +101,12 @@ class TrialsPane(Acting, Container):
             text_hits=self._in_detail and self._detail.page.hits > 0,
             by_case=self._list.view.by_case,
         )
+
+    @property
+    def restrictions(self) -> Restrictions:
+        """What the session does not permit: its screen knows."""
+        screen = self.screen
+        return screen.restrictions if isinstance(screen, Acting) else UNRESTRICTED
 
     def why_not(self, action: str) -> str | None:
         """Return why an action is not available now; None: it is."""

@@ -10,6 +10,7 @@ from textual.timer import Timer
 
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import Acting, Severity, say
+from tui_eval.ui.keys.restrictions import Restrictions
 from tui_eval.ui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class BaseScreen(Acting, Screen[None]):
         self._clocks: list[Timer] = []
         self.leaving = False
         """Whether the screen leaves as soon as nothing covers it any more."""
+
+    @property
+    def restrictions(self) -> Restrictions:
+        """What the session does not permit."""
+        return self.context.restrictions
 
     # A screen that is covered does nothing: whatever reaches it would draw all screens anew,
     # however little has changed.
@@ -93,12 +99,19 @@ class BaseScreen(Acting, Screen[None]):
 
     def refuse(self, active: ActiveBinding) -> bool:
         """Say why an action cannot be done now; False: it can, or nobody knows why not."""
-        if not isinstance(active.node, Acting):
-            return False
-        reason = active.node.why_not(active.binding.action.partition("(")[0])
+        reason = self.restrictions.why_not(active.binding.id or "")
+        if reason is None and isinstance(active.node, Acting):
+            reason = active.node.why_not(active.binding.action.partition("(")[0])
         if reason is not None:
             self.say(f"not available: {reason}")
         return reason is not None
+
+    def permits(self, action: str) -> bool:
+        """Say whether the session permits an action that no key was pressed for; tell why not."""
+        reason = self.not_permitted(action)
+        if reason is not None:
+            self.say(f"not available: {reason}")
+        return reason is None
 
     def say(self, text: str, severity: Severity = "information", *, seconds: float = 4.0) -> None:
         """Show a word in a corner for a while, in place of the last one; may hold foreign text."""

@@ -232,7 +232,10 @@ class LaunchScreen(ModalScreen[int | EditRequest | None]):
 
     def action_edit(self) -> None:
         """Leave the form for the editor."""
-        if not self._starts():
+        refused = self._app_context.restrictions.why_not("launch.edit")
+        if refused is not None:
+            say(self, f"not available: {refused}")
+        elif not self._starts():
             self.dismiss(EditRequest(*self._where()))
 
     def _where(self) -> tuple[Path, int | None]:

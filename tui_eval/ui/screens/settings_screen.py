@@ -150,8 +150,9 @@ class SettingsScreen(BaseScreen):
     @on(Rows.Opened)
     def _opened(self) -> None:
         if self.selected.kind is SettingKind.MISTAKE:
-            self.action_edit()
-        elif self.why_not("change") is None:
+            if self.permits("edit"):
+                self.action_edit()
+        elif self.why_not("change") is None and self.permits("change"):
             self.action_change()
 
     # -- changing

@@ -287,6 +287,8 @@ class SuitesScreen(FirstScreen):
         from tui_eval.ui.screens.launch_screen import LaunchScreen
 
         entry = self.selected
+        if not self.permits("launch"):
+            return
         if entry is not None and entry.wants_trust:
             entry = await ask_for_trust(self, entry)
             self._reread(self.selected)
