@@ -446,7 +446,7 @@ def test_every_command_line_shown_parses(
 
 def test_enough_command_lines_were_found() -> None:
     used = {shown.words[0] for shown in SHOWN if shown.words}
-    assert set(cli.list_commands(click.Context(cli))) - {"engine", "tryout"} <= used
+    assert set(cli.list_commands(click.Context(cli))) - {"engine", "tab", "tryout"} <= used
 
 
 def options(name: str) -> set[str]:
@@ -473,6 +473,7 @@ COMMANDS = [
     "agreement",
     "export",
     "workspace",
+    "serve",
 ]
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tui_eval.web.access import Access, Asked, host_name, is_loopback, names_of, own_origin
+from tui_eval.web.access import Access, WebRequest, host_name, is_loopback, names_of, own_origin
 
 ACCESS = Access(names_of(["127.0.0.1"], ["evals.example.org"]))
 HOST = "127.0.0.1:8000"
-PAGE = Asked(hosts=[HOST], origins=[], cookie=None, token=None)
+PAGE = WebRequest(hosts=[HOST], origins=[], cookie=None, token=None)
 SOCKET = replace(PAGE, origins=[f"http://{HOST}"], opens_socket=True)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from tui_eval.store.errors import StoreError
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -164,8 +166,6 @@ class StoreClient:
             StoreError: the session is read-only.
         """
         if self._read_only:
-            from tui_eval.store.errors import StoreError
-
             raise StoreError("this session is read-only")
         doing = asyncio.create_task(asyncio.to_thread(write, *args, **kwargs))
         late = asyncio.get_running_loop().call_later(_LATE_S, self._is_late)

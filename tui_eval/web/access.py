@@ -23,7 +23,7 @@ def _drawn() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WebRequest:
     """What of a request decides whether it is answered."""
 
     hosts: Sequence[str]
@@ -50,11 +50,11 @@ class Access:
     cookie: str = field(default_factory=_drawn, repr=False)
     """What the cookie holds: not the token, so that neither gives the other away."""
 
-    def admits(self, asked: Asked) -> bool:
+    def admits(self, asked: WebRequest) -> bool:
         """Say whether a request brings the token; it is looked at only where `refusal` allows."""
         return asked.token is not None and _same(asked.token, self.token)
 
-    def refusal(self, asked: Asked) -> str | None:
+    def refusal(self, asked: WebRequest) -> str | None:
         """Return why a request is not answered; None: it may be, its token or cookie aside."""
         if len(asked.hosts) != 1 or host_name(asked.hosts[0]) not in self.names:
             return "this host is none that tui-eval serve answers for; --allow-host NAME adds one"
@@ -66,7 +66,7 @@ class Access:
             return "a WebSocket is opened by the page of tui-eval serve alone"
         return None
 
-    def knows(self, asked: Asked) -> bool:
+    def knows(self, asked: WebRequest) -> bool:
         """Say whether a request brings the cookie."""
         return asked.cookie is not None and _same(asked.cookie, self.cookie)
 

@@ -4,6 +4,8 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import psutil
+
 from tui_eval.web.access import is_loopback
 
 
@@ -75,8 +77,6 @@ def reachable_address(place: Place) -> str:
 
 def machine_addresses() -> Iterator[str]:
     """Yield the names and IP addresses that this machine has."""
-    import psutil
-
     yield socket.gethostname()
     for found in psutil.net_if_addrs().values():
         for one in found:

@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from tui_eval.web.access import TOKEN, Access, Asked
+from tui_eval.web.access import TOKEN, Access, WebRequest
 from tui_eval.web.assets import PAGE, Asset
 from tui_eval.web.tab_process import GRACE_S, TabProcess
 
@@ -126,7 +126,7 @@ class WebServer:
     # -- who asks
 
     async def _check(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        asked = Asked(
+        asked = WebRequest(
             hosts=request.headers.getall("Host", []),
             origins=request.headers.getall("Origin", []),
             cookie=request.cookies.get(self._cookie),
