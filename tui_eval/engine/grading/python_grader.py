@@ -5,18 +5,16 @@ import itertools
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from tui_eval.engine.grading import grading_folder
+from tui_eval.engine.grading.function_reply import broken, reply_grade
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.engine.grading.grading_folder import GradingFolder
 from tui_eval.engine.grading.program_run import ProgramRunner, grading_prefix, limits_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
-from tui_eval.model.visible import visible_line
 from tui_eval.processes.program import ProgramLimits
-from tui_eval.providers import keys
-from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text
 from tui_eval.suites.function_source import local_code
@@ -30,9 +28,6 @@ from tui_eval.targets.python_function.function_pool import (
     WorkerEnd,
 )
 from tui_eval.targets.python_function.worker_process import CalledFunction
-
-_LAST: Final = 1_000
-"""Characters of what a function printed that a reason has."""
 
 _Workers: TypeAlias = tuple[str, str, int | None, str]
 """What workers have in common: function, interpreter, memory, and what its code is."""
@@ -90,15 +85,15 @@ class PythonGrader(Grader):
         name = text(asked.check.settings["callable"])
         match came:
             case CallReply(large=True):
-                return await asyncio.to_thread(_grade, asked, name, came)
+                return await asyncio.to_thread(reply_grade, asked, name, came)
             case CallReply():
-                return _grade(asked, name, came)
+                return reply_grade(asked, name, came)
             case CallRefusal():
-                raise _broken(f"{name}: {came.message}", came.printed)
+                raise broken(f"{name}: {came.message}", came.printed)
             case WorkerEnd(timed_out=True):
-                raise _broken(f"{name} took longer than {seconds:g} s", came.printed)
+                raise broken(f"{name} took longer than {seconds:g} s", came.printed)
             case WorkerEnd():
-                raise _broken(f"{name}: {came.in_words()} in the call", came.printed)
+                raise broken(f"{name}: {came.in_words()} in the call", came.printed)
 
     async def _pool(self, asked: GradingRequest) -> FunctionPool:
         """Return the workers that have a function's code as it is now.
@@ -159,38 +154,3 @@ class PythonGrader(Grader):
 def _python(asked: GradingRequest) -> str | None:
     named = asked.check.settings.get("python")
     return named if isinstance(named, str) else None
-
-
-def _grade(asked: GradingRequest, name: str, came: CallReply) -> Grade:
-    """Return the grade that a function's reply stands for.
-
-    Raises:
-        GradingError: it raised, or returned what is no grade.
-    """
-    raised = came.reply.get("raised")
-    if isinstance(raised, dict):
-        place = _place(str(raised.get("traceback") or ""))
-        raise _broken(f"{name} raised {raised.get('summary')}{place}", came.printed)
-    if "unsuitable" in came.reply:
-        raise _broken(f"{name}: {came.reply['unsuitable']}", came.printed)
-    try:
-        returned = keys.redact_json(came.reply.get("returned"))
-        graded = float(returned) if isinstance(returned, bool) else returned
-        return grade_of_reply(asked.check, graded)
-    except NoReplyError as error:
-        raise _broken(f"{name} gave no grade: {error}", came.printed) from None
-    except RecursionError:
-        raise _broken(f"{name} returned what is nested too deeply", came.printed) from None
-
-
-def _place(trace: str) -> str:
-    """Return where an exception came from: the last place of a traceback."""
-    places = [line.strip() for line in trace.splitlines() if line.startswith('  File "')]
-    return f" ({places[-1]})" if places else ""
-
-
-def _broken(what: str, printed: str) -> GradingError:
-    """Return what is said of a grading that broke, with the last that it printed."""
-    said = keys.redact(printed).strip()
-    last = f"; it printed: {visible_line(said[-_LAST:], _LAST)}" if said else ""
-    return GradingError(visible_line(keys.redact(what), 2_000) + last)

@@ -4,11 +4,10 @@ import asyncio
 import json
 import os
 import shlex
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 from tui_eval.model.attempt_record import (
     AttemptProgress,
@@ -24,21 +23,20 @@ from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.suites.function_source import code_digest, local_code
 from tui_eval.suites.spec import PythonTargetSpec
-from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, fixed
 from tui_eval.targets.python_function import interpreters
+from tui_eval.targets.python_function.call_arguments import CallArguments
 from tui_eval.targets.python_function.function_pool import (
     CallRefusal,
     CallReply,
     FunctionPool,
     WorkerEnd,
 )
-from tui_eval.targets.python_function.returned_value import UnsuitableValueError, output_of
+from tui_eval.targets.python_function.reply_output import ISOLATION, kept_prints, reply_output
 from tui_eval.targets.python_function.worker_process import CalledFunction
 
-ISOLATION: Final = "none"
 _TOLD_AFTER_S: Final = 1.0
 """Seconds a call takes before it is told that it runs."""
 
@@ -57,7 +55,7 @@ class PythonTarget(Target):
         self._context = context
         file = context.suite.file
         self._folder = Path(file).parent if file is not None else Path.cwd()
-        self._args = NestedTemplate(_as_json(spec), f"targets.{spec.name}.args")
+        self._arguments = CallArguments(_as_json(spec), spec.name)
         named = spec.concurrency or fixed(context.suite.run.concurrency)
         self.default_concurrency = named or spec.workers or os.cpu_count() or 1
         self.most_concurrency = spec.workers or self.most_concurrency
@@ -93,18 +91,7 @@ class PythonTarget(Target):
 
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return what the function is called with, by place or by name."""
-        try:
-            names = self._renderer.target_names(column, case)
-            if self._spec.args is None:
-                asked = self._renderer.messages(column, case)
-                given: Json = names["prompt"] if asked else case.fields
-                return {"args": [given], "kwargs": {}}
-            args = self._args.value(names)
-        except TemplateError as error:
-            return Failure("template", str(error))
-        if isinstance(args, dict):
-            return {"args": [], "kwargs": args}
-        return {"args": args, "kwargs": {}}
+        return self._arguments.request(self._renderer, column, case)
 
     async def prepare(self) -> None:
         """Have a first worker load the function, before anything is staged.
@@ -136,9 +123,13 @@ class PythonTarget(Target):
             told.cancel()
         match came:
             case CallReply():
-                return await asyncio.to_thread(_replied, came) if came.large else _replied(came)
+                return (
+                    await asyncio.to_thread(reply_output, came)
+                    if came.large
+                    else reply_output(came)
+                )
             case CallRefusal():
-                record = AttemptRecord(isolation=ISOLATION, printed=_kept(came.printed))
+                record = AttemptRecord(isolation=ISOLATION, printed=kept_prints(came.printed))
                 return Failure("unavailable", self._refusal(came), fatal=True, record=record)
             case WorkerEnd():
                 return _ended(came)
@@ -199,7 +190,6 @@ class PythonTarget(Target):
 
     def _function(self) -> CalledFunction:
         module, _, function = self._spec.callable.partition(":")
-        args: Any = self._spec.args
         limits = self._spec.limits
         return CalledFunction(
             module=module,
@@ -207,8 +197,8 @@ class PythonTarget(Target):
             folder=self._folder,
             interpreter=self._interpreter(),
             env=self._environment(),
-            positional=1 if args is None else 0 if isinstance(args, dict) else len(args),
-            keywords=tuple(args) if isinstance(args, dict) else (),
+            positional=self._arguments.positional,
+            keywords=self._arguments.keywords,
             limits=ProgramLimits(
                 memory=limits.memory, processes=limits.processes, output=limits.output
             ),
@@ -239,44 +229,10 @@ def _as_json(spec: PythonTargetSpec) -> Json:
     return args
 
 
-def _replied(came: CallReply) -> Output | Failure:
-    """Return what a worker says that came of a call."""
-    reply = came.reply
-    seconds = reply.get("seconds")
-    took = float(seconds) if isinstance(seconds, int | float) else None
-    printed = came.printed
-    raised = reply.get("raised")
-    if isinstance(raised, dict):
-        printed += str(raised.get("traceback") or "")
-    record = AttemptRecord(
-        isolation=ISOLATION, resources=ResourceFigures(wall_s=took), printed=_kept(printed)
-    )
-    if isinstance(raised, dict):
-        return Failure("exception", keys.redact(str(raised.get("summary"))), record=record)
-    if "unsuitable" in reply:
-        return Failure("bad_answer", keys.redact(str(reply["unsuitable"])), record=record)
-    try:
-        output = output_of(keys.redact_json(reply.get("returned")))
-    except UnsuitableValueError as error:
-        return Failure("bad_answer", keys.redact(str(error)), record=record)
-    except RecursionError:
-        return Failure("bad_answer", "what it returned is nested too deeply", record=record)
-    if output is None:
-        return Failure("empty_output", "empty output", record=record)
-    steps = [message for message in output.messages if message.get("role") == "assistant"]
-    calls = [message.get("tool_calls") for message in steps]
-    counted = replace(
-        record,
-        steps=len(steps) or None,
-        tool_calls=sum(len(one) for one in calls if isinstance(one, list)) if steps else None,
-    )
-    return replace(output, latency_s=took, record=counted)
-
-
 def _ended(came: WorkerEnd) -> Output | Failure:
     """Return what a call is that ended with its worker: cut short by a limit, or a failure."""
     ending = came.ending
-    record = AttemptRecord(isolation=ISOLATION, printed=_kept(came.printed))
+    record = AttemptRecord(isolation=ISOLATION, printed=kept_prints(came.printed))
     if ending is not None:
         took = ending.resources
         own_end = not came.timed_out and ending.cause is EndCause.EXITED
@@ -293,7 +249,3 @@ def _ended(came: WorkerEnd) -> Output | Failure:
         return Output(None, finish_reason=f"limit:{limit}", record=record)
     passes = ending is not None and ending.oom
     return Failure("exit", f"{came.in_words()} in the call", retryable=passes, record=record)
-
-
-def _kept(printed: str) -> str | None:
-    return keys.redact(printed) or None

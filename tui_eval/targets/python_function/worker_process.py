@@ -1,10 +1,7 @@
 """One process that calls a function, as the engine sees it."""
 
-import asyncio
-import json
 import secrets
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,17 +19,13 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.targets.attempt_context import PROGRAM
 from tui_eval.targets.python_function import function_worker
 from tui_eval.targets.python_function.call_prints import CallPrints
-from tui_eval.targets.python_function.function_worker import MOST_REPLY
+from tui_eval.targets.python_function.json_lines import LARGE, JsonLines, WorkerLostError
 
 SCRIPT: Final = Path(function_worker.__file__)
 _MOST_CALLS: Final = 1_000
 """Calls after which a worker is replaced, so that no slow leak adds up."""
 _GROWN: Final = 1 << 29
 """Bytes by which a worker may grow from its first call on before it is replaced."""
-_CHUNK: Final = 1 << 16
-LARGE: Final = 100_000
-"""Bytes of a reply from which on it is not read on the loop."""
-_LINE: Final = MOST_REPLY + 1_000_000
 
 
 @dataclass(frozen=True)
@@ -52,20 +45,14 @@ class CalledFunction:
     """Whether it takes of the keywords those that it has, and need not take all."""
 
 
-class WorkerLostError(Exception):
-    """A worker has ended, or says what none of ours says."""
-
-
 class FunctionProcess:
     """A worker that runs; one call at a time."""
 
     def __init__(self, running: RunningProgram, folder: Path, limits: ProgramLimits) -> None:
         assert running.talk is not None
         self._running = running
-        self._reader, self._writer = running.talk
+        self._messages = JsonLines(*running.talk)
         self._folder = folder
-        self._rest = bytearray()
-        self._size = 0
         self._calls = 0
         self._first_memory: int | None = None
         self.printed = CallPrints(folder / PROGRAM / ERR, limits.output // 2)
@@ -113,8 +100,8 @@ class FunctionProcess:
             "keywords": [*function.keywords],
             "offered": function.offered,
         }
-        await self._send({"load": wanted})
-        reply = await self._receive()
+        await self._messages.send({"load": wanted})
+        reply = await self._messages.receive()
         refused = reply.get("refused")
         if not isinstance(refused, dict) and "loaded" not in reply:
             raise WorkerLostError
@@ -131,17 +118,17 @@ class FunctionProcess:
         call = secrets.token_hex(16)
         self._calls += 1
         try:
-            await self._send({"call": call, "args": args, "kwargs": kwargs})
-            began = await self._receive()
+            await self._messages.send({"call": call, "args": args, "kwargs": kwargs})
+            began = await self._messages.receive()
         except WorkerLostError as error:
             raise NotBegunError from error
         if began.get("began") != call:
             raise WorkerLostError
-        reply = await self._receive()
-        if reply.get("call") != call or self._rest:
+        reply = await self._messages.receive()
+        if reply.get("call") != call or self._messages.has_more:
             raise WorkerLostError
         self._look_whether_worn(reply)
-        return reply, await self._printed(call), self._size >= LARGE
+        return reply, await self._printed(call), self._messages.size >= LARGE
 
     async def end(self, grace: float | None = None) -> ProgramEnding:
         """End it and all that it started; return how it ended, once nothing of it is left."""
@@ -175,40 +162,6 @@ class FunctionProcess:
             text = self.printed.of_ended((await self.end()).err)
             text = text.removesuffix(f"\n{call}\n")
         return text
-
-    async def _send(self, message: JsonObject) -> None:
-        try:
-            self._writer.write(json.dumps(message).encode() + b"\n")
-            await self._writer.drain()
-        except OSError as error:
-            raise WorkerLostError from error
-
-    async def _receive(self) -> JsonObject:
-        end = self._rest.find(b"\n")
-        while end < 0:
-            data = b""
-            with suppress(OSError):
-                data = await self._reader.read(_CHUNK)
-            if not data or len(self._rest) > _LINE:
-                raise WorkerLostError
-            place = len(self._rest)
-            self._rest += data
-            end = self._rest.find(b"\n", place)
-        self._size = end
-        line = bytes(self._rest[:end])
-        del self._rest[: end + 1]
-        try:
-            message = await _parsed(line)
-        except (ValueError, RecursionError) as error:
-            raise WorkerLostError from error
-        if not isinstance(message, dict):
-            raise WorkerLostError
-        return message
-
-
-async def _parsed(line: bytes) -> Any:  # noqa: ANN401 - whatever JSON it is
-    # the loop has calls in flight: what is large is read beside it
-    return json.loads(line) if len(line) < LARGE else await asyncio.to_thread(json.loads, line)
 
 
 class NotBegunError(WorkerLostError):
