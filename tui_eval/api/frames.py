@@ -1,14 +1,23 @@
-"""Trials and scores as data frames, of libraries that are not ours to install."""
+"""Trials, attempts and scores as data frames, of libraries that are not ours to install."""
 
 import importlib
+import sqlite3
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any, Final, Literal, TypeAlias
+
+from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
+from tui_eval.store.read import run_queries
+from tui_eval.store.rows import RunRow
 
 Backend: TypeAlias = Literal["pandas", "polars"]
 
 _NESTED: Final = frozenset(("scores", "tokens", "error", "messages", "metadata", "exit",
                             "resources", "changes"))  # fmt: skip
 _OF_TRIAL: Final = ("run", "case_id", "target", "epoch")
+_OF_ATTEMPT: Final = ("number", "state", "sent_at", "queue_s", "wait_s", "call_s", "error_kind",
+                      "error_message", "status", "retry_after_s", "input_tokens", "output_tokens",
+                      "cost_usd", "partial", "printed")  # fmt: skip
 
 
 def frame(rows: Iterable[dict[str, Any]], backend: Backend) -> Any:  # noqa: ANN401
@@ -48,3 +57,16 @@ def score_rows(trials: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         named = {name: trial[name] for name in _OF_TRIAL}
         for score in trial["scores"]:
             yield {**named, **{name: value for name, value in score.items() if name != "raw"}}
+
+
+def attempt_rows(db: sqlite3.Connection, run: RunRow) -> Iterator[dict[str, Any]]:
+    """Yield a row for each attempt of each trial, with what names its trial.
+
+    Times are Unix seconds (`sent_at`) and seconds: in the queue for the endpoint (`queue_s`),
+    between attempts (`wait_s`), of the call itself (`call_s`).
+    """
+    for line in chosen_lines(db, run, ExportChoice()):
+        named = dict(zip(_OF_TRIAL, (run.name, line.case_id, line.column, line.epoch), strict=True))
+        for attempt in run_queries.attempts(db, line.id):
+            told = asdict(attempt)
+            yield {**named, **{name: told[name] for name in _OF_ATTEMPT}}

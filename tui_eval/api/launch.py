@@ -10,6 +10,8 @@ from typing import Any, Final, Unpack
 import tomli_w
 
 from tui_eval.api.errors import LaunchError
+from tui_eval.api.function_server import spawn
+from tui_eval.api.given import MAPPING, GivenFunction, with_names
 from tui_eval.api.options import RunOptions, SuiteLike
 from tui_eval.api.run import Run
 from tui_eval.api.store import store_of, up_to_date
@@ -28,8 +30,6 @@ from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
 
 _LOOK_S: Final = 0.02
-_MAPPING: Final = "(mapping)"
-"""What mistakes name in place of a file, where a suite is given as a mapping."""
 
 
 def start(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
@@ -45,17 +45,25 @@ def start(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
         LaunchError: a key, a model or what was chosen is not there.
         StoreError: the store cannot be used.
     """
+    return _start(suite, options, None)
+
+
+def _start(suite: SuiteLike, options: RunOptions, loop: asyncio.AbstractEventLoop | None) -> Run:
+    """Start a run; async functions are called on a loop, as long as it goes on."""
     store = up_to_date(store_of(options.get("store")))
     sets = _sets(options)
     settings = _settings(options, sets)
-    given = suite if isinstance(suite, Mapping) else None
-    file = Path(_MAPPING) if isinstance(suite, Mapping) else Path(suite)
+    given: dict[str, Any] | None = None
+    functions: list[GivenFunction] = []
+    if isinstance(suite, Mapping):
+        given, functions = with_names(suite)
+    file = Path(MAPPING) if isinstance(suite, Mapping) else Path(suite)
     loaded = load(file, sets=sets, trusted=options.get("trust", False), given=given)
     base = _looked_at(store, loaded, settings, options.get("baseline")).base
     path = str(file.absolute()) if given is None else None
     label = options.get("name")
     run_id = create_run.create(store, loaded, settings, path=path, label=label, base=base)
-    return _started(store, run_id)
+    return _started(store, run_id, functions, loop)
 
 
 def run(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
@@ -74,9 +82,11 @@ def run(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
 async def arun(suite: SuiteLike, **options: Unpack[RunOptions]) -> Run:
     """Run a suite as `run` does, in a program that has a loop, which goes on meanwhile.
 
-    Where the task is cancelled, the run is stopped and can be resumed.
+    Async functions of the suite run on that loop. Where the task is cancelled, the run is stopped
+    and can be resumed.
     """
-    started = await asyncio.to_thread(start, suite, **options)
+    loop = asyncio.get_running_loop()
+    started = await asyncio.to_thread(_start, suite, options, loop)
     try:
         return await started.await_end()
     except asyncio.CancelledError:
@@ -126,12 +136,17 @@ def _looked_at(store: Path, suite: Suite, settings: Settings, baseline: str | No
         raise LaunchError([f"baseline: {error}"]) from None
 
 
-def _started(store: Path, run_id: int) -> Run:
+def _started(
+    store: Path,
+    run_id: int,
+    functions: Sequence[GivenFunction],
+    loop: asyncio.AbstractEventLoop | None,
+) -> Run:
     """Start the engine of a run that is written down, and wait until its trials are there."""
     db = open_readable(store)
     try:
         name = run_queries.run(db, run_id).name
-        engine = create_run.spawn(store, name)
+        engine = spawn(store, name, functions, loop)
         while not run_queries.run(db, run_id).staged:
             if engine.poll() is not None and not run_queries.run(db, run_id).staged:
                 why = f"the run's engine has ended; its log is {create_run.log_file(store, name)}"
@@ -142,7 +157,7 @@ def _started(store: Path, run_id: int) -> Run:
         raise LaunchError([log.strip()]) from None
     finally:
         db.close()
-    return Run(store, run_id, engine)
+    return Run(store, run_id, engine, functions, loop)
 
 
 def _as_toml(value: Any) -> str:  # noqa: ANN401  # any value that TOML has

@@ -2,22 +2,23 @@
 
 import asyncio
 import json
-import os
 import sqlite3
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
 from tui_eval.api.errors import LaunchError, RunBusy
 from tui_eval.api.following import follow
-from tui_eval.api.frames import Backend, frame, score_rows, trial_rows
+from tui_eval.api.frames import Backend, attempt_rows, frame, score_rows, trial_rows
+from tui_eval.api.function_server import spawn
+from tui_eval.api.given import MAPPING, GivenFunction, known_functions, with_names
+from tui_eval.api.options import SuiteLike
 from tui_eval.api.results import ColumnView, GateView
 from tui_eval.engine.control import submit
 from tui_eval.engine.control.changed_scorers import rescoring
-from tui_eval.engine.launch import create_run
 from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.preflight.readiness import unready
 from tui_eval.engine.settings import Settings
@@ -46,7 +47,12 @@ class Run:
     """A run of the store; what it says is read when it is asked for."""
 
     def __init__(
-        self, store: Path, run_id: int, engine: "subprocess.Popen[bytes] | None" = None
+        self,
+        store: Path,
+        run_id: int,
+        engine: "subprocess.Popen[bytes] | None" = None,
+        functions: Sequence[GivenFunction] = (),
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         """Take a run that is there.
 
@@ -54,10 +60,14 @@ class Run:
             store: The store's file.
             run_id: The run.
             engine: The process that works on it, where it was started here.
+            functions: Those of this program that its suite calls.
+            loop: Where async ones of them run, as long as it does; None: on one of their own.
         """
         self._store = store
         self._id = run_id
         self._engine = engine
+        self._functions = {one.code: one for one in functions}
+        self._loop = loop
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {self.state}>"
@@ -160,24 +170,33 @@ class Run:
         *,
         max_cost_usd: float | None = None,
         max_tokens: int | None = None,
+        functions: Sequence[Callable[..., Any]] = (),
         trust: bool = False,
     ) -> Self:
         """Finish what is missing, in a process of its own.
 
+        Args:
+            max_cost_usd: See `start`, in place of what held so far; None: that holds.
+            max_tokens: Likewise.
+            functions: Those that the suite calls, where another program has started the run; the
+                same code, whatever they are called.
+            trust: See `start`.
+
         Raises:
-            LaunchError: it was cancelled, or a key or model is missing.
+            LaunchError: it was cancelled, or a key, a model or a function is missing.
             TrustError: see `start`.
             RunBusy: its engine is just leaving: ask again.
         """
         self._refuse_cancelled()
         caps: dict[str, Json] = {"max_cost_usd": max_cost_usd, "max_tokens": max_tokens}
         args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
+        self._hold(map(GivenFunction, functions))
         self._need(Verb.RESUME, trust=trust)
         return self._ask(Verb.RESUME, args)
 
     def rescore(
         self,
-        suite: str | os.PathLike[str] | None = None,
+        suite: SuiteLike | None = None,
         *,
         scorers: Sequence[str] = (),
         ungraded: bool = False,
@@ -186,7 +205,7 @@ class Run:
         """Score its outputs again; no target is asked.
 
         Args:
-            suite: Take scorers and judges from this file, edited since; None: the run's own.
+            suite: Take scorers and judges from this one, edited since; None: the run's own.
             scorers: Only these; empty: all.
             ungraded: Only what is ungraded.
             trust: See `start`.
@@ -199,8 +218,12 @@ class Run:
         """
         self._refuse_cancelled()
         args: JsonObject = {"which": "ungraded" if ungraded else "all"}
-        if suite is not None:
-            args |= rescoring(self._store, self._row(), Path(suite), sets=(), trusted=trust)
+        if isinstance(suite, Mapping):
+            given, functions = with_names(suite)
+            self._hold(functions)
+            args |= rescoring(self._store, self._row(), Path(MAPPING), trusted=trust, given=given)
+        elif suite is not None:
+            args |= rescoring(self._store, self._row(), Path(suite), trusted=trust)
         if scorers:
             args["scorers"] = [*scorers]
         self._need(Verb.RESCORE, trust=trust)
@@ -239,6 +262,11 @@ class Run:
     def scores(self, backend: Backend = "pandas") -> Any:  # noqa: ANN401
         """Return its scores as a data frame, a row for each scorer of each trial."""
         return frame(score_rows(self.trials()), backend)
+
+    def attempts(self, backend: Backend = "pandas") -> Any:  # noqa: ANN401
+        """Return its attempts as a data frame, a row for each try at a trial's output."""
+        with self._reading() as db:
+            return frame(attempt_rows(db, self._row()), backend)
 
     def _row(self) -> RunRow:
         with self._reading() as db:
@@ -279,12 +307,33 @@ class Run:
         if missing:
             raise LaunchError(missing)
 
+    def _hold(self, functions: Iterable[GivenFunction]) -> None:
+        """Keep functions for the engine that works on it next.
+
+        Raises:
+            RunBusy: one works on it that cannot call them.
+        """
+        new = {one.code: one for one in functions if one.code not in self._functions}
+        if new and self._goes_on():
+            names = ", ".join(one.name for one in new.values())
+            raise RunBusy(
+                f"an engine works on run {self.name} that cannot call {names}: wait() for its end, "
+                "or stop() it"
+            )
+        self._functions |= new
+
+    def _spawned(self) -> "subprocess.Popen[bytes]":
+        with self._reading() as db:
+            named = frozen_suite(db, self._id).given_functions
+        self._functions |= known_functions(named)  # of another `Run` here
+        return spawn(self._store, self.name, [*self._functions.values()], self._loop)
+
     def _ask(self, verb: Verb, args: JsonObject) -> Self:
         request = submit.ask(self._store, self._id, verb, args)
         with self._reading() as db:
             needs_engine = submit.needs_engine(db, self._id, request)
         if needs_engine:
-            self._engine = create_run.spawn(self._store, self.name)
+            self._engine = self._spawned()
         while not self._answered(request):
             time.sleep(_LOOK_S)
         if verb in _TAKES_UP:

@@ -51,6 +51,13 @@ STOPPED: Final = Departure(RunState.INTERRUPTED, "stopped", "person", Urgency.GR
 """A person stops the run; it can be resumed."""
 ABORTED: Final = Departure(RunState.INTERRUPTED, "stopped", "person", Urgency.AT_ONCE)
 """A person does not even wait for what is in flight."""
+CALLER_GONE: Final = Departure(
+    RunState.INTERRUPTED,
+    "the Python program has ended whose functions the run calls: go on where they are",
+    "caller",
+    Urgency.AT_ONCE,
+)
+"""What was in flight may never come back."""
 CANCELLED: Final = Departure(RunState.CANCELLED, "stopped", "person", Urgency.AT_ONCE)
 """A person has cancelled the run."""
 

@@ -25,6 +25,7 @@ from tui_eval.suites.spec import Suite
 from tui_eval.targets.app.http_target import HttpTarget
 from tui_eval.targets.base import Judge, NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, Concurrency, Connections, fixed
+from tui_eval.targets.caller.function_target import FunctionTarget
 from tui_eval.targets.command.program_target import CommandTarget
 from tui_eval.targets.judges.embedding_judge import EmbeddingJudge
 from tui_eval.targets.judges.model_judge import ModelJudge
@@ -53,6 +54,7 @@ TARGETS: Final[dict[str, Callable[[Any, BuildContext], Target]]] = {
     "http": HttpTarget,
     "command": CommandTarget,
     "python": PythonTarget,
+    "function": FunctionTarget,
     "replay": ReplayTarget,
     "simulated": SimulatedTarget,
 }

@@ -8,7 +8,8 @@ import logging
 import signal
 import sys
 import threading
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -18,26 +19,29 @@ from tui_eval.cli import streams
 from tui_eval.cli.logs import log_to
 from tui_eval.cli.options import run_argument, store_file, store_option
 from tui_eval.cli.runs import found
+from tui_eval.engine.departure import CALLER_GONE
 from tui_eval.engine.host import Engine, RunBusyError, host
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.reports.counting_ahead import count_ahead
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.suites.loading.errors import SuiteError
+from tui_eval.targets.caller.caller_connection import caller as caller_of
 
 log = logging.getLogger(__name__)
 
 
 @click.command(hidden=True)
 @run_argument
+@click.option("--caller", type=int, metavar="FD", help="A socket to a program with functions.")
 @store_option
-def engine(name: str, store: Path | None) -> int:
+def engine(name: str, caller: int | None, store: Path | None) -> int:
     """Work on a run until it is settled; SIGTERM stops it, a lost terminal does not."""
     log_to(logging.StreamHandler())
     logging.captureWarnings(True)
     threading.excepthook = sys.unraisablehook = _log_stray
     file = store_file(store)
-    return asyncio.run(_work(file, found(file, name).id))
+    return asyncio.run(_work(file, found(file, name).id, caller))
 
 
 def _log_stray(stray: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> None:
@@ -51,7 +55,7 @@ def _count_ahead(store: Path, run_id: int) -> None:
         count_ahead(db, run_id)
 
 
-async def _work(store: Path, run_id: int) -> int:
+async def _work(store: Path, run_id: int, socket: int | None) -> int:
     working = Engine(store, run_id)
     loop = asyncio.get_running_loop()
     stops = chain((working.stop,), repeat(working.abort))
@@ -59,7 +63,11 @@ async def _work(store: Path, run_id: int) -> int:
         loop.add_signal_handler(number, lambda: next(stops)())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        await host(store, run_id, working)
+        async with AsyncExitStack() as opened:
+            if socket is not None:
+                gone = partial(working.leave, CALLER_GONE)
+                await opened.enter_async_context(caller_of(socket, gone))
+            await host(store, run_id, working)
         _count_ahead(store, run_id)
     except RunBusyError:
         log.info("another engine works on the run")

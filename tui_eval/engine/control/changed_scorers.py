@@ -1,7 +1,7 @@
 """Scoring a run with the scorers and judges of an edited suite; everything else stays frozen."""
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,13 @@ _BROUGHT: Final = {
 
 
 def rescoring(
-    store: Path, run: RunRow, file: Path | None, *, sets: Sets = (), trusted: bool = False
+    store: Path,
+    run: RunRow,
+    file: Path | None,
+    *,
+    sets: Sets = (),
+    trusted: bool = False,
+    given: Mapping[str, object] | None = None,
 ) -> JsonObject:
     """Return what a request to score a run again says of an edited suite.
 
@@ -44,6 +50,7 @@ def rescoring(
         file: The edited suite; its targets, prompts and data do not matter. None: the run's own.
         sets: Fields to set in it, as `--set PATH=VALUE` has them.
         trusted: Whether a person says that its judges may get their keys wherever they are.
+        given: What the file would hold, as `suite_file.load` has it.
 
     Returns:
         `scorer_specs`, `judge_specs` and `scorer_code`, and `permit`, the mark that the run may do
@@ -60,7 +67,7 @@ def rescoring(
         if file is None:
             found = look_again(frozen, sets, trusted=trusted)
         else:
-            found = look(file, sets=sets, trusted=trusted)
+            found = look(file, sets=sets, trusted=trusted, given=given)
         if found.suite is None:
             raise NeedsTrust(str(file), found.refused)
         _need_columns(db, run, found.suite)

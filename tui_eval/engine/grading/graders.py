@@ -5,6 +5,7 @@ from typing import Final
 
 from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.engine.grading.command_grader import CommandGrader
+from tui_eval.engine.grading.function_grader import FunctionGrader
 from tui_eval.engine.grading.grader import Grader, GradingMeans
 from tui_eval.engine.grading.python_grader import PythonGrader
 
@@ -12,5 +13,6 @@ GRADERS: Final[Mapping[str, Callable[[GradingMeans], Grader]]] = {
     "code": CodeGrader,
     "command": CommandGrader,
     "python": PythonGrader,
+    "function": FunctionGrader,
 }
 """By the kind of scorer; one module each."""

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -81,28 +82,39 @@ def create(
     )
 
 
-def spawn(store: Path, run_name: str) -> "subprocess.Popen[bytes]":
+def spawn(
+    store: Path, run_name: str, caller: socket.socket | None = None
+) -> "subprocess.Popen[bytes]":
     """Start an engine for a run as a process of its own.
 
     It has a session of its own, so that closing the terminal does not end it, no standard input,
     and a log file beside the store. While this process lives it is waited for, and where it ends
     without a word the run says so.
 
+    Args:
+        store: The store's file.
+        run_name: The run.
+        caller: The engine's end of a socket to this program, whose functions it calls; it may be
+            closed here by then. None: it calls none.
+
     Returns:
         The process: `poll()` tells one that has ended from one that lives.
     """
     file = log_file(store, run_name)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handed = () if caller is None else (caller.fileno(),)
+    # -P: nothing is imported from the folder one happens to be in
+    words = [sys.executable, "-P", "-m", "tui_eval", "engine", run_name, "--store", str(store)]
+    more = [word for one in handed for word in ("--caller", str(one))]
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as out:
         process = subprocess.Popen(  # noqa: S603 - our own program, arguments as a list
-            # -P: nothing is imported from the folder one happens to be in
-            [sys.executable, "-P", "-m", "tui_eval", "engine", run_name, "--store", str(store)],
+            [*words, *more],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
             start_new_session=True,
             env=own_environment(),
-            close_fds=True,
+            pass_fds=handed,
         )
     threading.Thread(
         target=_see_off,

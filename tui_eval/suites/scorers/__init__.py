@@ -20,6 +20,7 @@ from tui_eval.suites.scorers.call_figures import (
 from tui_eval.suites.scorers.choice import ChoiceScorer, LikelihoodScorer
 from tui_eval.suites.scorers.code import CodeScorer
 from tui_eval.suites.scorers.command import CommandScorer
+from tui_eval.suites.scorers.function import FunctionScorer
 from tui_eval.suites.scorers.instructions import InstructionsScorer
 from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
@@ -95,6 +96,7 @@ ScorerSpec = Annotated[
     | CodeScorer
     | CommandScorer
     | PythonScorer
+    | FunctionScorer
     | JudgeScorer,
     Field(discriminator="kind"),
     AfterValidator(_that_asks_something),

@@ -221,6 +221,10 @@ class Scorer(BaseModel):
         """
         yield from ()
 
+    def given_functions(self) -> Mapping[str, str]:
+        """Return the functions of a Python program that it calls: names by digests of code."""
+        return {}
+
     def missing_program(self, folder: Path) -> str | None:
         """Say which program it needs that is not there; None: none that is known beforehand.
 

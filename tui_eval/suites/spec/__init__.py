@@ -21,6 +21,7 @@ from tui_eval.suites.spec.suite import Suite, SuiteFile
 from tui_eval.suites.spec.targets import (
     TARGETS,
     CommandTargetSpec,
+    FunctionTargetSpec,
     ModelTargetSpec,
     PythonTargetSpec,
     ReplayTargetSpec,
@@ -44,6 +45,7 @@ __all__ = [
     "Dataset",
     "EmbeddingSpec",
     "Examples",
+    "FunctionTargetSpec",
     "Gate",
     "JudgeSpec",
     "Message",

@@ -96,6 +96,12 @@ class Suite(_Common):
         return (*self.targets, *self.judges, *filter(None, (self.user,)))
 
     @property
+    def given_functions(self) -> dict[str, str]:
+        """The functions of a Python program that it calls: names by digests of code."""
+        specs = (*self.targets, *self.scorers)
+        return {code: name for one in specs for code, name in one.given_functions().items()}
+
+    @property
     def gives_fields(self) -> bool:
         """Whether a target may give fields beside its text, so that `fields` is theirs."""
         return self.parts_given.fields

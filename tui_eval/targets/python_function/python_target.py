@@ -124,9 +124,9 @@ class PythonTarget(Target):
         match came:
             case CallReply():
                 return (
-                    await asyncio.to_thread(reply_output, came)
+                    await asyncio.to_thread(reply_output, came, ISOLATION)
                     if came.large
-                    else reply_output(came)
+                    else reply_output(came, ISOLATION)
                 )
             case CallRefusal():
                 record = AttemptRecord(isolation=ISOLATION, printed=kept_prints(came.printed))

@@ -12,8 +12,13 @@ from tui_eval.targets.python_function.returned_value import UnsuitableValueError
 ISOLATION: Final = "none"
 
 
-def reply_output(came: CallReply) -> Output | Failure:
-    """Return what a worker says that came of a call."""
+def reply_output(came: CallReply, isolation: str | None = None) -> Output | Failure:
+    """Return what came of a call.
+
+    Args:
+        came: As it was told.
+        isolation: What kept the call from the rest of this machine; None: it was no program's.
+    """
     reply = came.reply
     seconds = reply.get("seconds")
     took = float(seconds) if isinstance(seconds, int | float) else None
@@ -22,7 +27,7 @@ def reply_output(came: CallReply) -> Output | Failure:
     if isinstance(raised, dict):
         printed += str(raised.get("traceback") or "")
     record = AttemptRecord(
-        isolation=ISOLATION, resources=ResourceFigures(wall_s=took), printed=kept_prints(printed)
+        isolation=isolation, resources=ResourceFigures(wall_s=took), printed=kept_prints(printed)
     )
     if isinstance(raised, dict):
         return Failure("exception", keys.redact(str(raised.get("summary"))), record=record)

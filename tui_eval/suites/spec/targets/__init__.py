@@ -11,6 +11,7 @@ from tui_eval.suites.scorers import PartsGiven
 from tui_eval.suites.spec.kinds import Kinds
 from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.spec.targets.command import CommandTargetSpec
+from tui_eval.suites.spec.targets.function import FunctionTargetSpec
 from tui_eval.suites.spec.targets.http import HttpTargetSpec
 from tui_eval.suites.spec.targets.model import ModelTargetSpec
 from tui_eval.suites.spec.targets.python import PythonTargetSpec
@@ -21,6 +22,7 @@ __all__ = [
     "TARGETS",
     "AnyTarget",
     "CommandTargetSpec",
+    "FunctionTargetSpec",
     "HttpTargetSpec",
     "ModelTargetSpec",
     "PythonTargetSpec",
@@ -36,6 +38,7 @@ TARGETS: Final = Kinds(
     HttpTargetSpec,
     CommandTargetSpec,
     PythonTargetSpec,
+    FunctionTargetSpec,
     ReplayTargetSpec,
     SimulatedTargetSpec,
 )

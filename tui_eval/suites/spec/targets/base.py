@@ -82,6 +82,10 @@ class TargetSpec(AskedSpec):
         for index, name in enumerate(wanted if isinstance(wanted, list) else [wanted]):
             yield ("prompts", index), name
 
+    def given_functions(self) -> Mapping[str, str]:
+        """Return the functions of a Python program that it calls: names by digests of code."""
+        return {}
+
     def recording(self) -> RecordingColumns | None:
         """Return where its answers are recorded; None: they are not."""
         return None
