@@ -87,19 +87,29 @@ def test_runs_are_compared_in_the_store_they_are_in(place: Path) -> None:
     assert te.compare(a, b).rows[0]["n"] > 0
 
 
-def test_a_mapping_is_a_suite_and_fields_can_be_set(place: Path) -> None:
-    target = {"kind": "simulated", "name": "made-up", "answers": "{{ a }}"}
-    scorer = {"kind": "exact", "expected": "{{ a }}"}
-    whole: dict[str, Any] = {
-        "name": "sums",
-        "targets": [target],
-        "scorers": [scorer],
-        "cases": CASES,
-    }
-    whole["prompt"] = {"user": "{{ q }}"}
-    run = te.run(whole, set={"run.epochs": 2, "scorers.0.ignore_case": True}, fresh=True)
-    assert (run["made-up"].n, run["made-up"].document["cases"]) == (12, 6)
-    assert not [*place.glob(".tui-eval-*")]
+def test_a_mapping_is_a_suite_and_its_functions_are_called_here(place: Path) -> None:
+    called: list[str] = []
+
+    def answer(prompt: str) -> str:
+        called.append(prompt)
+        return str(eval(prompt))
+
+    def right(output: str, case: dict[str, Any]) -> bool:
+        return bool(output == case["a"])
+
+    whole: dict[str, Any] = {"prompt": {"user": "{{ q }}"}, "target": answer, "cases": CASES}
+    whole["scorers"] = [right, {"kind": "exact", "expected": "{{ A }}"}]
+    fields = {"run.epochs": 2, "scorers.1.expected": "{{ a }}"}
+    run = te.run(whole, set=fields, fresh=True)
+    assert (run["answer"].n, run["answer"].document["cases"]) == (12, 6)
+    assert sorted(called) == sorted(2 * [case["q"] for case in CASES])
+    attempts = run.attempts()
+    assert attempts[["case_id", "epoch", "state"]].to_numpy().tolist() == [
+        [case["id"], epoch, "answered"] for case in CASES for epoch in (0, 1)
+    ]
+    run.rescore({**whole, "scorers": [lambda output: 0.0]}).wait(timeout=30)
+    assert run["answer"].pass_rate == 0.0
+    assert not [*place.glob("*mapping*")]
 
 
 def test_mistakes_in_a_mapping_name_its_field(place: Path) -> None:
@@ -194,6 +204,9 @@ def test_a_run_is_stopped_resumed_cancelled(place: Path) -> None:
     run = te.start(suite(place, latency_s=0.2), concurrency=1, epochs=200)
     with pytest.raises(TimeoutError, match=r"still running|still pending"):
         run.wait(timeout=0)
+    table = {"prompt": {"user": "?"}, "targets": [{"kind": "simulated", "answers": "1"}]}
+    with pytest.raises(te.RunBusy, match="cannot call lambda"):
+        run.rescore({**table, "scorers": [lambda output: 1], "cases": CASES})
     run.stop().wait(timeout=30)
     assert run.state == "interrupted"
     assert run.resume().state in ("running", "pending", "interrupted")

@@ -70,8 +70,8 @@ def name_of(function: Callable[..., Any]) -> str:
 
 def known_functions(codes: Iterable[str]) -> dict[str, GivenFunction]:
     """Return those functions of this program that somebody still has, by the digests of code."""
-    found = {code: given_functions.holder_of(code) for code in codes}
-    return {code: one for code, one in found.items() if isinstance(one, GivenFunction)}
+    found = {code: given_functions.holder_of(code, GivenFunction) for code in codes}
+    return {code: one for code, one in found.items() if one is not None}
 
 
 def with_names(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[GivenFunction]]:

@@ -4,7 +4,7 @@ In that program they are there themselves, in an engine that it started the sock
 calls them. A suite names them by the digest of their code, so that nobody calls another one.
 """
 
-from typing import Final
+from typing import Final, TypeVar
 from weakref import WeakSet
 
 _KNOWN: "Final[dict[str, WeakSet[FunctionHolder]]]" = {}
@@ -15,14 +15,17 @@ class FunctionHolder:
     """Has functions, or knows the way to them; they are known as long as it is there."""
 
 
+_Holder = TypeVar("_Holder", bound=FunctionHolder)
+
+
 def offer(code: str, holder: FunctionHolder) -> None:
     """Make a function known, by the digest of its code."""
     _KNOWN.setdefault(code, WeakSet()).add(holder)
 
 
-def holder_of(code: str) -> FunctionHolder | None:
-    """Return who has a function; None: nobody here."""
-    return next(iter(_KNOWN.get(code, ())), None)
+def holder_of(code: str, kind: type[_Holder]) -> _Holder | None:
+    """Return who has a function; None: nobody of that kind here."""
+    return next((one for one in _KNOWN.get(code, ()) if isinstance(one, kind)), None)
 
 
 def why_missing(function: str, code: str) -> str | None:
@@ -32,7 +35,7 @@ def why_missing(function: str, code: str) -> str | None:
         function: Its name, for people.
         code: The digest of its code.
     """
-    if holder_of(code) is not None:
+    if holder_of(code, FunctionHolder) is not None:
         return None
     return (
         f"function {function} is one of the Python program that started the run: go on there, with "

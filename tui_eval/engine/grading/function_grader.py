@@ -19,8 +19,8 @@ class FunctionGrader(Grader):
         """Have the function called; read what it returns."""
         settings = asked.check.settings
         name, code = text(settings["function"]), text(settings["digest"])
-        holder = given_functions.holder_of(code)
-        if not isinstance(holder, CallerConnection):
+        holder = given_functions.holder_of(code, CallerConnection)
+        if holder is None:
             raise GradingError(given_functions.why_missing(name, code) or "it is not called here")
         request = program_request(asked.check, asked.output)
         if isinstance(request, Grade):

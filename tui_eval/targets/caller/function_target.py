@@ -45,8 +45,8 @@ class FunctionTarget(Target):
 
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Have the function called once."""
-        holder = given_functions.holder_of(self._spec.digest)
-        if not isinstance(holder, CallerConnection):
+        holder = given_functions.holder_of(self._spec.digest, CallerConnection)
+        if holder is None:
             why = given_functions.why_missing(self._spec.function, self._spec.digest)
             return Failure("unavailable", why or "it is not called from here", fatal=True)
         args, kwargs = request["args"], request["kwargs"]
