@@ -11,13 +11,13 @@ from tui_eval.model.json import JsonObject
 from tui_eval.suites import given_functions
 from tui_eval.suites.given_functions import FunctionHolder
 from tui_eval.targets.python_function.function_pool import CallReply
-from tui_eval.targets.python_function.json_lines import LARGE, JsonLines, WorkerLostError
+from tui_eval.targets.python_function.message_lines import LARGE, MessageLines, WorkerLostError
 
 
 class CallerConnection(FunctionHolder):
     """Calls functions there, many at the same time."""
 
-    def __init__(self, messages: JsonLines, gone: Callable[[], None]) -> None:
+    def __init__(self, messages: MessageLines, gone: Callable[[], None]) -> None:
         """Take the socket.
 
         Args:
@@ -86,7 +86,7 @@ async def caller(descriptor: int, gone: Callable[[], None]) -> AsyncIterator[Cal
     inherited.set_inheritable(False)
     inherited.setblocking(False)
     reader, writer = await asyncio.open_unix_connection(sock=inherited)
-    messages = JsonLines(reader, writer)
+    messages = MessageLines(reader, writer)
     connection = CallerConnection(messages, gone)
     try:
         there = (await messages.receive()).get("functions")

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from tui_eval.model.json import JsonObject
 from tui_eval.processes.program import EndCause, NotStarted, ProgramEnding
 from tui_eval.processes.supervisor import Processes
-from tui_eval.targets.python_function.json_lines import WorkerLostError
+from tui_eval.targets.python_function.message_lines import WorkerLostError
 from tui_eval.targets.python_function.worker_process import (
     CalledFunction,
     FunctionProcess,

@@ -19,7 +19,7 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.targets.attempt_context import PROGRAM
 from tui_eval.targets.python_function import function_worker
 from tui_eval.targets.python_function.call_prints import CallPrints
-from tui_eval.targets.python_function.json_lines import LARGE, JsonLines, WorkerLostError
+from tui_eval.targets.python_function.message_lines import LARGE, MessageLines, WorkerLostError
 
 SCRIPT: Final = Path(function_worker.__file__)
 _MOST_CALLS: Final = 1_000
@@ -51,7 +51,7 @@ class FunctionProcess:
     def __init__(self, running: RunningProgram, folder: Path, limits: ProgramLimits) -> None:
         assert running.talk is not None
         self._running = running
-        self._messages = JsonLines(*running.talk)
+        self._messages = MessageLines(*running.talk)
         self._folder = folder
         self._calls = 0
         self._first_memory: int | None = None

@@ -18,7 +18,7 @@ class WorkerLostError(Exception):
     """A worker has ended, or says what none of ours says."""
 
 
-class JsonLines:
+class MessageLines:
     """Both directions of a socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
