@@ -1,13 +1,20 @@
 import random
+from collections import Counter
+from typing import TypeAlias
 
 import pytest
 
 from tui_eval.statistics.corrected import (
     CorrectedRate,
     GradedShare,
+    GradedVerdict,
     corrected_by_gold,
     corrected_by_grades,
+    independence,
+    independence_of_verdicts,
 )
+
+Halves: TypeAlias = list[list[tuple[bool, bool, int]]]
 
 
 def found(corrected: CorrectedRate | None) -> CorrectedRate:
@@ -57,3 +64,46 @@ def test_intervals_hold_what_they_say() -> None:
         low, high = corrected_by_grades(len(passed), 400, *shares).interval95
         held += low <= 0.7 * 0.9 + 0.3 * 0.2 <= high
     assert 0.92 <= held / 300 <= 1.0
+
+
+def test_intervals_hold_over_cases_that_were_asked_several_times() -> None:
+    """Of 200 runs of 60 cases and 8 epochs; where each output counts as one, far fewer do."""
+    rng = random.Random(3)
+    held = plain = 0
+    for _ in range(200):
+        good = [rng.random() < 0.55 for _ in range(60)]
+        people = [(rng.random() < (0.9 if good[case] else 0.1), case) for case in [*range(60)] * 8]
+        outputs = [(said == (rng.random() < 0.85), said, case) for said, case in people]
+        passed_of = Counter(case for judged, _, case in outputs if judged)
+        rng.shuffle(outputs)
+        halves = [[one for one in outputs if one[0] is judged][:40] for judged in (True, False)]
+        passed = passed_of.total()
+        each = independence([GradedVerdict(*one) for half in halves for one in half], passed / 480)
+        all_ = independence_of_verdicts((passed_of[case], 8) for case in range(60))
+        assert each is not None and all_ is not None
+
+        def holds(each: float, all_: float, halves: Halves = halves, passed: int = passed) -> bool:
+            shares = [GradedShare(sum(one[1] for one in half), 40, each) for half in halves]
+            low, high = corrected_by_grades(passed, 480, *shares, counts=all_).interval95
+            return low <= 0.55 * 0.9 + 0.45 * 0.1 <= high
+
+        held, plain = held + holds(each, all_), plain + holds(1.0, 1.0)
+    assert plain / 200 < 0.85 < 0.92 < held / 200
+
+
+def test_outputs_that_are_each_a_unit_count_whole() -> None:
+    graded = [GradedVerdict(n % 2 == 0, n % 3 == 0, n) for n in range(12)]
+    assert independence(graded, 0.5) == 1.0
+    assert independence_of_verdicts([(1, 1), (0, 1), (1, 1)]) == 1.0
+
+
+def test_units_that_are_all_alike_inside_count_as_one_each() -> None:
+    counts = independence_of_verdicts([(4, 4)] * 300 + [(0, 4)] * 300)
+    assert counts == pytest.approx(1 / 4, rel=0.01)
+    same = independence([GradedVerdict(True, True, n // 4) for n in range(2400)], 0.5)
+    assert same == pytest.approx(1 / 4, rel=0.01)
+
+
+def test_one_unit_says_nothing() -> None:
+    assert independence([GradedVerdict(True, True, "a")] * 5, 0.5) is None
+    assert independence_of_verdicts([(3, 5)]) is None

@@ -166,6 +166,18 @@ def test_cases_alone_in_their_clusters_have_the_error_of_cases_and_t_of_few() ->
     )
 
 
+def test_values_that_are_all_alike_are_no_certainty() -> None:
+    """Of 40 cases that each passed in 7 of 10 epochs, as of 40 verdicts with that rate."""
+    sample = Sample()
+    for _ in range(40):
+        sample.add(0.7, 0.3)
+    assert sample.interval95 == pytest.approx(wilson(0.7, 40))
+    sample.add(0.71, 0.3)
+    low, high = sample.interval95 or (0.0, 0.0)
+    assert high - low == pytest.approx(2 * 1.96 * (sample.stderr or 0.0), rel=1e-3)
+    assert high - low < 0.001
+
+
 def test_clusters_that_all_came_to_the_same_are_no_certainty() -> None:
     sample = ClusteredSample()
     for number in range(100):

@@ -127,7 +127,8 @@ def test_many_equal_differences() -> None:
     same = found(difference_of_values([ValuePair(0.5, 0.5)] * 40))
     assert (same.diff, same.p) == (0.0, 1.0)
     apart = found(difference_of_values([ValuePair(0.25, 0.5)] * 40))
-    assert apart.p == 0.0
+    assert apart.p == pytest.approx(2 * 0.5**40)  # binomtest(40, 40)
+    assert apart.method == "paired-t, newcombe, sign-exact"
 
 
 def test_values_that_never_differ_show_as_much_as_so_many_verdicts() -> None:

@@ -18,7 +18,8 @@ def side_named(db: sqlite3.Connection | None, name: str) -> Side:
 
     Raises:
         BaselineFileError: a file is no baseline.
-        CommandError: a file cannot be read, there is no store, or a run has no such target.
+        CommandError: a file cannot be read, there is no store, a run has no such target, or it is
+            a sweep.
         UnknownRunError: there is no such run.
     """
     path = Path(name)
@@ -30,7 +31,9 @@ def side_named(db: sqlite3.Connection | None, name: str) -> Side:
     if db is None:
         raise CommandError(f"{name}: there is no such file, and no store with runs yet")
     run_name, _, column = name.partition(":")
-    run = run_queries.run_named(db, run_name)
+    run = run_queries.run_named(db, run_name, evaluated=True)
+    if run.is_sweep:
+        raise CommandError(f"{run.name} is a sweep: nothing of it is scored; name another run")
     if column:
         names = [one.name for one in run_queries.columns(db, run.id)]
         refuse_unknown(f"target of run {run.name}", [column], names)

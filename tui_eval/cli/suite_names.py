@@ -41,7 +41,7 @@ def run_of(db: "sqlite3.Connection", named: str) -> "RunRow":
         full = run_queries.full_runs(db, suite_name(db, named), 1)
         if full:
             return full[0]
-    run = run_queries.run_named(db, named)
+    run = run_queries.run_named(db, named, evaluated=True)
     if run.is_sweep:
         raise CommandError(f"{run.name} is a sweep: nothing is scored; name a run or a suite")
     return run

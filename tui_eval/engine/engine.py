@@ -302,7 +302,9 @@ class Engine:
                     portions if files is None else as_launched(portions, session.suite, files)
                 )
                 ready = session.judges_ready(launched)
-                there = stage(writer, ready, session, reuse=session.reuses)
+                there = stage(
+                    writer, ready, session, reuse=session.reuses, whole=lambda: session.is_whole
+                )
         if there == 0:
             raise SuiteError(
                 [Mistake(row.path or row.suite, None, "dataset", _NOTHING_LEFT, _WIDER)]

@@ -7,7 +7,7 @@ from typing import Final
 
 from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
-from tui_eval.engine.launch.plan import PlannedTrial, chosen, wanted
+from tui_eval.engine.launch.plan import ChosenCases, PlannedTrial, wanted
 from tui_eval.engine.limits.spend_cap import CallBound, Payer
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.engine.settings import Settings, caps_in_force
@@ -72,6 +72,8 @@ class Session:
             scoring_version=scoring_version,
         )
         self._gold: list[GoldJudgeCheck] | None = None
+        self._chosen: ChosenCases | None = None
+        """None: nobody has asked what is wanted."""
         self.columns = [
             Column(index, column.name, column.target, column.prompt)
             for index, column in enumerate(
@@ -202,12 +204,22 @@ class Session:
             only: The cases `Settings.only` stands for; None: all.
         """
         seed = self.suite.dataset.seed or 0
+        self._chosen = ChosenCases(cases(self.suite), self.settings, only, seed)
         return wanted(
-            chosen(cases(self.suite), self.settings, only, seed),
+            iter(self._chosen),
             self.columns,
             self.targets,
             self.settings.epochs or self.suite.run.epochs,
         )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what is wanted leaves nothing of the suite out; known once all of it was read."""
+        settings = self.settings
+        narrowed = settings.changed_dataset or settings.sweep is not None
+        if narrowed or self._chosen is None or self._chosen.left_out:
+            return False
+        return len(self.columns) == len(self._renderer.columns)
 
     def judges_ready(self, portions: Iterable[list[PlannedTrial]]) -> Iterator[list[PlannedTrial]]:
         """Yield portions on as they come, each once the judges can be asked that its cases bring.

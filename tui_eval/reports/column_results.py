@@ -3,7 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.model.finish import Ending
 from tui_eval.reports.rates import trial_figures
@@ -32,6 +32,29 @@ class ColumnResults:
     """Outputs that the endpoint's content filter took away."""
     scorers: Mapping[str, ScorerTally]
     tags: Mapping[str, Rates]
+
+
+def of_sweep(of: ColumnResults) -> ColumnResults:
+    """Return what a sweep's column came to: times and errors, as nothing of it is scored."""
+    rates = replace(
+        of.rates,
+        n=0,
+        passed=0,
+        unjudged=0,
+        rated=0,
+        cases_left_out=0,
+        left_out=of.rates.error + of.rates.cancelled,
+        pass_rate=None,
+        interval=None,
+        bounds=None,
+        clusters=None,
+    )
+    return replace(of, counts=counts_of_sweep(of.counts), rates=rates, tags={})
+
+
+def counts_of_sweep(counts: Counts) -> Counts:
+    """Return the counts of a sweep, or of its column: its trials passed nothing."""
+    return replace(counts, passed=0, failed=0, ungraded=0)
 
 
 def column_results(

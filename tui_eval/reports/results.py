@@ -12,7 +12,12 @@ from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.reports import gate
 from tui_eval.reports.agreement.corrected_rates import NOBODY, CorrectedPassRate
 from tui_eval.reports.agreement.run_agreement import PeoplesWord, peoples_word
-from tui_eval.reports.column_results import ColumnResults, column_results
+from tui_eval.reports.column_results import (
+    ColumnResults,
+    column_results,
+    counts_of_sweep,
+    of_sweep,
+)
 from tui_eval.reports.comparison.base import BaseComparison, base_comparison
 from tui_eval.reports.comparison.baseline_gate import (
     ColumnAgainstBaseline,
@@ -174,7 +179,9 @@ def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Re
         whole, by_column = board(db, run_id)
         columns = list(column_results(db, run_id, suite, by_column))
         standing, base = None, None
-        if effective_state(run) in (RunState.DONE, RunState.CANCELLED):
+        if run.is_sweep:
+            whole, columns = counts_of_sweep(whole), [of_sweep(of) for of in columns]
+        elif effective_state(run) in (RunState.DONE, RunState.CANCELLED):
             gated = suite.gate is not None and suite.gate.baseline is not None
             base = base_comparison(db, run) if compared or gated else None
             if suite.gate is not None:

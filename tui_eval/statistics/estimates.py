@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tui_eval.suites.spec.run import Reduce
 
 _NO_ERROR: Final = 1e-12
+_ALIKE: Final = 1e-12
+"""Mean squares of distances from the mean that rounding alone may leave."""
 
 
 def reduce_passes(passed: int, n: int, how: "Reduce") -> float | None:
@@ -152,7 +154,9 @@ class Sample:
         """The 95% interval of the mean; None where nothing can be said.
 
         Wilson where every case is 0 or 1; otherwise the mean ± 1.96 standard errors over the
-        cases, kept within 0..1 (Miller 2024, "Adding Error Bars to Evals", sec. 2).
+        cases, kept within 0..1 (Miller 2024, "Adding Error Bars to Evals", sec. 2). Where all cases
+        came to the same that error says nothing: Wilson, whose variance m(1 − m) is the most that
+        values in 0..1 with this mean can have.
         """
         mean = self.mean
         if mean is None:
@@ -162,7 +166,14 @@ class Sample:
         error = self.stderr
         if error is None:
             return None
+        if self._alike(mean):
+            return wilson(mean, self.effective_n)
         return (max(mean - Z95 * error, 0.0), min(mean + Z95 * error, 1.0))
+
+    def _alike(self, mean: float) -> bool:
+        """Whether all values are the mean, as far as sums tell: squares lose half the digits."""
+        squares = self._w2x2 - 2 * mean * self._w2x + mean * mean * self._w2
+        return squares <= _ALIKE * self._w2
 
 
 @dataclass(slots=True)

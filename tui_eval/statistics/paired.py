@@ -5,7 +5,7 @@ A difference is always the second minus the first, B − A.
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 from typing import Final, NamedTuple
 
 from tui_eval.statistics.distributions import (
@@ -148,7 +148,8 @@ def difference_of_values(
     the exact sign test's, over those that differ.
 
     Where all cases or clusters differ by the same, as where none differs, that error is 0 and says
-    nothing: the interval is Newcombe's then, as of as many pairs of verdicts with these means.
+    nothing: the interval is Newcombe's then, as of as many pairs of verdicts with these means, and
+    p is the sign test's.
 
     Args:
         pairs: The cases.
@@ -165,16 +166,18 @@ def difference_of_values(
     if n > 1:
         squares = sum(away * away for away, _ in units)
         stderr = sqrt(n / (n - 1) * squares) / weight
-    if n < FEW:
+    alike = stderr is not None and stderr < _NO_ERROR
+    by_signs = n < FEW or alike
+    if by_signs:
         signs = [total for _, total in units if abs(total) > 1e-12]
         p = sign_test(min(sum(s > 0 for s in signs), sum(s < 0 for s in signs)), len(signs))
     else:
-        p = _p_of_t(diff, stderr or 0.0, n - 1)
+        p = two_sided_t(diff / stderr, n - 1) if stderr else 1.0
     interval95, interval90 = (_around(diff, stderr, q, n - 1) for q in (0.975, 0.95))
     how = "clustered-t" if clustered else "paired-t"
-    if stderr is not None and stderr < _NO_ERROR:
-        alike = _alike(kept, weight, n)
-        interval95, interval90 = _newcombe(alike, Z95), _newcombe(alike, Z90)
+    if alike:
+        kinds = _alike(kept, weight, n)
+        interval95, interval90 = _newcombe(kinds, Z95), _newcombe(kinds, Z90)
         how = f"{how}, newcombe"
     return PairedDifference(
         len(kept),
@@ -183,7 +186,7 @@ def difference_of_values(
         interval95,
         interval90,
         p if n > 1 else None,
-        how + (", sign-exact" if n < FEW else ""),
+        how + (", sign-exact" if by_signs else ""),
         n if clustered else None,
     )
 
@@ -205,12 +208,6 @@ def _units(pairs: list[ValuePair], mean: float, *, clustered: bool) -> list[tupl
         away, total = found.get(unit, (0.0, 0.0))
         found[unit] = (away + weight * (b - a - mean), total + weight * (b - a))
     return list(found.values())
-
-
-def _p_of_t(diff: float, stderr: float, df: int) -> float:
-    if abs(diff) < 1e-15:
-        return 1.0
-    return two_sided_t(diff / stderr if stderr > 0 else inf, df)
 
 
 def _around(diff: float, stderr: float | None, p: float, df: int) -> Interval | None:

@@ -53,7 +53,13 @@ def staged(
         transact(db, lambda tx: run_writes.add_columns(tx, run, session.column_rows()))
         with suppress(StagingStoppedError):
             writer = StagingWriter(db, run, number, never_told, stopped)
-            stage(writer, session.wanted(None), session, reuse=session.reuses)
+            stage(
+                writer,
+                session.wanted(None),
+                session,
+                reuse=session.reuses,
+                whole=lambda: session.is_whole,
+            )
         transact(db, lambda tx: lease.release(tx, run))
     return run
 
@@ -206,6 +212,27 @@ async def test_only_what_nobody_has_is_queued(harness: Harness) -> None:
         run = staged(harness, suite(server.base_url, 3, run={"epochs": 3}))
     done, queued = TrialState.DONE, TrialState.QUEUED
     assert states(harness, run) == [done, done, queued, done, done, queued, queued, queued, queued]
+
+
+@pytest.mark.parametrize(
+    ("settings", "partial"),
+    [
+        (Settings(limit=3), False),
+        (Settings(limit=2), True),
+        (Settings(sample=3), False),
+        (Settings(sample=2), True),
+        (Settings(cases=("c0", "c1", "c2")), False),
+        (Settings(cases=("c0",)), True),
+        (Settings(targets=("fake",)), False),
+        (Settings(changed_dataset=True), True),
+        (Settings(), False),
+    ],
+)
+def test_what_leaves_nothing_out_is_no_partial_run(
+    harness: Harness, settings: Settings, partial: bool
+) -> None:
+    run = staged(harness, suite("http://127.0.0.1:9", 3), settings)
+    assert harness.sql("SELECT partial FROM runs WHERE id = ?", run) == [(int(partial),)]
 
 
 async def test_what_takes_too_long_to_score_is_left_for_the_crew(

@@ -35,12 +35,18 @@ class Rated:
     """0 to 100; None: ungraded."""
     people: dict[str, float | str | None]
     """A number of the scale, a verdict, or None: could not tell."""
+    seed: int | None = 1
+    """By which it was drawn for them; None: somebody chose it."""
 
 
 def rated_run(
-    db: sqlite3.Connection, columns: Mapping[str, Sequence[Rated]], **changes: object
+    db: sqlite3.Connection,
+    columns: Mapping[str, Sequence[Rated]],
+    *,
+    epochs: int = 1,
+    **changes: object,
 ) -> Staged:
-    """Write a run of rated outputs: a column for each name, a case for each output of it."""
+    """Write a run of rated outputs: a column for each name, a case for each `epochs` of it."""
     spec = Suite.model_validate({**SUITE, **changes}).model_dump_json()
     names = list(columns)
 
@@ -57,8 +63,11 @@ def rated_run(
     n = max(len(rated) for rated in columns.values())
     places = [(seq, col) for seq in range(n) for col in range(len(names))]
     places = [(seq, col) for seq, col in places if seq < len(columns[names[col]])]
-    trials = [NewTrial(i, seq, col, 0, b"%d" % i) for i, (seq, col) in enumerate(places)]
-    made = stage(db, run, trials, n)
+    trials = [
+        NewTrial(i, seq // epochs, col, seq % epochs, b"%d" % i)
+        for i, (seq, col) in enumerate(places)
+    ]
+    made = stage(db, run, trials, -(-n // epochs))
     for trial, (seq, col) in zip(made.trials, places, strict=True):
         rated = columns[names[col]][seq]
         do(db, partial(_finish, run=run, trial=trial, rated=rated))
@@ -80,10 +89,11 @@ def _finish(tx: Tx, run: int, trial: int, rated: Rated) -> None:
     trial_writes.add_scores(tx, trial, scores, fresh=True)
     trial_writes.settle(tx, trial, tally(scores))
     made = tx.db.execute("SELECT output FROM trials WHERE id = ?", (trial,)).fetchone()[0]
-    grade_writes.add(tx, run, [_new(trial, made, by, said) for by, said in rated.people.items()])
+    grade_writes.add(tx, run, [_new(trial, made, by, rated) for by in rated.people])
 
 
-def _new(trial: int, made: int, by: str, said: float | str | None) -> NewGrade:
+def _new(trial: int, made: int, by: str, rated: Rated) -> NewGrade:
+    said = rated.people[by]
     verdict: Verdict | None = None
     value: float | None = None
     if isinstance(said, str):
@@ -91,7 +101,7 @@ def _new(trial: int, made: int, by: str, said: float | str | None) -> NewGrade:
     elif said is not None:
         verdict, value = _verdict(said), said / 100
     given: Json = said
-    return NewGrade(trial, made, "good", by, given, verdict, value)
+    return NewGrade(trial, made, "good", by, given, verdict, value, seed=rated.seed)
 
 
 def _verdict(score: float) -> Verdict:

@@ -2,6 +2,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tui_eval.reports.agreement.agreement_document import agreement_document
 from tui_eval.reports.agreement.corrected_rates import CorrectedPassRate
 from tui_eval.reports.agreement.run_agreement import PeoplesWord, ScorerAgreement, peoples_word
 from tui_eval.reports.document import document
-from tui_eval.reports.terminal.agreement_text import people_lines
+from tui_eval.reports.terminal.agreement_text import corrected_line, people_lines
 from tui_eval.statistics.corrected import GradedShare, corrected_by_gold, corrected_by_grades
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.read import run_queries
@@ -28,7 +29,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         yield opened
 
 
-def word(db: sqlite3.Connection, columns: dict[str, list[Rated]], **changes: object) -> PeoplesWord:
+def word(db: sqlite3.Connection, columns: dict[str, list[Rated]], **changes: Any) -> PeoplesWord:
     return peoples_word(db, rated_run(db, columns, **changes).run)
 
 
@@ -181,7 +182,7 @@ def test_gold_corrects_where_too_little_is_graded(db: sqlite3.Connection) -> Non
     ],
 )
 def test_the_document_has_the_very_figures(
-    db: sqlite3.Connection, changes: dict[str, object], why: str | None
+    db: sqlite3.Connection, changes: dict[str, Any], why: str | None
 ) -> None:
     rated = said(90, "pass", 25) + said(10, "fail", 15)
     made = rated_run(db, {"x": rated, "y": [Rated(90, {})]}, **changes)
@@ -220,3 +221,58 @@ def test_outputs_drawn_by_earlier_verdicts_are_told(db: sqlite3.Connection) -> N
     corrected = peoples_word(db, made.run).corrected[0]
     assert (corrected.rate, corrected.n) == (None, 40)
     assert corrected.why == "of 5 graded outputs the judge says otherwise now: grade anew"
+
+
+def test_epochs_of_a_case_are_no_further_cases(db: sqlite3.Connection) -> None:
+    """Asked four times of ten cases, people said the same of each time."""
+    rated = [
+        one for n in range(20) for one in said(90 if n % 2 else 10, ("pass", "fail")[n < 9], 4)
+    ]
+    alone, cases = (word(db, {"x": rated}, epochs=epochs).corrected[0] for epochs in (1, 4))
+    assert alone.rate == cases.rate
+    assert width(cases) > 1.8 * width(alone)
+
+
+def test_cases_of_a_cluster_are_no_further_clusters(db: sqlite3.Connection) -> None:
+    rated = [
+        one for n in range(20) for one in said(90 if n % 2 else 10, ("pass", "fail")[n < 9], 4)
+    ]
+    alone = word(db, {"x": rated}).corrected[0]
+    db.execute("UPDATE cases SET data = json_set(data, '$.fields.passage', seq / 4)")
+    made = rated_run(db, {"x": rated}, dataset={"path": "x.jsonl", "cluster": "passage"})
+    db.execute("UPDATE cases SET data = json_set(data, '$.fields.passage', seq / 4)")
+    assert width(peoples_word(db, made.run).corrected[0]) > 1.8 * width(alone)
+    db.execute("UPDATE cases SET data = json_set(data, '$.fields.passage', 'the only one')")
+    assert (
+        peoples_word(db, made.run).corrected[0].why
+        == "all outputs are of one cluster, or of one case"
+    )
+
+
+def width(of: CorrectedPassRate) -> float:
+    assert of.interval is not None, of.why
+    return of.interval[1] - of.interval[0]
+
+
+def test_outputs_that_somebody_chose_are_told_where_too_few_were_drawn(
+    db: sqlite3.Connection,
+) -> None:
+    def of(seed: int | None, n: int) -> list[Rated]:
+        return [
+            *([Rated(90, {"anna": "pass"}, seed)] * n),
+            *([Rated(10, {"anna": "fail"}, seed)] * n),
+        ]
+
+    rest = [Rated(90, {})] * 30
+    chosen = word(db, {"x": [*of(None, 15), *rest]}).corrected[0]
+    assert (chosen.known, chosen.n, chosen.chosen) == (True, 30, 30)
+    assert corrected_line(chosen).endswith(
+        "by 30 grades; all of the 30 graded were not drawn here: right if chosen by chance"
+    )
+    both = word(db, {"x": [*of(None, 15), *of(1, 15), *rest]}).corrected[0]
+    assert (both.n, both.chosen) == (30, 0)
+    few = word(db, {"x": [*of(None, 15), *of(1, 10), *rest]}).corrected[0]
+    assert (few.n, few.chosen) == (50, 30)
+    assert "; 30 of the 50 graded were not drawn" in corrected_line(few)
+    whole = word(db, {"x": of(None, 15)}).corrected[0]
+    assert (whole.n, whole.chosen) == (30, 0)  # each output is graded: none stands for others

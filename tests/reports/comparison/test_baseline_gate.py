@@ -146,6 +146,22 @@ def test_a_partial_run_notes_the_cases_that_it_leaves_out(tmp_path: Path) -> Non
     assert "2 cases tagged critical (case-1, case-2) not in this run" in text
 
 
+@pytest.mark.parametrize(("unclear", "partial"), [("pass", False), ("fail", False), ("fail", True)])
+def test_a_target_that_was_taken_out_of_the_suite_is_told(
+    tmp_path: Path, unclear: str, partial: bool
+) -> None:
+    a = Plan({"one": told("1" * 200), "two": told("1" * 200)}, cases(200))
+    b = Plan({"one": told("1" * 200)}, cases(200), partial=partial)
+    with against(tmp_path, a, b, {"max_drop": 0.05, "unclear": unclear}) as (db, run):
+        gate = said(db, run)["gate"]
+        text = summary(results(db, run), width=200, ink=AnsiStyle(False))
+    assert gate["baseline"]["one"]["word"] == "holds"
+    assert ("two" in gate["baseline"]) is not partial
+    assert gate["holds"] is (partial or unclear == "pass")
+    assert ("two, baseline: " in text) is not partial
+    assert ("has this target, and the run has not" in text) is not partial
+
+
 def test_a_tag_that_no_case_has_is_not_held(tmp_path: Path) -> None:
     a = Plan({"gpt": told("111")}, CRITICAL)
     with against(tmp_path, a, a, {"never_break": ["critcal"]}) as (db, run):

@@ -1,27 +1,33 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.reports.filled import CANCELLED, ERROR, FAIL, UNGRADED, Plan, Told, cases, fill
-from tests.support import reading
+from tests.support import do, reading, writing
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState
+from tui_eval.reports.comparison.baseline_file import BaselineFile, baseline_lines
 from tui_eval.reports.comparison.comparison import (
     ComparisonChoice,
     RunComparison,
     Word,
     compare,
 )
-from tui_eval.reports.comparison.comparison_document import comparison_document
+from tui_eval.reports.comparison.comparison_document import comparison_document, row_document
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.reports.terminal.comparison_text import comparison_text
 from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.store import requests
 from tui_eval.store.read import run_queries
+from tui_eval.store.tx import Tx
+from tui_eval.store.write import human_scores
 
 GOOD, WRONG, UNSURE = Told(), Told(FAIL), Told(UNGRADED)
 ALL = ComparisonChoice({})
@@ -311,3 +317,46 @@ def test_what_is_not_finished_is_said(tmp_path: Path) -> None:
         text = comparison_text(of, width=200, ink=AnsiStyle(False))
         assert text.count(f"{other.name} not finished: so far") == 1
     assert "1 case without a result in llama" in text
+
+
+def test_verdicts_by_hand_are_told(tmp_path: Path) -> None:
+    """A person passes what the scorer failed on one side: the difference may be theirs."""
+    with sides(tmp_path, verdicts([True, False, False]), verdicts([False] * 3)) as (a, b):
+        with writing(tmp_path / "store.db") as db:
+            trials = db.execute("SELECT id, output FROM trials WHERE run = ?", (b.run.id,))
+            for trial, output in trials.fetchall()[:2]:
+                do(db, partial(_pass_by_hand, run=b.run.id, trial=trial, output=output))
+        found = compare(a, b, ALL)
+        of_scorer = compare(a, b, ComparisonChoice({}, "exact"))
+        file = tmp_path / "kept.jsonl"
+        file.write_text("".join(baseline_lines(b)), "utf-8")
+        against_file = compare(a, BaselineFile(file), ALL)
+    for one in (found, of_scorer, against_file):
+        (row,) = one.rows
+        assert (row.columns.by_hand_a, row.columns.by_hand_b) == (0, 2)
+        assert (row.rate_b, row.pairs.better) == (pytest.approx(2 / 3), 1)
+    text = comparison_text(found, width=200, ink=AnsiStyle(False))
+    assert f"2 pairs graded by hand in {found.b.name}" in text
+    assert "by hand on one side alone: the difference may be that of people and scorer" in text
+    assert row_document(found.rows[0])["by_hand"] == {"a": 0, "b": 2}
+
+
+def _pass_by_hand(tx: Tx, run: int, trial: int, output: int) -> None:
+    request = requests.ask(tx, run, requests.Verb.GRADE)
+    by_hand = Score("exact", Grade.of(True, "right"), source="human")
+    assert human_scores.grade(tx, trial, output, by_hand, request) is None
+
+
+def test_where_there_are_no_groups_it_is_said_why(tmp_path: Path) -> None:
+    with sides(tmp_path, verdicts([True] * 3), verdicts([False] * 3)) as (a, b):
+        file = tmp_path / "kept.jsonl"
+        file.write_text("".join(baseline_lines(a)), "utf-8")
+        of_file = compare(BaselineFile(file), b, ComparisonChoice({}, by="scorer"))
+        by_tag = compare(a, b, ComparisonChoice({}, by="tag"))
+        assert compare(a, b, ALL).why_no_groups is None
+        assert compare(a, b, ComparisonChoice({}, by="scorer")).why_no_groups is None
+    why = "no groups by scorer: kept.jsonl holds verdicts of cases and none of single scorers"
+    assert comparison_document(of_file)["why_no_groups"] == why
+    assert why in comparison_text(of_file, width=200, ink=AnsiStyle(False))
+    assert by_tag.why_no_groups is not None
+    assert "no case that is compared has a tag" in by_tag.why_no_groups

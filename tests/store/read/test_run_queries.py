@@ -41,6 +41,26 @@ def test_a_run_answers_to_its_name_and_to_what_is_unambiguous(
     assert run_queries.run_named(db, asked).id == three[found]
 
 
+def test_the_last_run_that_evaluates_is_no_sweep(
+    db: sqlite3.Connection, three: dict[str, int]
+) -> None:
+    db.execute("""UPDATE runs SET settings = '{"sweep": {}}' WHERE name = 'echo'""")
+    assert run_queries.run_named(db, "last").name == "echo"
+    assert run_queries.run_named(db, "last", evaluated=True).name == "echo-abxy"
+
+
+@pytest.mark.parametrize(
+    ("state", "partial", "full"),
+    [("done", 0, True), ("done", 1, False), ("interrupted", 0, False), ("running", 0, False)],
+)
+def test_a_full_run_has_come_to_its_end_and_leaves_nothing_out(
+    db: sqlite3.Connection, state: str, partial: int, full: bool
+) -> None:
+    run = staged(db, 1).run
+    db.execute("UPDATE runs SET state = ?, partial = ?", (state, partial))
+    assert [one.id for one in run_queries.full_runs(db, "capitals", 5)] == [run] * full
+
+
 def test_a_run_answers_to_its_label_where_no_other_has_it(
     db: sqlite3.Connection, three: dict[str, int]
 ) -> None:

@@ -184,37 +184,61 @@ class _Occurrences:
             self._far.close()
 
 
-def chosen(
-    cases: Iterator[Case], settings: Settings, only: frozenset[str] | None, seed: int
-) -> Iterator[Case]:
-    """Yield the cases a launch chose, numbered anew from 0.
+class ChosenCases:
+    """The cases a launch chose, numbered anew from 0, to be gone through once."""
 
-    Args:
-        cases: All cases of the suite in order.
-        settings: The launch's choices.
-        only: The ids `settings.only` stands for; None: all.
-        seed: What a sample is drawn with.
-    """
-    ids, tags = frozenset(settings.cases), frozenset(settings.tags)
-    picked: Iterator[Case] = (
-        case
-        for case in cases
-        if (not ids or case.id in ids)
-        and (not tags or not tags.isdisjoint(case.tags))
-        and (only is None or case.id in only)
-    )
-    if settings.sample is not None:
+    def __init__(
+        self, cases: Iterable[Case], settings: Settings, only: frozenset[str] | None, seed: int
+    ) -> None:
+        """Choose.
+
+        Args:
+            cases: All cases of the suite in order.
+            settings: The launch's choices.
+            only: The ids `settings.only` stands for; None: all.
+            seed: What a sample is drawn with.
+        """
+        self._cases = cases
+        self._settings = settings
+        self._only = only
+        self._seed = seed
+        self.left_out = False
+        """Whether any case was left out; known once all were gone through."""
+
+    def __iter__(self) -> Iterator[Case]:
+        """Yield them in order."""
+        limit = self._settings.limit
+        for seq, case in enumerate(self._sampled()):
+            if limit is not None and seq >= limit:
+                self.left_out = True
+                return
+            yield case if case.seq == seq else replace(case, seq=seq)
+
+    def _sampled(self) -> Iterator[Case]:
+        most = self._settings.sample
+        if most is None:
+            yield from self._picked()
+            return
         # as the dataset's own sample: the same cases whatever their order, and whoever asks for it
         drawn = heapq.nsmallest(
-            settings.sample,
-            picked,
-            key=lambda case: seeded_sampling.sort_key(seed, "sample", case.id),
+            most + 1,
+            self._picked(),
+            key=lambda case: seeded_sampling.sort_key(self._seed, "sample", case.id),
         )
-        picked = iter(sorted(drawn, key=lambda case: case.seq))
-    for seq, case in enumerate(picked):
-        if settings.limit is not None and seq >= settings.limit:
-            return
-        yield case if case.seq == seq else replace(case, seq=seq)
+        self.left_out = self.left_out or len(drawn) > most
+        yield from sorted(drawn[:most], key=lambda case: case.seq)
+
+    def _picked(self) -> Iterator[Case]:
+        ids, tags = frozenset(self._settings.cases), frozenset(self._settings.tags)
+        for case in self._cases:
+            if (
+                (not ids or case.id in ids)
+                and (not tags or not tags.isdisjoint(case.tags))
+                and (self._only is None or case.id in self._only)
+            ):
+                yield case
+            else:
+                self.left_out = True
 
 
 def cases_of_verdict(

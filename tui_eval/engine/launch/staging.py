@@ -81,6 +81,7 @@ def stage(
     scorer: TrialScorer,
     *,
     reuse: bool,
+    whole: Callable[[], bool],
 ) -> int:
     """Write all trials of a run, with the outputs the store has for them already, and scored.
 
@@ -89,6 +90,8 @@ def stage(
         portions: What the run wants, in dataset order.
         scorer: The suite's scorers.
         reuse: Whether outputs of earlier runs may be used.
+        whole: Tells, once all portions were read, whether they leave nothing of the suite out: then
+            the run is not partial, whatever its launch asked for.
 
     Returns:
         How many trials there are.
@@ -116,7 +119,7 @@ def stage(
             log.debug(
                 "staged %d trials, of the last %d %d had an output", place, len(new), len(known)
             )
-    writer.write(lambda tx: run_writes.staged(tx, run))
+    writer.write(lambda tx: run_writes.staged(tx, run, whole=whole()))
     return place
 
 

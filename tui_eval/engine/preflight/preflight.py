@@ -13,7 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from tui_eval.engine.launch.plan import cases_of_verdict, chosen
+from tui_eval.engine.launch.plan import ChosenCases, cases_of_verdict
 from tui_eval.engine.preflight.column_forecast import ColumnForecast, column_forecasts
 from tui_eval.engine.preflight.forecast import LaunchForecast, launch_forecast
 from tui_eval.engine.preflight.judge_forecast import JudgeForecast, judge_forecasts
@@ -169,7 +169,7 @@ def _refusals(
     only = cases_of_verdict(db, suite.name, settings)
     if settings.only is not None and not only:
         yield f"no case of {suite.name} {_WHEN_LAST_RUN[settings.only]} when last run"
-    elif next(chosen(cases(suite), settings, only, suite.dataset.seed), None) is None:
+    elif not any(True for _ in ChosenCases(cases(suite), settings, only, suite.dataset.seed)):
         asked = (("case", settings.cases), ("tag", settings.tags), ("only", settings.only))
         names = " and ".join(name for name, given in asked if given)
         yield f"no case is left: none is all that {names} ask for"

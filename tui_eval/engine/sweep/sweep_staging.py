@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from tui_eval.engine.launch.plan import chosen
+from tui_eval.engine.launch.plan import ChosenCases
 from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter
 from tui_eval.engine.session import Session
 from tui_eval.model.case import Case
@@ -27,7 +27,7 @@ def sweep_cases(session: Session, plan: SweepPlan) -> Iterator[Case]:
     seed = session.suite.dataset.seed or 0
     drawn = heapq.nsmallest(
         plan.calls,
-        chosen(cases(session.suite), session.settings, None, seed),
+        ChosenCases(cases(session.suite), session.settings, None, seed),
         key=lambda case: seeded_sampling.sort_key(seed, "sweep", case.id),
     )
     asked = (case for case in drawn if _has_request(session, case))

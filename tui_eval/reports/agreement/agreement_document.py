@@ -33,6 +33,7 @@ def corrected_document(of: CorrectedPassRate | None) -> Json:
         "rate": rounded(of.rate),
         "ci95": bounds(of.interval),
         "n": of.n,
+        "chosen": of.chosen,
         "why": of.why,
     }
 

@@ -3,14 +3,16 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tui_eval.model.case import cluster_of
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.judge.verdict import verdict_of_value
-from tui_eval.store.read import grade_queries
+from tui_eval.statistics.corrected import independence_of_verdicts
+from tui_eval.store.read import comparison_queries, grade_queries, trial_queries
 from tui_eval.store.read.grade_queries import GivenGradeRow
 from tui_eval.suites.scorers.judge_settings import deciding
 from tui_eval.suites.spec import Suite
@@ -31,6 +33,10 @@ class GradedOutput:
     """What most people said who graded it; where they are split, who graded it first."""
     person_value: float | None
     """The mean of their values; None: they gave bare verdicts, or there is no scale."""
+    unit: Hashable
+    """Equal where outputs are not independent: of one case, or of one cluster of cases."""
+    drawn: bool
+    """Whether it was drawn by chance; else somebody chose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ class GradedOutputs:
     otherwise: Counter[int]
     """By column: outputs of which the scorer said otherwise when they were graded. They were drawn
     by that, so `weights` make them the shares of the run no more."""
+    independence: Mapping[int, float | None]
+    """By column: see `corrected.independence_of_verdicts`; a column that is not in it: 1."""
 
     def verdicts_of(self, col: int | None) -> Sequence[GradedOutput]:
         """Return the outputs of one column; None: of all."""
@@ -93,6 +101,7 @@ def graded_outputs(
     unsure.update(columns[trial] for trial, said in by_trial.items() if not said)
     scored = grade_queries.scored_trials(db, run, scorer, json.dumps(list(by_trial)))
     then = grade_queries.verdicts_when_graded(db, run, scorer)
+    units = _Units(db, run, suite)
     otherwise: Counter[int] = Counter()
     outputs = []
     for trial, said in by_trial.items():
@@ -100,9 +109,53 @@ def graded_outputs(
         if said and judged is not None and judged.verdict in _DECIDED:
             verdict, value = _people_said(said)
             otherwise[judged.col] += then.get(trial, judged.verdict) is not judged.verdict
-            outputs.append(GradedOutput(judged.col, judged.verdict, judged.value, verdict, value))
+            outputs.append(
+                GradedOutput(
+                    judged.col,
+                    judged.verdict,
+                    judged.value,
+                    verdict,
+                    value,
+                    units[said[0].seq],
+                    any(one.seed is not None for one in said),
+                )
+            )
     shares = grade_queries.verdict_counts(db, run, scorer)
-    return GradedOutputs(outputs, shares, people, unsure, otherwise)
+    alone = units.each_case and trial_queries.epochs(db, run) == 1
+    counts = {} if alone else _independence(db, run, scorer, units)
+    return GradedOutputs(outputs, shares, people, unsure, otherwise, counts)
+
+
+class _Units:
+    """What each case is a unit of: its cluster, else itself."""
+
+    def __init__(self, db: sqlite3.Connection, run: int, suite: Suite | None) -> None:
+        cluster = None if suite is None else suite.dataset.cluster
+        self._clusters: list[str | None] = []
+        if cluster is not None:
+            copies = comparison_queries.case_copies(db, run)
+            self._clusters = [cluster_of(json.loads(one)["fields"], cluster) for one in copies]
+
+    @property
+    def each_case(self) -> bool:
+        """Whether each case is one for itself."""
+        return not self._clusters
+
+    def __getitem__(self, seq: int) -> Hashable:
+        named = self._clusters[seq] if self._clusters else None
+        return seq if named is None else named
+
+
+def _independence(
+    db: sqlite3.Connection, run: int, scorer: str, units: _Units
+) -> dict[int, float | None]:
+    """Return as how many independent outputs each of a scorer's verdicts counts, by column."""
+    found: dict[int, dict[Hashable, tuple[int, int]]] = {}
+    for col, seq, passed, n in grade_queries.verdicts_by_case(db, run, scorer):
+        of_column = found.setdefault(col, {})
+        before, there = of_column.get(units[seq], (0, 0))
+        of_column[units[seq]] = before + passed, there + n
+    return {col: independence_of_verdicts(of.values()) for col, of in found.items()}
 
 
 def _people_said(said: Sequence[GivenGradeRow]) -> tuple[Verdict, float | None]:

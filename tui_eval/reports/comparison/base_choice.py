@@ -97,7 +97,7 @@ def _of_run(
     if db is None:
         raise BaseRefusedError(f"{named}: there is no such file, and no store with runs yet")
     try:
-        run = run_queries.run_named(db, named)
+        run = run_queries.run_named(db, named, evaluated=True)
         side = RunSide(db, run)
     except UnknownRunError as error:
         raise BaseRefusedError(f"{error}; and there is no such file") from None

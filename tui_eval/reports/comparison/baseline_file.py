@@ -5,7 +5,7 @@ the same bytes.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ def baseline_lines(side: RunSide) -> Iterator[str]:
     tags, scores = side.tags(), side.scores()
     lines = []
     for column in side.columns:
+        by_hand = side.by_hand(column)
         for case_id, case in side.cases(column).items():
             score = scores[column, case_id]
             line: dict[str, object] = {
@@ -39,6 +40,8 @@ def baseline_lines(side: RunSide) -> Iterator[str]:
                 line["value"] = round(case.value, 9)
             if case.weight != 1.0:
                 line["weight"] = case.weight
+            if case_id in by_hand:
+                line["by_hand"] = True
             if case_id in tags:
                 line["tags"] = list(tags[case_id])
             if case.cluster is not None:
@@ -74,6 +77,7 @@ class BaselineFile:
         self._cases: dict[str, dict[str, ComparedCase]] = {}
         self._digests: dict[str, bytes] = {}
         self._tags: dict[str, tuple[str, ...]] = {}
+        self._by_hand: dict[str, set[str]] = {}
         raw = read_content(path) if content is None else content
         try:
             for number, line in enumerate(raw.decode("utf-8").split("\n"), 1):
@@ -107,6 +111,10 @@ class BaselineFile:
             )
         return ColumnCases.of(self._cases[column])
 
+    def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
+        """Return the cases of whose verdict a person decided a part (see `Side.by_hand`)."""
+        return self._by_hand.get(column, frozenset())
+
     def row_digest(self, case_id: str) -> bytes:
         """Return the digest of a case's row that the file has."""
         return self._digests[case_id]
@@ -136,6 +144,8 @@ class BaselineFile:
                 f"{path}, line {number}: the case {visible_line(case_id, 60)} has two digests"
             )
         of_column[case_id] = case
+        if known.get("by_hand") is True:
+            self._by_hand.setdefault(column, set()).add(case_id)
         if tags:
             self._tags[case_id] = tags
 

@@ -114,8 +114,27 @@ def against_baseline(
         found: How the run differs from its baseline.
         columns: The run's columns.
         partial: Whether the run leaves cases out: then cases that it does not have are noted only.
+
+    Returns:
+        One for each column, then one for each target that the baseline has and the run, which
+        leaves nothing out, has not: whoever takes a target out of a suite is told so.
     """
-    return [_column(asked, found, name, partial) for name in columns]
+    held = [_column(asked, found, name, partial) for name in columns]
+    return held if partial else [*held, *(_removed(asked, found, name) for name in _gone(found))]
+
+
+def _gone(found: BaseComparison) -> list[str]:
+    """Return the baseline's columns that no column of the run is compared with."""
+    if found.comparison is None:
+        return []
+    compared = {row.columns.a for row in found.comparison.rows}
+    return [name for name in found.comparison.a.columns if name not in compared]
+
+
+def _removed(asked: BaselineGate, found: BaseComparison, name: str) -> ColumnAgainstBaseline:
+    of = _Findings(name)
+    of.unclear.append(f"{found.base.name} has this target, and the run has not")
+    return _said(asked, of)
 
 
 @dataclass(slots=True)
@@ -143,11 +162,16 @@ def _column(
         if asked.never_break:
             sides = found.comparison.a, found.comparison.b
             _look_at_tagged(asked.never_break, row, sides, partial, of)
+    return _said(asked, of)
+
+
+def _said(asked: BaselineGate, of: _Findings) -> ColumnAgainstBaseline:
+    """Return what was found of a column, with what is missed where unclear counts as that."""
     if asked.unclear == "fail" and of.unclear:
         said = f"unclear, which fails here: {'; '.join(of.unclear)}"
-        of.missed.append(MissedBaseline(name, _UNCLEAR, None, None, said, "unclear"))
+        of.missed.append(MissedBaseline(of.column, _UNCLEAR, None, None, said, "unclear"))
     return ColumnAgainstBaseline(
-        name,
+        of.column,
         tuple(of.missed),
         tuple(of.unclear),
         tuple(of.notes),

@@ -104,6 +104,8 @@ class RunComparison:
     margin: float = MARGIN
     flips_of_groups: Mapping[str, Sequence[Flip]] = field(default_factory=dict)
     """Those of each group, in the same order; of a scorer, by what it says."""
+    why_no_groups: str | None = None
+    """Why there are none though they were asked for; None: there are, or they were not."""
 
     @property
     def words(self) -> frozenset[Word]:
@@ -145,6 +147,7 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
         choice.scorer,
         choice.margin,
         {name: _flips((row, pairs) for row, _, pairs in of) for name, of in groups.items()},
+        None if groups else _why_no_groups(a, b, choice.by),
     )
 
 
@@ -232,6 +235,19 @@ def _groups(
                 if pairs:
                     groups.setdefault(scorer, []).append((row, columns, pairs))
     return groups
+
+
+def _why_no_groups(a: Side, b: Side, by: By | None) -> str | None:
+    """Say why there are no groups; None: nobody asked for them."""
+    if by is None:
+        return None
+    if by == "tag":
+        return f"no groups by tag: no case that is compared has a tag in {b.name}"
+    files = [side.name for side in (a, b) if side.is_baseline]
+    if files:
+        named = " and ".join(dict.fromkeys(files))
+        return f"no groups by scorer: {named} holds verdicts of cases and none of single scorers"
+    return f"no groups by scorer: no scorer of {a.name} is one of {b.name}"
 
 
 def _decided(rows: Sequence[ComparisonRow], margin: float) -> list[ComparisonRow]:

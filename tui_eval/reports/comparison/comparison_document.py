@@ -23,6 +23,7 @@ def comparison_document(of: RunComparison) -> JsonObject:
         "groups": {name: [row_document(row) for row in rows] for name, rows in of.groups.items()},
         "flips": [_flip(flip) for flip in of.flips],
         "scorers_differ": scorers,
+        "why_no_groups": of.why_no_groups,
     }
 
 
@@ -38,6 +39,7 @@ def row_document(row: ComparisonRow) -> JsonObject:
         "changed": columns.changed,
         "left_out": {"a": columns.left_out_a, "b": columns.left_out_b},
         "shared": columns.shared,
+        "by_hand": {"a": columns.by_hand_a, "b": columns.by_hand_b},
         "both": pairs.both,
         "worse": pairs.worse,
         "better": pairs.better,

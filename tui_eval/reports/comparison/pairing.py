@@ -1,6 +1,6 @@
 """The cases of two columns put together, by their ids."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +58,9 @@ class PairedColumns:
     left_out_b: int
     shared: int
     """Pairs of the very same outputs."""
+    by_hand_a: int = 0
+    """Pairs of whose verdict in A a person decides a part."""
+    by_hand_b: int = 0
 
 
 class ColumnNames(Protocol):
@@ -139,14 +142,23 @@ def paired(
         here.append(at)
         there.append(other)
     only_a, only_b = len(of_a) - both, len(of_b) - both
-    return PairedColumns(*columns, only_a, only_b, changed, left_a, left_b, shared), CasePairs(
-        [of_a.ids[at] for at in here],
+    ids = [of_a.ids[at] for at in here]
+    hands = (
+        _among(ids, side.by_hand(of, scorer)) for side, of in zip((a, b), columns, strict=True)
+    )
+    told = PairedColumns(*columns, only_a, only_b, changed, left_a, left_b, shared, *hands)
+    return told, CasePairs(
+        ids,
         [of_a.values[at] or 0.0 for at in here],
         [of_b.values[at] or 0.0 for at in there],
         here,
         None if of_b.weights is None else [of_b.weights[at] for at in there],
         None if of_b.clusters is None else [of_b.clusters[at] for at in there],
     )
+
+
+def _among(ids: Sequence[str], some: Set[str]) -> int:
+    return sum(one in some for one in ids) if some else 0
 
 
 def _places_in(other: ColumnCases, of: ColumnCases) -> Iterable[int | None]:

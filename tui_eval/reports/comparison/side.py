@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -50,6 +50,9 @@ class Side(Protocol):
             column: One of `columns`.
             scorer: Of this scorer's verdicts; None: of the trials' own.
         """
+
+    def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
+        """Return the cases of whose verdict a person decides a part, see `cases`."""
 
     def tags(self) -> Mapping[str, tuple[str, ...]]:
         """Return the tags of those cases that have any, by the case's id."""
@@ -101,6 +104,11 @@ class RunSide:
         if asked not in self._read:
             self._read[asked] = self._results(self._indices[column], scorer)
         return self._read[asked]
+
+    def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
+        """Return the cases of whose verdict a person decides a part (see `Side.by_hand`)."""
+        col = self._indices[column]
+        return frozenset(comparison_queries.cases_by_hand(self._db, self.run.id, col, scorer))
 
     def tags(self) -> Mapping[str, tuple[str, ...]]:
         """Return the tags of those cases that have any, by the case's id."""

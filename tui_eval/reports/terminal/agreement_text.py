@@ -63,6 +63,8 @@ def scorer_lines(of: ScorerAgreement, names: Mapping[int, str]) -> Iterator[str]
             yield f"{names[col]}: {one.why}"
         elif (why := of.corrected[col].why) is not None:
             yield f"{names[col]}: no corrected rate: {why}"
+        elif said := chosen_words(of.corrected[col]):
+            yield f"{names[col]}: {said}"
     unsure = of.pooled.cannot_tell
     if unsure:
         yield f"{many(unsure, 'output')} people could not grade: in no figure"
@@ -171,7 +173,16 @@ def corrected_line(of: CorrectedPassRate) -> str:
     if not of.known:
         return f"no corrected rate: {of.why}"
     of_what = "grades" if of.by == "grades" else "outputs of gold"
-    return f"people would pass {percent(of.rate)} ({interval(of.interval)}), by {of.n:,} {of_what}"
+    said = f"people would pass {percent(of.rate)} ({interval(of.interval)}), by {of.n:,} {of_what}"
+    return "; ".join(filter(None, (said, chosen_words(of))))
+
+
+def chosen_words(of: CorrectedPassRate) -> str:
+    """Say how far a corrected rate rests on outputs that somebody chose; empty: it does not."""
+    if not of.chosen:
+        return ""
+    which = "all" if of.chosen == of.n else f"{of.chosen:,}"
+    return f"{which} of the {of.n:,} graded were not drawn here: right if chosen by chance"
 
 
 def _counts(of: AgreementMeasures) -> str:

@@ -34,6 +34,8 @@ def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
             lines += folded(visible_line(named), width)
     for said in (*unfinished(of), *scorer_notes(of)):
         lines += folded(visible_line(said), width)
+    if of.why_no_groups is not None:
+        lines += folded(visible_line(of.why_no_groups), width)
     if of.groups:
         lines += ["", *table(_group_columns(of), width, ink)]
     lines += _flips(of, ink)
@@ -146,6 +148,8 @@ def not_compared(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
         (columns.left_out_a, "case", f"without a result in {a}"),
         (columns.left_out_b, "case", f"without a result in {b}"),
         (columns.shared, "pair", "of the very same output"),
+        (columns.by_hand_a, "pair", f"graded by hand in {a}"),
+        (columns.by_hand_b, "pair", f"graded by hand in {b}"),
     )
     parts = [f"{many(count, noun)} {what}" for count, noun, what in said if count]
     clusters = None if row.difference is None else row.difference.clusters
@@ -153,6 +157,8 @@ def not_compared(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
         parts.append(f"errors over {many(clusters, 'cluster')}")
     if parts:
         yield "; ".join(parts)
+    if bool(columns.by_hand_a) is not bool(columns.by_hand_b):
+        yield "graded by hand on one side alone: the difference may be that of people and scorer"
 
 
 def unfinished(of: RunComparison) -> Iterator[str]:

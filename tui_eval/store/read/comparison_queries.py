@@ -65,6 +65,29 @@ def column_trials(
     return db.execute(_OF_SCORER, (run_id, col, scorer))
 
 
+def cases_by_hand(
+    db: sqlite3.Connection, run_id: int, col: int, scorer: str | None = None
+) -> Iterator[str]:
+    """Yield the cases of a column of whose verdict a person decides a part, each once.
+
+    Cheap: scores by hand have an index of their own.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        col: The column's index.
+        scorer: Of this scorer's verdicts; None: of the trials' own, which rest on required scores.
+    """
+    rows = db.execute(
+        "SELECT DISTINCT c.id FROM scores s CROSS JOIN trials t ON t.id = s.trial "
+        "CROSS JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE s.source = 'human' "
+        "AND s.current = 1 AND s.superseded = 0 AND t.run = ?1 AND t.col = ?2 "
+        "AND CASE WHEN ?3 IS NULL THEN s.required ELSE s.scorer = ?3 END",
+        (run_id, col, scorer),
+    )
+    return (unpack_text(row[0]) for row in rows)
+
+
 def case_copies(db: sqlite3.Connection, run_id: int) -> Iterator[str]:
     """Yield the frozen copies of a run's cases (JSON) in dataset order."""
     rows = db.execute("SELECT data FROM cases WHERE run = ? ORDER BY seq", (run_id,))

@@ -23,6 +23,8 @@ class GivenGradeRow:
 
     trial: int
     place: int
+    seq: int
+    """Of its case."""
     col: int
     output: int
     scorer: str
@@ -34,6 +36,7 @@ class GivenGradeRow:
     value: float | None
     note: str
     seed: int | None
+    """By which the output was drawn; None: somebody chose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,16 @@ def given(db: sqlite3.Connection, run: int, scorer: str | None = None) -> list[G
     """
     found: dict[tuple[int, str, str], GivenGradeRow] = {}
     for row in db.execute(
-        "SELECT g.trial, t.place, t.col, g.output, g.scorer, g.person, g.grade, g.verdict, "
+        "SELECT g.trial, t.place, t.seq, t.col, g.output, g.scorer, g.person, g.grade, g.verdict, "
         "g.value, g.note, g.seed FROM grades g JOIN trials t ON t.id = g.trial "
         "AND t.output = g.output WHERE g.run = ?1 AND (?2 IS NULL OR g.scorer = ?2) ORDER BY g.id",
         (run, scorer),
     ):
-        trial, place, col, output, name, person, grade, verdict, value, note, seed = row
+        trial, place, seq, col, output, name, person, grade, verdict, value, note, seed = row
         one = GivenGradeRow(
             trial,
             place,
+            seq,
             col,
             output,
             name,
@@ -119,6 +123,18 @@ def verdict_counts(db: sqlite3.Connection, run: int, scorer: str) -> dict[tuple[
         (run, scorer),
     )
     return {(col, Verdict(verdict)): n for col, verdict, n in rows}
+
+
+def verdicts_by_case(
+    db: sqlite3.Connection, run: int, scorer: str
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield column, case, outputs that a scorer passed, and those that it passed or failed."""
+    return db.execute(
+        "SELECT col, seq, sum(verdict = 'pass'), count(*) FROM (SELECT t.col AS col, t.seq AS seq, "
+        f"s.verdict AS verdict, max(s.id) {_SCORED}) WHERE verdict IN ('pass', 'fail') "
+        "GROUP BY 1, 2",
+        (run, scorer),
+    )
 
 
 def scored_trials(

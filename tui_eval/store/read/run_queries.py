@@ -62,9 +62,13 @@ def runs(db: sqlite3.Connection, *, limit: int = -1) -> list[RunRow]:
 
 
 def full_runs(db: sqlite3.Connection, suite: str, limit: int) -> list[RunRow]:
-    """Return the last runs of a suite that leave nothing out, newest first."""
+    """Return the last runs of a suite that came to their end and leave nothing out, newest first.
+
+    One that goes on, or was interrupted, has what ended early, which is no fair sample of all.
+    """
     rows = db.execute(
-        f"{_RUN}WHERE suite = ? AND staged = 1 AND partial = 0 ORDER BY id DESC LIMIT ?",
+        f"{_RUN}WHERE suite = ? AND staged = 1 AND partial = 0 AND state = 'done' "
+        "ORDER BY id DESC LIMIT ?",
         (suite, limit),
     )
     return [_run(row) for row in rows]
@@ -88,17 +92,24 @@ def run(db: sqlite3.Connection, run_id: int) -> RunRow:
     return _run(row)
 
 
-def run_named(db: sqlite3.Connection, name: str) -> RunRow:
+def run_named(db: sqlite3.Connection, name: str, *, evaluated: bool = False) -> RunRow:
     """Find a run by its name, its label, an unambiguous prefix of its name, or `last`.
 
-    `last` is the one created last. A label, what `--name` said, counts where one run alone has it.
+    A label, what `--name` said, counts where one run alone has it.
+
+    Args:
+        db: The connection.
+        name: What is asked for.
+        evaluated: Whether `last` is the last one that evaluates anything, which sweeps do not;
+            else the one created last.
 
     Raises:
         UnknownRunError: none or several answer to it; the message names what there is.
     """
     packed = pack(name)
     if name == "last":
-        rows = db.execute(f"{_RUN}ORDER BY id DESC LIMIT 1").fetchall()
+        which = "WHERE json_extract(settings, '$.sweep') IS NULL " if evaluated else ""
+        rows = db.execute(f"{_RUN}{which}ORDER BY id DESC LIMIT 1").fetchall()
     else:
         rows = (
             db.execute(f"{_RUN}WHERE name = ?", (packed,)).fetchall()

@@ -234,12 +234,18 @@ def unstage(tx: Tx, run: int) -> None:
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
 
-def staged(tx: Tx, run: int) -> None:
-    """Write down that all trials of a run are there."""
+def staged(tx: Tx, run: int, *, whole: bool = False) -> None:
+    """Write down that all trials of a run are there.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        whole: Whether they are all of the suite's, though its launch asked for fewer.
+    """
     tx.db.execute(
         "UPDATE runs SET staged = 1, total = (SELECT ifnull(sum(n), 0) FROM tallies "
-        "WHERE run = ?1), change = ?2 WHERE id = ?1",
-        (run, tx.change),
+        "WHERE run = ?1), change = ?2, partial = partial AND NOT ?3 WHERE id = ?1",
+        (run, tx.change, whole),
     )
 
 

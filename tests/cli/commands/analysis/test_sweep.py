@@ -41,6 +41,11 @@ async def test_a_sweep_prints_its_rows_and_the_line_for_the_suite(
     assert shown["kind"] == "sweep"
     assert shown["sweep"]["levels"] == whole["levels"]
     assert shown["exit_code"] == 0
+    assert (shown["counts"]["done"], shown["counts"]["passed"]) == (shown["counts"]["total"], 0)
+    of_target = shown["targets"]["served"]
+    assert (of_target["n"], of_target["passed"], of_target["pass_rate"]) == (0, 0, None)
+    compared = await beside("compare", whole["run"], "last")
+    assert (compared.code, "is a sweep: nothing of it is scored" in compared.err) == (2, True)
     assert "done, sweep" in (await beside("runs")).out
 
 

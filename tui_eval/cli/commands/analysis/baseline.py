@@ -50,7 +50,7 @@ def baseline(
     with readable(path) as db:
         name = suite_name(db, suite)
         pinned = baseline_queries.baseline(db, name)
-        named = pinned if run is None else run_queries.run_named(db, run)
+        named = pinned if run is None else run_queries.run_named(db, run, evaluated=True)
         if named is not None:
             _see_that_it_may_be(name, named)
         if file is not None:
