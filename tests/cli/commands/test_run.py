@@ -156,17 +156,18 @@ def test_what_the_suite_does_not_have_is_refused_with_the_nearest(
     ("words", "total", "partial"),
     [
         (["--case", "case-0", "--case", "case-2"], 2, True),
-        (["--tag", "sum"], 4, True),
+        (["--tag", "sum"], 4, False),  # each case has it
         (["--limit", "3"], 3, True),
+        (["--limit", "4"], 4, False),
         (["--sample", "2"], 2, True),
-        (["--target", "made-up"], 4, True),
+        (["--target", "made-up"], 4, False),  # there is no other
         (["--set", "dataset.limit=1"], 1, True),
         (["--epochs", "3"], 12, False),
         (["--set", "run.epochs=2"], 8, False),
         (["--concurrency", "1"], 4, False),
     ],
 )
-def test_choices_narrow_the_run_and_mark_it_as_partial(
+def test_choices_that_leave_something_out_mark_the_run_as_partial(
     place: Place, tui_eval: Command, words: list[str], total: int, partial: bool
 ) -> None:
     whole = document(tui_eval("run", place.suite(), "--json", *words))
