@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -18,21 +19,24 @@ from tui_eval.cli.main import run as run_command_line
 from tui_eval.isolated.calls import import_path
 
 DOCS = Path(__file__).parent.parent / "docs"
+ELSEWHERE = {
+    "benchmarks-you-have": "its suites are run by tests/test_benchmarks_page.py",
+    "http-apps": "its app is run by tests/cli/test_apps.py",
+    "importing": "its imports are made by tests/suites/importers",
+    "pytest": "it is followed by tests/pytest_plugin/test_guide.py",
+    "serve": "its servers are started by tests/web",
+}
+"""The pages of these folders that are not followed here, each with who tries what it shows."""
+FOLDERS = ("tutorials", "how-to")
 GUIDES = [
-    next(DOCS.rglob(name))
-    for name in (
-        "evaluate-a-function.md",
-        "evaluate-an-agent.md",
-        "first-suite.md",
-        "first-judge.md",
-        "first-comparison.md",
-        "how-hard-can-i-drive-it.md",
-        "how-many-cases.md",
-        "python.md",
-        "can-i-trust-my-judge.md",
-        "which-is-better.md",
-        "write-your-own-scorer.md",
-    )
+    *(
+        page
+        for folder in FOLDERS
+        for page in sorted((DOCS / folder).glob("*.md"))
+        if page.stem not in ELSEWHERE
+    ),
+    DOCS / "reference" / "python.md",
+    DOCS / "explanation" / "statistics.md",
 ]
 DATA = Path(os.environ.get("TUI_EVAL_DATA", DOCS.parents[1] / "shared" / "data"))
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -70,17 +74,21 @@ def steps(guide: Path) -> Iterator[tuple[str, str]]:
 def ran(words: list[str]) -> tuple[int, str]:
     """Run a command; give its exit code and all that it said.
 
-    The commands of the project itself run in this process: most of what they take is their start.
+    Scripts and the commands of the project run in this process: most of what they take is a start.
     """
     assert words[0] in ("tui-eval", "python")
-    if words[0] == "python":
+    if words[0] == "python" and words[1] == "-m":
         done = subprocess.run(
             [sys.executable, *words[1:]], capture_output=True, text=True, timeout=120
         )
         return done.returncode, done.stdout + done.stderr
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        code = run_command_line(words[1:])
+        if words[0] == "python":
+            runpy.run_path(words[1], run_name="__main__")
+            code = 0
+        else:
+            code = run_command_line(words[1:])
     return code, out.getvalue() + err.getvalue()
 
 
