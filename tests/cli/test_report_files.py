@@ -69,3 +69,21 @@ def test_ci_reports_as_the_server_understands(
     monkeypatch.chdir(tmp_path)
     tui_eval("run", suite, "--ci")
     assert (tmp_path / "junit.xml").exists()
+
+
+def test_a_summary_that_cannot_be_written_is_told_after_the_annotations(
+    place: Place, tui_eval: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = place.suite(more="[gate]\npass_rate = 0.0")
+    monkeypatch.delenv("GITLAB_CI", raising=False)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/dev/full")
+    done = tui_eval("run", suite, "--ci")
+    assert done.code == 3
+    assert "error: --ci: GITHUB_STEP_SUMMARY=/dev/full: No space left on device" in done.err
+    failing = place.suite(more="[gate]\npass_rate = 1.0", target="accuracy = 0.0")
+    missed = tui_eval("run", failing, "--ci")
+    assert (missed.code, "::error title=" in missed.out) == (1, True)
+    alone = tui_eval("export", "last", "--format", "github")
+    assert (alone.code, "::error title=" in alone.out) == (2, True)
+    assert "GITHUB_STEP_SUMMARY=/dev/full" in alone.err

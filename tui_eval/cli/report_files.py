@@ -83,6 +83,7 @@ class ReportFiles:
         from tui_eval.cli.runs import readable
         from tui_eval.reports.exports.export_choice import ExportChoice
         from tui_eval.reports.exports.formats import FORMATS
+        from tui_eval.reports.exports.github import SummaryError
         from tui_eval.reports.exports.whole_file import to_file, to_stream
 
         wanted = dict(self._files())
@@ -95,10 +96,14 @@ class ReportFiles:
                 try:
                     to_file(place, FORMATS[name](db, run, ExportChoice()))
                 except OSError as error:
-                    streams.tell(f"error: --{name}: {place}: {error.strerror}")
+                    streams.tell(f"error: --{name}: {error.filename}: {error.strerror}")
                     whole = False
             if self.ci and os.environ.get(_ON_GITHUB):
-                to_stream(sys.stdout, FORMATS["github"](db, run, ExportChoice()))
+                try:
+                    to_stream(sys.stdout, FORMATS["github"](db, run, ExportChoice()))
+                except SummaryError as error:
+                    streams.tell(f"error: --ci: {error.filename}: {error.strerror}")
+                    whole = False
         if self.ci and not (os.environ.get(_ON_GITHUB) or os.environ.get(_ON_GITLAB)):
             streams.tell(
                 f"--ci: neither {_ON_GITHUB} nor {_ON_GITLAB} is set: nothing to report to"

@@ -1,13 +1,12 @@
 """A run's trials as a report in the Common Test Report Format (CTRF 1.0.0, https://ctrf.io)."""
 
 import sqlite3
-import tempfile
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import IO, Final
+from typing import Final
 
 from tui_eval import __version__
 from tui_eval.model.json import JsonObject
@@ -15,13 +14,13 @@ from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.base import RunBase
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut
+from tui_eval.reports.exports.put_aside import PutAside, put_aside
 from tui_eval.reports.exports.run_report import RunReport, run_report
 from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import RunRow
 
 _OUTPUT: Final = 4_000
-_CHUNK: Final = 1 << 16
 _STATUS: Final = {
     ReportedOutcome.PASS: "passed",
     ReportedOutcome.FAIL: "failed",
@@ -40,14 +39,12 @@ def ctrf(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[
     report = run_report(db, run, choice)
     counts: Counter[str] = Counter()
     # the summary stands before the tests, and is of those that are written
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as tests:
+    with put_aside() as tests:
         _write_tests(db, run, choice, tests, counts)
         head = jsontext.dumps(_head(run, report, counts))
         # the tests go to their place at the end of `results`
         yield head.removesuffix("}}") + ', "tests": [\n'
-        tests.seek(0)
-        while piece := tests.read(_CHUNK):
-            yield piece
+        yield from tests.pieces()
         yield "\n]}}\n"
 
 
@@ -55,7 +52,7 @@ def _write_tests(
     db: sqlite3.Connection,
     run: RunRow,
     choice: ExportChoice,
-    tests: IO[str],
+    tests: PutAside,
     counts: Counter[str],
 ) -> None:
     lines = chosen_lines(db, run, choice)

@@ -28,20 +28,29 @@ _SUMMARY_CHARS: Final = 250_000
 _MESSAGE: Final = 400
 
 
+class SummaryError(OSError):
+    """The job's summary cannot be written; the file's name says by what it was named."""
+
+
 def github(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[str]:
-    """Append to the job's summary, where GitHub names a file for it; yield the annotations.
+    """Yield the annotations; then append to the job's summary, where GitHub names a file for it.
 
     What the gate misses comes first, then cases that got worse than in the base; trials that
     errored or are ungraded are warnings. A failed case is none: the gate is about rates.
+
+    Raises:
+        SummaryError: the summary cannot be written; the annotations were yielded.
     """
     report = run_report(db, run, choice)
-    if path := os.environ.get(_SUMMARY):
-        whole = replace(choice, chars=_SUMMARY_CHARS)
-        with Path(path).open("a", encoding="utf-8") as summary:
-            summary.writelines(markdown(db, run, whole))
-            summary.write("\n")
     yield from islice(_errors(run, report), _MOST)
     yield from islice(_warnings(db, run, choice), _MOST)
+    if path := os.environ.get(_SUMMARY):
+        whole = "".join(markdown(db, run, replace(choice, chars=_SUMMARY_CHARS)))
+        try:
+            with Path(path).open("a", encoding="utf-8") as summary:
+                summary.write(f"{whole}\n")
+        except OSError as error:
+            raise SummaryError(error.errno, error.strerror, f"{_SUMMARY}={path}") from error
 
 
 def _errors(run: RunRow, report: RunReport) -> Iterator[str]:

@@ -5,17 +5,17 @@ junitparser have in common. A column is a `testsuite`, a trial a `testcase`.
 """
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import IO, Final
+from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut, markup_text
+from tui_eval.reports.exports.put_aside import PutAside, put_aside
 from tui_eval.reports.exports.run_report import run_report
 from tui_eval.reports.trial_outcomes import ReportedOutcome, outcome, why
 from tui_eval.store.read.report_queries import TrialLine
@@ -24,7 +24,6 @@ from tui_eval.store.rows import RunRow
 _OUTPUT: Final = 4_000
 """Characters of an output."""
 _MESSAGE: Final = 300
-_CHUNK: Final = 1 << 16
 _ELEMENTS: Final = {
     ReportedOutcome.FAIL: "failure",
     ReportedOutcome.ERROR: "error",
@@ -38,7 +37,7 @@ _ELEMENTS: Final = {
 class _Suite:
     """The test cases of one column, written beside the file, where their numbers come first."""
 
-    cases: IO[str]
+    cases: PutAside
     counts: dict[str, int] = field(default_factory=dict)
     """By element; `testcase`: all."""
     seconds: float = 0.0
@@ -60,12 +59,7 @@ def junit(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator
     report = run_report(db, run, choice)
     with ExitStack() as open_files:
         suites = {
-            of.column.name: _Suite(
-                open_files.enter_context(
-                    tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")
-                )
-            )
-            for of in report.columns
+            of.column.name: _Suite(open_files.enter_context(put_aside())) for of in report.columns
         }
         for line in chosen_lines(db, run, choice):
             suites[line.column].add(line, run)
@@ -79,9 +73,7 @@ def junit(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator
             stamp = f" timestamp={quoteattr(started.isoformat(timespec='seconds'))}"
             yield f"  <testsuite{_attributes(name, [suite])}{stamp}>\n"
             yield from _properties(run, of)
-            suite.cases.seek(0)
-            while piece := suite.cases.read(_CHUNK):
-                yield piece
+            yield from suite.cases.pieces()
             yield "  </testsuite>\n"
         yield "</testsuites>\n"
 

@@ -12,6 +12,7 @@ from typing import TextIO, TypeAlias
 
 import psutil
 
+from tui_eval.reports.exports.put_aside import PutAsideError
 from tui_eval.suites.data.files import real_path
 
 Pieces: TypeAlias = Iterator[str] | Iterator[bytes] | Iterator[str | bytes]
@@ -24,10 +25,13 @@ def to_file(path: Path, pieces: Pieces) -> None:
     A symbolic link stays one; a device or a pipe is written to as it is.
 
     Raises:
+        PutAsideError: what is put aside meanwhile cannot be written, see `put_aside`.
         OSError: it cannot be written; what stood at `path` still does.
     """
     try:
         _write(path, pieces)
+    except PutAsideError:
+        raise  # of another file, which it names
     except OSError as error:
         # a file beside it is nobody's business; what has no room names no file
         if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
