@@ -167,7 +167,7 @@ SUITE = """\
 name = "backwards"
 
 [[targets]]
-name = "made-up"
+name = "small"
 kind = "simulated"
 answers = "{{ answer }}"
 

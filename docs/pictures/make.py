@@ -5,7 +5,7 @@
 
 Everything happens in a temporary folder. The samples run on their recorded answers; one is asked
 of the small model, live while its picture is taken. What needs time, more than one target or an
-answer before another is asked of made-up models, in suites that are written here.
+answer before another is asked of simulated models, in suites that are written here.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ PATIENCE_S = 120.0
 """Seconds to wait for what a picture is to show."""
 
 SIMULATED = """\
-# The capitals again, asked of two made-up models: what they say was never said by a model.
+# The capitals again, asked of two simulated models: what they say was never said by a model.
 name = "simulated"
-description = "Two made-up models with latencies and rate limits: for charts, not for results."
+description = "Two simulated models with latencies and rate limits: for charts, not for results."
 tags = ["simulated"]
 include = "parts/capitals.toml"
 
@@ -74,9 +74,9 @@ pass_rate = 0.8
 """
 
 ORDERS = """\
-# Two answers of a made-up model, before and after: for the picture of a diff.
+# Two answers of a simulated model, before and after: for the picture of a diff.
 name = "orders"
-description = "Orders as JSON, from a made-up model."
+description = "Orders as JSON, from a simulated model."
 tags = ["simulated"]
 
 [[cases]]
