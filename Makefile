@@ -94,7 +94,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
 lock:  ## resolve all dependencies anew (needs uv)
-	$(COMPILE) --upgrade pyproject.toml --extra local --extra instructions --extra math --extra similarity --extra parquet --extra web \
+	$(COMPILE) --upgrade pyproject.toml --extra local --extra instructions --extra math --extra similarity --extra parquet --extra web --extra hf \
 		$(LOCKS)/build.in $(LOCKS)/test.in -o $(LOCKS)/test.txt
 	$(COMPILE) pyproject.toml -c $(LOCKS)/test.txt -o $(LOCKS)/run.txt
 	$(COMPILE) pyproject.toml --extra local -c $(LOCKS)/test.txt -o $(LOCKS)/local.txt

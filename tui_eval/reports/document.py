@@ -87,6 +87,7 @@ def _run(of: Results) -> JsonObject:
         "wall_s": round(run.wall(of.at), 3),
         "kind": "sweep" if run.is_sweep else "run",
         "partial": run.partial,
+        "dataset": of.suite.dataset.hub,
     }
 
 

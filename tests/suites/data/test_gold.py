@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_or_holds_nothing_is_told(tmp_path: Path) -> No
     assert told(path) == [
         (
             'suite.toml, line 9: judge.gold: "gold.txt" has an unknown format; '
-            "use .jsonl, .json, .csv, .tsv"
+            "use .jsonl, .json, .csv, .tsv (also .gz or .zst of these) or .parquet"
         )
     ]
 

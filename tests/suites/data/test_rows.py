@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data import rows
+from tui_eval.suites.data.files import formats
 from tui_eval.suites.data.rows import DataProblems, read_json, read_rows
 from tui_eval.suites.loading.errors import SuiteError
 
@@ -192,7 +193,7 @@ def test_a_line_without_end_is_told_and_not_kept(
 
 
 def test_an_unknown_format_is_told_with_those_there_are(tmp_path: Path) -> None:
-    expected = 'd.xlsx: unknown format ".xlsx": use .jsonl, .json, .csv or .tsv'
+    expected = f'd.xlsx: unknown format ".xlsx": use {formats()}'
     assert told(tmp_path, "d.xlsx", "") == [expected]
 
 

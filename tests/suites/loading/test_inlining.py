@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.suites.writing import TARGET, loaded, told, write
+from tui_eval.suites.data.files import formats
 from tui_eval.suites.spec import ModelTargetSpec, ReplayTargetSpec
 
 CASES = "[[cases]]\nid = 1\n"
@@ -108,7 +109,10 @@ def test_paths_of_data_become_absolute(tmp_path: Path) -> None:
         ("none.jsonl", 'no such file "none.jsonl"'),
         ("*.csv", 'no file matches "*.csv"'),
         ("sub", '"sub" is a folder; write sub/*.jsonl for all its files'),
-        ("d.xlsx", '"d.xlsx" has an unknown format; use .jsonl, .json, .csv, .tsv'),
+        (
+            "d.xlsx",
+            f'"d.xlsx" has an unknown format; use {formats()}',
+        ),
     ],
 )
 def test_a_path_that_leads_to_no_data_is_told(tmp_path: Path, path: str, expected: str) -> None:

@@ -136,6 +136,7 @@ def _as_json(
         "file": str(path),
         "valid": True,
         "suite": found.suite.name,
+        "dataset": found.suite.dataset.hub,
         "cases": survey.cases,
         "targets": [column.name for column in survey.columns],
         "epochs": survey.epochs,
@@ -192,6 +193,8 @@ def _lines(
     survey = found.survey
     assert survey is not None, "a suite with mistakes is refused"
     yield f"{path}: {found.suite.name} is valid"
+    if found.suite.dataset.hub is not None:
+        yield f"  data: {found.suite.dataset.hub}"
     yield (
         f"  {many(survey.cases, 'case')} × {many(len(survey.columns), 'target')} × "
         f"{many(survey.epochs, 'epoch')} = {many(survey.trials, 'trial')}"

@@ -26,6 +26,7 @@ from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.store.writer import once
 from tui_eval.suites.config import configuration
 from tui_eval.suites.data.data_files import data_files
+from tui_eval.suites.data.hub.hub_rows import pinned
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust.trust_store import engine_environment
 
@@ -45,7 +46,8 @@ def create(
 ) -> int:
     """Write a run down, in state `pending`, with its frozen suite; quick whatever its size.
 
-    What its data files are like is written down too, for its cases are copied later.
+    What its data files are like is written down too, for its cases are copied later; a dataset of
+    the Hub is pinned to the commit it is at now.
 
     Args:
         store: The store's file.
@@ -60,7 +62,9 @@ def create(
 
     Raises:
         StoreError: the store cannot be used; there is no new run then.
+        SuiteError: its dataset is on the Hub, which cannot be reached or no longer has it.
     """
+    suite = pinned(suite)
     settings = permitted(suite, settings)  # who loaded the suite was allowed to
     settings = replace(settings, usual_concurrency=configuration.read().concurrency)
     files = [one.as_json() for one in data_files(suite)]

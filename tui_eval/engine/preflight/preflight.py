@@ -25,6 +25,7 @@ from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read import baseline_queries, run_queries
 from tui_eval.suites.data.dataset import cases
+from tui_eval.suites.data.hub import hub_rows
 from tui_eval.suites.judge_choice import kinships
 from tui_eval.suites.loading import template_check
 from tui_eval.suites.loading.errors import Mistake, SuiteError, nearest
@@ -105,6 +106,7 @@ def preflight(
         read_only = partial(template_check.survey, rendered=False)
         survey = read_only if depth is Depth.READ else surveyed
     try:
+        suite = hub_rows.pinned(suite)
         seen = survey(suite)
         refused = tuple(_refusals(db, suite, settings, seen))
     except SuiteError as error:

@@ -60,7 +60,10 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         ink: Colours or none.
         groups: Whether each scorer and each tag has its rows too.
     """
-    lines = [_head(of, width, ink), ""]
+    lines = [_head(of, width, ink)]
+    if of.suite.dataset.hub is not None:
+        lines += folded(f"data: {visible_line(of.suite.dataset.hub)}", width)
+    lines.append("")
     if of.sweep is not None:
         lines += sweep_lines(of.sweep, width=width, ink=ink)
         if errors := _errors(of, width, ink):

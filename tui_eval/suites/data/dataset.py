@@ -19,6 +19,7 @@ from tui_eval.model.score import OF_OUTPUT
 from tui_eval.suites import judge_choice
 from tui_eval.suites.data import seeded_sampling
 from tui_eval.suites.data.files import is_glob, matches
+from tui_eval.suites.data.hub.hub_rows import hub_rows
 from tui_eval.suites.data.recordings import Recordings, id_digest, row_id
 from tui_eval.suites.data.rows import DataProblems
 from tui_eval.suites.data.session_files import read_session
@@ -83,6 +84,10 @@ def rows(suite: Suite, problems: DataProblems) -> Iterator[DatasetRow]:
     if suite.dataset.path is None:
         for index, fields in enumerate(suite.cases):
             yield DatasetRow(_file_name(suite), None, f"cases[{index}]", fields)
+        return
+    if suite.dataset.hub is not None:
+        for name, number, fields in hub_rows(suite.dataset.hub):
+            yield DatasetRow(name, number, "", fields)
         return
     path = Path(suite.dataset.path)
     folder = Folder.of(suite)

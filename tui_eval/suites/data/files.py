@@ -9,8 +9,11 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final, TypeAlias
 
-DATA_SUFFIXES: Final = (".jsonl", ".json", ".csv", ".tsv")
-"""The formats data may have."""
+from tui_eval.suites.data.unpacking import PACKED
+
+_TEXTS: Final = (".jsonl", ".json", ".csv", ".tsv")
+"""The formats of data that may be compressed."""
+_BINARY: Final = ".parquet"
 
 Opener: TypeAlias = Callable[[Path], BufferedReader]
 """Opens a file for reading; raises OSError where it may not, or cannot, be read."""
@@ -18,6 +21,23 @@ Opener: TypeAlias = Callable[[Path], BufferedReader]
 _MAGIC: Final = re.compile(r"[*?\[]")
 _MOST: Final = 64_000_000
 """Bytes of a file that becomes part of a suite."""
+
+
+def formats() -> str:
+    """Return the endings data may have, as messages list them."""
+    return f"{', '.join(_TEXTS)} (also {' or '.join(PACKED)} of these) or {_BINARY}"
+
+
+def data_suffixes(path: Path) -> tuple[str, str]:
+    """Return the endings of a data file: its format's, and its compression's or none."""
+    last = path.suffix.lower()
+    return (Path(path.stem).suffix.lower(), last) if last in PACKED else (last, "")
+
+
+def is_data(path: Path) -> bool:
+    """Return whether a file's name says that it holds data in a format that is read."""
+    form, packed = data_suffixes(path)
+    return form in _TEXTS or (form == _BINARY and not packed)
 
 
 def real_path(path: Path) -> Path:

@@ -1,8 +1,9 @@
-"""Stream rows out of JSONL, JSON, CSV and TSV files, with the line of each invalid one."""
+"""Stream rows out of data files of every format, with the line of each invalid one."""
 
 import codecs
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import IO, Final, NoReturn, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.data.files import Opener, open_regular, read_whole
+from tui_eval.suites.data.files import Opener, data_suffixes, formats, open_regular, read_whole
+from tui_eval.suites.data.parquet_rows import parquet_rows
+from tui_eval.suites.data.unpacking import BrokenFileError, unpacked
 from tui_eval.suites.loading.errors import Mistake, SuiteError
 
 MOST_MISTAKES: Final = 20
@@ -56,7 +59,8 @@ def read_rows(
 ) -> Iterator[tuple[int, JsonObject]]:
     """Yield the rows of a file, each with the line it starts on; bad ones become problems.
 
-    A UTF-8 byte order mark and CRLF line ends are taken as they come.
+    A UTF-8 byte order mark and CRLF line ends are taken as they come. Compressed files are unpacked
+    as they are read.
 
     Args:
         path: The file; its suffix says the format.
@@ -71,9 +75,11 @@ def read_rows(
     def report(line: int | None, message: str) -> None:
         problems.add(Mistake(name, line, "", message))
 
+    form, packed = data_suffixes(path)
     try:
-        with opener(path) as file:
-            match path.suffix.lower():
+        with opener(path) as opened:
+            file = unpacked(opened, packed, os.fstat(opened.fileno()).st_size)
+            match form:
                 case ".jsonl":
                     yield from _json_lines(file, report)
                 case ".json":
@@ -82,8 +88,13 @@ def read_rows(
                     yield from _table(file, ",", report)
                 case ".tsv":
                     yield from _table(file, "\t", report)
-                case suffix:
-                    report(None, f'unknown format "{suffix}": use .jsonl, .json, .csv or .tsv')
+                case ".parquet" if not packed:
+                    yield from parquet_rows(file)
+                case _:
+                    report(None, f'unknown format "{form}{packed}": use {formats()}')
+    except BrokenFileError as error:
+        report(error.line, str(error))
+        problems.settle()
     except OSError as error:
         report(None, f"cannot be read: {error.strerror}")
         problems.settle()

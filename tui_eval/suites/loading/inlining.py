@@ -8,7 +8,8 @@ from typing import Final, TypeGuard
 from tui_eval.model.conversation import files_in
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data import gold, grade_forms
-from tui_eval.suites.data.files import DATA_SUFFIXES, is_glob, read_whole, trouble_with
+from tui_eval.suites.data.files import formats, is_data, is_glob, read_whole, trouble_with
+from tui_eval.suites.data.hub.hub_address import HubAddress, is_hub
 from tui_eval.suites.data.rows import MOST_MISTAKES, DataProblems, read_json, read_rows
 from tui_eval.suites.data.session_files import read_session
 from tui_eval.suites.data.tasks import task_formats
@@ -167,7 +168,7 @@ class _Inliner:
 
     def _rows(self, path: Path, file: FilePath, what: str) -> list[tuple[int, JsonObject]] | None:
         """Return the rows of a file that is inlined, each with its line."""
-        if file.suffix.lower() not in DATA_SUFFIXES:
+        if not is_data(file):
             self._unknown_format(path, file)
             return None
         problems = DataProblems()
@@ -302,6 +303,9 @@ class _Inliner:
         name = table.get(field)
         if not isinstance(name, str) or not name:
             return
+        if is_hub(name):
+            self._on_the_hub(at, name, form)
+            return
         full = FilePath(os.path.normpath(self._places.of(at).folder / name))
         if self._is_no_path(at, full):
             return
@@ -319,13 +323,24 @@ class _Inliner:
             else:
                 self._wrong(at, *missing(name, full))
         for file in files if form not in FOLDERS else ():
-            if file.suffix.lower() not in DATA_SUFFIXES:
+            if not is_data(file):
                 self._unknown_format(at, file)
                 return
 
+    def _on_the_hub(self, at: Path, name: str, form: str | None) -> None:
+        """See that a dataset of the Hub is named rightly; nobody is asked before it is read."""
+        if at != ("dataset", "path"):
+            self._wrong(at, f'"{name}" is a dataset of the Hub', "name a file here")
+        elif form in FOLDERS:
+            self._wrong(at, f'"{name}" is a dataset of the Hub', f"{form} is a folder of tasks")
+        else:
+            try:
+                HubAddress.of(name)
+            except ValueError as error:
+                self._wrong(at, f'"{name}" {error}')
+
     def _unknown_format(self, path: Path, file: FilePath) -> None:
-        formats = ", ".join(DATA_SUFFIXES)
-        self._wrong(path, f'"{file.name}" has an unknown format', f"use {formats}")
+        self._wrong(path, f'"{file.name}" has an unknown format', f"use {formats()}")
 
     def _shown(self, file: FilePath) -> str:
         """Return a file's path as the suite's is shown, relative or absolute."""

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import StrictBool, StrictInt
 
+from tui_eval.suites.data.hub.hub_address import is_hub
 from tui_eval.suites.spec.base import Spec, Text, Texts, Whole
 
 
@@ -14,8 +15,9 @@ class Dataset(Spec):
     """
 
     path: Text | None = None
-    """A .jsonl, .json, .csv or .tsv file, or a glob of such files; relative to the suite. Outside
-    the suite's folder it needs trust. Left out where the cases stand in [[cases]]."""
+    """A .jsonl, .json, .csv, .tsv (also .gz or .zst of these) or .parquet file, or a glob of such
+    files; relative to the suite, and outside its folder it needs trust. Or a dataset of the Hub:
+    hf://OWNER/NAME[/CONFIG]/SPLIT[@REVISION]. Left out where the cases stand in [[cases]]."""
     format: Literal["harbor", "terminal-bench", "swebench"] | None = None
     """What the path leads to, where that is no file of plain rows: a folder of tasks, or a glob of
     their files (`harbor`, `terminal-bench`), or rows of issues (`swebench`)."""
@@ -41,3 +43,8 @@ class Dataset(Spec):
     """Only so many cases, the first ones of what is left."""
     seed: StrictInt = 0
     """What `sample` and `shuffle` draw by."""
+
+    @property
+    def hub(self) -> str | None:
+        """The dataset of the Hub that is named; None: it is files, or stands in the suite."""
+        return self.path if self.path is not None and is_hub(self.path) else None

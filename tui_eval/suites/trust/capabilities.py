@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from tui_eval.providers import presets
+from tui_eval.providers import hub, presets
+from tui_eval.providers.hub import HubError
 from tui_eval.suites.config.configuration import bound_hosts
 from tui_eval.suites.data.files import fixed_part, is_glob, matches, open_regular, real_path
+from tui_eval.suites.data.hub.hub_address import HubAddress
 from tui_eval.suites.data.tasks.task_formats import FOLDERS
+from tui_eval.suites.loading.errors import Mistake, SuiteError
 from tui_eval.suites.scorers import is_template
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.suites.trust.permissions import Permission, PermissionRequest, PermissionState
@@ -156,7 +159,8 @@ def wanted_permissions(suite: Suite) -> tuple[Permission, ...]:
 def suite_permissions(suite: Suite) -> Iterator[Permission]:
     """Yield what a suite's targets, judges and scorers want beside files."""
     folder = None if suite.file is None else Path(suite.file).parent
-    data = None if suite.dataset.path is None else Path(suite.dataset.path)
+    data = _data_file(suite)
+    yield from _hub_permissions(suite)
     tasks = None
     if data is not None and suite.dataset.format in FOLDERS:
         tasks = (fixed_part(data) if is_glob(data) else data.parent) / "**/*"
@@ -185,10 +189,41 @@ def permissions_of(
 
 def data_paths(suite: Suite) -> Iterable[Path]:
     """Yield the paths a loaded suite reads from, globs as they are."""
-    if suite.dataset.path is not None:
-        yield Path(suite.dataset.path)
+    data = _data_file(suite)
+    if data is not None:
+        yield data
     for asked in suite.asked:
         yield from asked.data_paths()
+
+
+def _data_file(suite: Suite) -> Path | None:
+    """Return the file or glob of a suite's data; None: it is no file of this machine."""
+    path = suite.dataset.path
+    return None if path is None or suite.dataset.hub is not None else Path(path)
+
+
+def _hub_permissions(suite: Suite) -> Iterator[Permission]:
+    """Yield what reading a dataset of the Hub has to be allowed.
+
+    What anybody may read there is read unasked. With a token it may be what only this person may
+    read, which the suite could send on to its targets: as files outside its folder are.
+    """
+    path = suite.dataset.hub
+    if path is None or not hub.has_token():
+        return
+    try:
+        origin = urlsplit(hub.endpoint())
+    except HubError as error:
+        raise SuiteError([Mistake(path, None, "", str(error), error.hint)]) from None
+    host = presets.shown_host(origin.hostname or "")
+    repo = HubAddress.of(path).repo
+    bound = hub.HOSTS | (bound_hosts(hub.TOKEN) or frozenset())
+    to = f"host {host}{'' if presets.host_fits(host, bound) else ', which is not its own'}"
+    clear = origin.scheme != "https" and not presets.is_loopback(host)
+    yield Permission(
+        f"read {repo} as you: send {hub.TOKEN}{' unencrypted' if clear else ''} to {to}",
+        f"read {repo} with {hub.TOKEN} at {origin.scheme}://{host}{_port(origin.port)}",
+    )
 
 
 def _files_read(suite: Suite, folder: Path) -> Iterable[Path]:

@@ -15,6 +15,7 @@ from tui_eval.model.bounds import MOST_CALLS, MOST_EPOCHS
 from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
+from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.parameters import ParameterError, parameters, with_parameters
 from tui_eval.ui.suites.suite_list import SuiteEntry, mistake_lines
 from tui_eval.ui.text.prose import Para
@@ -200,7 +201,10 @@ def launch(
         raise NotReadyError("\n".join(lacks))
     path = str(entry.path.absolute())
     base = _base(store, baseline, suite, settings) if baseline else None
-    run_id = launches.create(store, suite, settings, path=path, label=label, base=base)
+    try:
+        run_id = launches.create(store, suite, settings, path=path, label=label, base=base)
+    except SuiteError as error:  # its dataset is no file of this machine, and cannot be had now
+        raise NotReadyError(str(error)) from None
     db = open_readable(store)
     try:
         name = run_queries.run(db, run_id).name
