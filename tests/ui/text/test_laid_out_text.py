@@ -99,11 +99,23 @@ def test_a_table_that_is_too_wide_is_given_as_records() -> None:
         ("Here:\n```\nx\n```", TextForm.MARKDOWN),
         ("- a\n- b", TextForm.MARKDOWN),
         ("# Title", TextForm.MARKDOWN),
+        ("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n- old\n- two", TextForm.DIFF),
+        ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n- old\n+ new", TextForm.DIFF),
+        ("Here:\n```diff\n--- a/x\n+++ b/x\n```", TextForm.MARKDOWN),
+        ("---\n+++ so to say", TextForm.PLAIN),
         ("#hashtag", TextForm.PLAIN),
     ],
 )
 def test_only_what_plainly_is_something_is_laid_out(text: str, form: TextForm) -> None:
     assert lay_out_text(text, 60, UNICODE).form is form
+
+
+def test_a_diff_keeps_the_signs_and_the_indentation_of_its_lines() -> None:
+    text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-    return 1\n+    return 2"
+    (para,) = lay_out_text(text, 60, UNICODE).paras
+    assert para.text == text
+    assert marked_in(para, "removed")[-1].endswith("-    return 1\n")
+    assert marked_in(para, "added")[-1].endswith("+    return 2")
 
 
 def test_a_language_nobody_knows_loads_nothing() -> None:

@@ -62,14 +62,15 @@ def code_para(text: str, language: str, *, indent: int = 0) -> Para:
     ):
         return Para(shown, indent=indent, hangs=True)
     marks: list[TonedSpan] = []
-    for at, token, value in _lexer(name).get_tokens_unprocessed(shown):
-        tone = _tone(token)
-        if tone == "plain" or not value:
+    # with a line's end behind the last: some lexers know a line by it
+    for at, token, value in _lexer(name).get_tokens_unprocessed(f"{shown}\n"):
+        tone, end = _tone(token), min(at + len(value), len(shown))
+        if tone == "plain" or end <= at:
             continue
         if marks and marks[-1].end == at and marks[-1].tone == tone:
-            marks[-1] = TonedSpan(marks[-1].start, at + len(value), tone)
+            marks[-1] = TonedSpan(marks[-1].start, end, tone)
         else:
-            marks.append(TonedSpan(at, at + len(value), tone))
+            marks.append(TonedSpan(at, end, tone))
     return Para(shown, indent=indent, marks=tuple(marks), hangs=True)
 
 
