@@ -1,6 +1,7 @@
 """The widgets on an app of their own, with the program's own style sheet."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -107,6 +108,13 @@ def test_fields_go_by_their_drop_and_share_what_is_left() -> None:
     assert lay_out(fields, 30) == (18, 10, 0)
     assert lay_out(fields, 12) == (12, 0, 0)
     assert lay_out(fields, 3) == (10, 0, 0)
+
+
+def test_a_field_takes_no_more_than_it_fills() -> None:
+    fields = [Field("a", 4, share=2, most=6), Field("b", 4, share=2), Field("c", 4, share=4)]
+    assert lay_out(fields, 36) == (6, 10, 16)
+    assert lay_out([replace(fields[0], most=3), *fields[1:]], 36) == (4, 10, 17)
+    assert lay_out(fields[:1], 30) == (6,)
 
 
 async def test_a_million_rows_ask_for_those_in_view_only() -> None:

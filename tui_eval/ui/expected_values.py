@@ -17,6 +17,8 @@ _HOW = {
     "finish": "to finish with",
 }
 """How a scorer of a kind expects, where it is not the whole output that is meant."""
+_EXPECTED = "expected "
+_CAME = (", got ", ", found ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +53,18 @@ def expected_values(checks: "Sequence[Check]") -> list[ExpectedValue]:
 
 def _text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def parted(reason: str) -> tuple[str, str]:
+    """Part a reason into what was expected and what came: `expected 18` and `got 21`.
+
+    Args:
+        reason: What a scorer says; foreign. Of another kind it is all in the second part.
+    """
+    if reason.startswith(_EXPECTED):
+        quoted = False
+        for at, letter in enumerate(reason):
+            quoted = quoted != (letter == '"')
+            if letter == "," and not quoted and reason.startswith(_CAME, at):
+                return reason[:at], reason[at + 2 :]
+    return "", reason

@@ -36,6 +36,25 @@ _OF_CASE = (
 _IN_FULL_RUNS = _OF_CASE.format(which="suite = ?1 AND staged = 1 AND (partial = 0 OR id = ?5)")
 _IN_RUN = _OF_CASE.format(which="id = ?1")
 
+_BESIDE = (
+    "SELECT k.name, t.state, t.verdict, o.text, t.error_kind FROM columns k "
+    "CROSS JOIN trials t ON t.run = k.run AND t.seq = ?2 AND t.col = k.idx AND t.epoch = ?4 "
+    "LEFT JOIN outputs o ON o.id = t.output "
+    "WHERE k.run = ?1 AND k.idx != ?3 ORDER BY k.idx LIMIT ?5"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTrial:
+    """A trial of the same case in another column of the run."""
+
+    column: str
+    state: TrialState
+    verdict: Verdict | None
+    opening: str | None
+    """How its output begins; None: there is none, or it has no text."""
+    error_kind: str | None
+
 
 @dataclass(frozen=True, slots=True)
 class PastTrial:
@@ -92,6 +111,34 @@ def history_of_run(db: sqlite3.Connection, run: int, case_id: str, column: str) 
     """Return what became of a case in a column of one run, all its epochs."""
     asked = (run, pack(case_id), pack(column), 1)
     return [_past(row) for row in db.execute(_IN_RUN, asked)]
+
+
+def in_other_columns(
+    db: sqlite3.Connection, run: int, trial: TrialRow, most: int
+) -> list[OtherTrial]:
+    """Return the trials of a case in the other columns of its run, of the same epoch; in order.
+
+    Args:
+        db: The connection.
+        run: The run.
+        trial: The trial whose case it is.
+        most: So many of them at most.
+    """
+    asked = (run, trial.seq, trial.col, trial.epoch, most)
+    found = []
+    for name, state, verdict, packed, error_kind in db.execute(_BESIDE, asked):
+        column, text = unpack(name), unpack(packed)
+        assert column is not None, "every column has a name"
+        found.append(
+            OtherTrial(
+                column,
+                TrialState(state),
+                None if verdict is None else Verdict(verdict),
+                None if text is None else text[:_OPENING],
+                error_kind,
+            )
+        )
+    return found
 
 
 def _past(row: Sequence[Any]) -> PastTrial:

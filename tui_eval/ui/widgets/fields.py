@@ -17,6 +17,8 @@ class Field:
     """Cells it needs."""
     share: int = 0
     """Its share of the room that is left; 0: it never gets wider."""
+    most: int = 0
+    """Cells beyond which more would stay empty; 0: nobody knows."""
     right: bool = False
     """Numbers are set to the right."""
     drop: int = 0
@@ -40,16 +42,29 @@ def lay_out(fields: Sequence[Field], width: int) -> tuple[int, ...]:
         if last.drop == 0:
             break
         kept.remove(last)
-    spare = max(width - _least(kept), 0)
-    shares = sum(field.share for field in kept)
-    widths = []
-    for field in fields:
-        if field not in kept:
-            widths.append(0)
-            continue
-        extra = spare * field.share // shares if shares else 0
-        widths.append(field.least + extra)
-    return tuple(widths)
+    extra = _shared(kept, max(width - _least(kept), 0))
+    return tuple(field.least + extra[field] if field in extra else 0 for field in fields)
+
+
+def _shared(kept: Sequence[Field], spare: int) -> dict[Field, int]:
+    """Return what each field gets of the room that is left, none more than it fills."""
+    extra = dict.fromkeys(kept, 0)
+    growing = [field for field in kept if field.share]
+    while growing and spare:
+        shares = sum(field.share for field in growing)
+        full = [
+            field
+            for field in growing
+            if field.most and max(field.most - field.least, 0) <= spare * field.share // shares
+        ]
+        for field in full or growing:
+            fills = max(field.most - field.least, 0)
+            extra[field] = fills if full else spare * field.share // shares
+        if not full:
+            break
+        spare -= sum(extra[field] for field in full)
+        growing = [field for field in growing if field not in full]
+    return extra
 
 
 def _least(fields: Sequence[Field]) -> int:

@@ -189,6 +189,10 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         """The columns, those there is no room for included."""
         return self._fields
 
+    def width_of_field(self, at: int) -> int:
+        """Return how wide a column is; 0: there is no room for it."""
+        return self._widths[at]
+
     def set_fields(self, fields: Sequence[Field]) -> None:
         """Show other fields."""
         if tuple(fields) == self._fields:

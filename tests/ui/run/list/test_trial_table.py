@@ -10,7 +10,8 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import TrialRow
-from tui_eval.ui.run.list.trial_table import TrialTable, why
+from tui_eval.ui.run.list.trial_table import TrialTable
+from tui_eval.ui.run.list.why_words import why
 
 
 def some_trial(store: Path) -> TrialRow:
@@ -19,6 +20,18 @@ def some_trial(store: Path) -> TrialRow:
         found = run_queries.trial(db, made.trials[0])
     assert found is not None
     return found
+
+
+def test_what_came_stands_before_what_was_expected(store: Path) -> None:
+    trial = some_trial(store)
+    assert why(trial, "expected 18, got 21", 0.0) == "21, expected 18"
+    assert why(trial, 'expected "a, got b" or "c", got "d"', 0.0) == (
+        '"d", expected "a, got b" or "c"'
+    )
+    none = 'expected 6, found no number in "none"'
+    assert why(trial, none, 0.0) == 'no number in "none", expected 6'
+    for said in ("expected a list", "latency: 3 s, got worse", ""):
+        assert why(trial, said or None, 0.0) == said
 
 
 def test_a_row_says_why(store: Path) -> None:

@@ -13,6 +13,8 @@ from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 _LEAST_NAME = 6
 """Cells below which the case's name is left out beside the tabs."""
+_AROUND_NAME = 3
+"""Cells around the name: its spaces and the rule."""
 _WIDE_GAP = 3
 """Cells between two tabs, where there is room."""
 
@@ -46,7 +48,7 @@ class ListPosition:
 
 
 def tab_pieces(
-    there: Sequence[Tab], chosen: Tab, name: str, room: int, glyphs: Glyphs
+    there: Sequence[Tab], chosen: Tab, name: str, column: str, room: int, glyphs: Glyphs
 ) -> tuple[list[Piece], list[Piece]]:
     """Return the line of tabs: what stands at its left, and at its right edge.
 
@@ -54,21 +56,33 @@ def tab_pieces(
         there: The tabs.
         chosen: The one that is shown.
         name: The case's id, foreign; it is left out where there is no room beside the tabs.
+        column: Its column, foreign; stands after the id where both have room. Empty: the run has
+            no other.
         room: Cells there are.
         glyphs: The shapes.
     """
-    rule = glyphs.rule
+    rule, dot = glyphs.rule, glyphs.dot
     left: list[Piece] = []
     for_tabs = sum(len(tab) + _WIDE_GAP for tab in there)
+    whose = f" {dot} {column}" if column else ""
+    close_tabs = for_tabs - (len(there) - 1) * (_WIDE_GAP - 1)
+    # which target it is matters more than how far apart the tabs stand
+    if whose and for_tabs <= room - _AROUND_NAME < for_tabs + width_of(name + whose):
+        for_tabs = close_tabs
     if name and room - for_tabs > _LEAST_NAME:
-        shown = fit(name, min(width_of(name), room - for_tabs - 3), ellipsis=glyphs.cut, keep=4)
-        left += [Piece(" "), Piece(shown, "strong"), Piece(f" {rule}", "dim")]
-    between = f" {glyphs.dot} " if room >= for_tabs else " "
+        spare = room - for_tabs - _AROUND_NAME
+        shown = fit(name, min(width_of(name), spare), ellipsis=glyphs.cut, keep=4)
+        left += [Piece(" "), Piece(shown, "strong")]
+        spare -= width_of(shown)
+        if whose and spare > _LEAST_NAME:
+            left.append(Piece(fit(whose, min(width_of(whose), spare), ellipsis=glyphs.cut, keep=4)))
+        left.append(Piece(f" {rule}", "dim"))
+    between = f" {dot} " if room >= for_tabs > close_tabs else " "
     left.append(Piece(" "))
     for at, tab in enumerate(there):
         if at:
             left.append(Piece(between, "dim"))
-        tone: Tone = "heading" if tab is chosen else "plain"
+        tone: Tone = "heading" if tab is chosen else "dim"
         left.append(Piece(tab, tone, f"open_tab('{tab}')"))
     left.append(Piece(" "))
     turning = [Piece(" "), Piece("[", "accent", "turn_tab(-1)"), Piece(" ")]

@@ -8,7 +8,7 @@ from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.store.read import case_history
-from tui_eval.store.read.case_history import PastTrial
+from tui_eval.store.read.case_history import OtherTrial, PastTrial
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.search.case_conditions import EarlierResult, EarlierRun
 from tui_eval.ui.expected_values import ExpectedValue, expected_values
@@ -18,6 +18,9 @@ from tui_eval.ui.run.detail.rendered_request import (
     messages,
     shown_suite,
 )
+
+_OTHERS = 12
+"""Other columns of a run that are looked at beside a trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,9 @@ class TrialContext:
     """The run with whose verdicts its own is compared; None: there is none."""
     was: EarlierResult | None = None
     """What the case came to in the earlier run, where that was something else."""
+
+    others: tuple[OtherTrial, ...] = ()
+    """What the case came to in other columns of the run."""
 
     @property
     def flaky(self) -> bool:
@@ -63,6 +69,7 @@ def trial_context(
         asked,
         earlier,
         was.get((found.trial.seq, found.trial.col)),
+        tuple(case_history.in_other_columns(db, run_id, found.trial, _OTHERS)),
     )
 
 

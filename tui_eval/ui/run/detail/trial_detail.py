@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -12,6 +13,7 @@ from textual.message import Message
 
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
+from tui_eval.model.visible import visible_line
 from tui_eval.store.read.judges.judge_figures import JudgeFigures
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
@@ -34,9 +36,12 @@ from tui_eval.ui.text.prose import LABELS, LONGEST, Para
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import FixedPage, Page
+from tui_eval.ui.widgets.toned import fit, width_of
 
 ZOOMED = "-zoomed"
 """Class of the screen while the detail has all of it, and keys act on its trial alone."""
+_CORNERS = 6
+"""Cells of a pane's lower edge around what it says."""
 _ALL = 20_000_000
 """Characters of a page that are shown where everything is asked for."""
 
@@ -253,9 +258,26 @@ class TrialDetail(Vertical):
         self._tabs.frame_tone = "accent" if focused else "dim"
         # in zoom the line above says which trial it is
         name = "" if self._found is None or self.zoomed else self._found.trial.case_id
+        room = self._tabs.room
         if focused and name:
             name = f"{self._glyphs.cursor} {name}"  # colour is never the only sign
-        self._tabs.show(*tab_pieces(there, self.tab, name, self._tabs.room, self._glyphs))
+        left, right = tab_pieces(there, self.tab, name, self._column, room, self._glyphs)
+        self._tabs.show(left, right)
+        self._show_below(name if all(piece.tone != "strong" for piece in left) else "")
+
+    @property
+    def _column(self) -> str:
+        """The column of the trial; empty where the run has no other."""
+        snapshot, found = self._run.snapshot, self._found
+        several = snapshot is not None and len(snapshot.columns) > 1
+        return found.trial.column if found is not None and several else ""
+
+    def _show_below(self, name: str) -> None:
+        """Say in the lower edge which trial it is, where the tabs left no room; empty: nothing."""
+        whose = f" {self._glyphs.dot} {self._column}" if name and self._column else ""
+        words = visible_line(f"{name}{whose}")
+        room = self.page.outer_size.width - _CORNERS
+        self.page.border_subtitle = Text(fit(words, min(width_of(words), room), keep=6))
 
     def _show_trial(self) -> None:
         if self._found is None:

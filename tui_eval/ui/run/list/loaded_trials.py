@@ -9,6 +9,7 @@ from tui_eval.store.rows import TrialRow
 from tui_eval.store.search import views
 from tui_eval.store.search.case_conditions import EarlierResult, EarlierResults, EarlierRun
 from tui_eval.store.search.views import UNMET, FilterKind, Places, View
+from tui_eval.ui.run.list.seen_rows import SeenRows
 from tui_eval.ui.run.list.view_lookup import ListedTrials
 from tui_eval.ui.store_client import StoreClient
 
@@ -40,6 +41,8 @@ class LoadedTrials:
         self._earlier: dict[tuple[int, int], EarlierResult] = {}
         """By case and column, what else cases of rows came to in the earlier run."""
         self._earlier_run: EarlierRun | None = None
+        self.seen = SeenRows()
+        """What was in the rows that have been read."""
         self._sole_scorer: str | None = None
         """The run's scorer, where it has but one."""
         self._total = 0
@@ -253,6 +256,7 @@ class LoadedTrials:
             self._earlier.pop(cell, None)
             if (was := earlier.get(cell)) is not None:
                 self._earlier[cell] = was
+        self.seen.see(rows)
         for trial in rows:
             known = self._rows.get(trial.place)
             if known is not None and known.change > trial.change:

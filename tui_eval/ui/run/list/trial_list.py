@@ -205,6 +205,7 @@ class TrialList(Vertical):
             table.redraw()
         elif snapshot.changed:
             table.redraw(trials.take(snapshot.changed, snapshot.reasons, snapshot.earlier_results))
+            table.suit_rows()
         if trials.view.plain and table.count != trials.count:
             table.resize_to(trials.count)
         self._go_on()
@@ -469,6 +470,7 @@ class TrialList(Vertical):
             if await self.trials.read(self._in_view):
                 if self._epoch_open:
                     self._choose_epoch()
+                self.table.suit_rows()
                 self.table.redraw()
                 self.post_message(self.Changed())
 

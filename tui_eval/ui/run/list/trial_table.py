@@ -4,22 +4,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tui_eval.format import UNKNOWN, age, call_cost, clock, counted, decimal, number, seconds
+from tui_eval.format import UNKNOWN, age, call_cost, counted, decimal, number, seconds
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.views import HIGHEST_FIRST, Order
 from tui_eval.ui.run.actions.commands import PendingRequests
-from tui_eval.ui.run.detail.progress_words import progress_words, waiting_words
 from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.run.detail.verdicts import earlier_words
 from tui_eval.ui.run.head import KEPT_OF_TARGET
 from tui_eval.ui.run.list.case_row import CaseLayout, case_cell, telling
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
+from tui_eval.ui.run.list.why_words import why
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.toned import width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ _COLUMNS = (
         Order.TARGET,
     ),
     _Column(
-        Field("ep", 2, right=True, drop=4),
+        Field("ep", 2, right=True),
         lambda _, trial: Cell(str(trial.epoch + 1), "dim"),
         Order.EPOCH,
     ),
@@ -111,6 +112,8 @@ class TrialTable(Rows):
         self._progress: Mapping[int, AttemptProgress] = {}
         self._hidden = frozenset((Order.EPOCH,))
         """Columns that would be the same in every row."""
+        self._longest_column = 0
+        """Cells of the longest name of a column of the run."""
         self._sorted = (Order.PLACE, False)
         self._by_case = False
         self._cases = CaseLayout(())
@@ -133,10 +136,15 @@ class TrialTable(Rows):
         # what would be the same in every row is left out
         shown = {Order.TARGET: len(columns) > 1, Order.EPOCH: epochs > 1}
         self._hidden = frozenset(order for order, several in shown.items() if not several)
+        self._longest_column = max(map(width_of, columns), default=0)
         layout = CaseLayout(tuple(columns), max(epochs, 1), compared)
         if layout != self._cases:
             self._cases = layout
             self.redraw()
+        self._lay_columns()
+
+    def suit_rows(self) -> None:
+        """Fit the columns to the rows that have been read by now."""
         self._lay_columns()
 
     def show_by_case(self, by_case: bool) -> None:
@@ -173,9 +181,16 @@ class TrialTable(Rows):
         self._sorted = (order, reverse)
         self._lay_columns()
 
+    @property
+    def _longest_id(self) -> int:
+        """Cells of the longest id, with the sign of a note."""
+        return self._trials.seen.longest_id + 2
+
     def order_of(self, field: Field) -> Order | None:
         """Return what sorting by a column means; None: nobody sorts by it."""
-        return next((c.order for c in _COLUMNS if c.field.title == field.title), None)
+        if self._by_case or field not in self.fields:
+            return next((c.order for c in _COLUMNS if c.field.title == field.title), None)
+        return self._columns[self.fields.index(field)].order
 
     def on_resize(self) -> None:
         """Show as many columns as there is room for."""
@@ -191,15 +206,24 @@ class TrialTable(Rows):
 
     def _shown(self) -> list[_Column]:
         order, _ = self._sorted
+        seen = self._trials.seen
+        tells = {Order.SCORE: seen.partial_scores, Order.LATENCY: seen.latencies}
+        hidden = self._hidden | {order for order, does in tells.items() if not does}
         return [
             column
             for column in _COLUMNS
-            if column.order == order or not (column.only_sorted or column.order in self._hidden)
+            if column.order == order or not (column.only_sorted or column.order in hidden)
         ]
 
     def _signed(self, column: _Column) -> Field:
         order, reverse = self._sorted
         field = column.field
+        most = {Order.CASE: self._longest_id, Order.TARGET: self._longest_column}
+        if column.order in most:
+            if column.order is Order.TARGET and not self._cases.prompted:
+                field = replace(field, title="target")
+            longest = max(most[column.order], width_of(field.title) + 1)
+            field = replace(field, most=longest, least=min(field.least, longest))
         if column.order != order:
             return field
         falls = (order in HIGHEST_FIRST) != reverse
@@ -263,7 +287,9 @@ class TrialTable(Rows):
 
     def _case(self, case_id: str, noted: bool) -> Cell:
         # at the end: what is cut keeps its end, so the sign stays
-        return Cell(f"{case_id} {self._glyphs.note}" if noted else case_id)
+        note = f" {self._glyphs.note}" if noted else ""
+        room = self.width_of_field(0) - len(note)
+        return Cell(self._trials.seen.shortened(case_id, room, self._glyphs.cut) + note)
 
     def verdict(self, trial: TrialRow) -> Cell:
         """Return how a trial stands, or what is asked of it; and what its case was before."""
@@ -280,33 +306,3 @@ class TrialTable(Rows):
         """Return why a trial stands where it does."""
         told = self._progress.get(trial.id)
         return Cell(why(trial, self._trials.reason(trial), time.time(), told), "dim")
-
-
-def why(
-    trial: TrialRow, reason: str | None, now: float, told: AttemptProgress | None = None
-) -> str:
-    """Say why a trial stands where it does, in a few words; may be foreign text.
-
-    Args:
-        trial: The trial.
-        reason: What its first unmet scorer says, where it has one.
-        now: Unix seconds.
-        told: How far its running attempt is; None: its target does not tell.
-    """
-    match trial.state:
-        case TrialState.ERROR:
-            return f"{trial.error_kind}: {trial.error_message or ''}"
-        case TrialState.RUNNING | TrialState.SCORING if trial.waiting is not None:
-            return waiting_words(trial, now)
-        case TrialState.RUNNING:
-            since = f" {clock(now - trial.since)}" if trial.since is not None else ""
-            again = f", try {trial.attempts}" if trial.attempts > 1 else ""
-            if told is None:
-                return f"in flight{since}{again}"
-            # that it runs is said beside it
-            phase = "" if told.phase == "running" else told.phase
-            return " · ".join([f"{phase}{since}{again}".lstrip(), *progress_words(told)])
-        case TrialState.DONE:
-            return reason or trial.note or ("from the cache" if trial.cached else "")
-        case _:
-            return trial.note or ""

@@ -17,15 +17,23 @@ from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
 from tui_eval.ui.run.detail.progress_words import no_output_words
 from tui_eval.ui.run.detail.shortening import Block, PageRoom, blocks_in
 from tui_eval.ui.run.detail.trial_context import TrialContext
-from tui_eval.ui.run.detail.verdicts import earlier_words, epoch_strip, verdict_strip
+from tui_eval.ui.run.detail.verdicts import (
+    earlier_words,
+    epoch_strip,
+    tone_of,
+    verdict_strip,
+)
 from tui_eval.ui.text.laid_out_text import LaidOutText, TextForm
-from tui_eval.ui.text.prose import Para, marked
+from tui_eval.ui.text.prose import LABELS, Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.toned import fit, width_of
 
 _SEVERAL = 3
 _SHORT = 80
 """Characters up to which a text is set bright."""
+_ROOMY = 18
+"""Lines of a page from which on there is room for what the case came to in other columns."""
 _STOPPED = "the endpoint stopped before the model did"
 
 
@@ -79,6 +87,8 @@ def result_page(
     if context is not None:
         blocks += _changed(found, context, glyphs)
         blocks += _over_epochs_and_runs(found, context, glyphs)
+        if room.height >= _ROOMY:
+            blocks += _in_other_columns(context, room, glyphs)
     if found.output is not None:
         facts = "  ".join(_facts(found, found.output, looks))
         blocks.append(Block("Call", [Para(facts, "dim")]))
@@ -217,6 +227,28 @@ def _over_epochs_and_runs(
     runs = {one.run for one in context.pasts if not one.partial}
     if len(runs) > 1:
         yield Block("History", [marked(*verdict_strip(context, epoch, glyphs))])
+
+
+def _in_other_columns(context: TrialContext, room: PageRoom, glyphs: Glyphs) -> Iterator[Block]:
+    """Yield what the case came to in the other columns of the run, a line each."""
+    others = context.others
+    if not others:
+        return
+    named = min(max(width_of(one.column) for one in others), room.width // 3)
+    left = max(room.width - LABELS - named - 4, 1)  # a shape and what stands between
+    paras = []
+    for one in others:
+        said = one.opening if one.opening is not None else one.error_kind or ""
+        first = next((line for line in said.splitlines() if line.strip()), "")
+        column = fit(one.column, named, ellipsis=glyphs.cut, keep=6)
+        tone = tone_of(one.state, one.verdict)
+        pieces: list[tuple[str, Tone]] = [
+            (f"{glyphs.trial(one.state, one.verdict)} ", tone),
+            (f"{column}  ", "plain"),
+            (fit(first, min(width_of(first), left), ellipsis=glyphs.cut), "dim"),
+        ]
+        paras.append(marked(*pieces))
+    yield Block("Others", paras)
 
 
 def _facts(found: WholeTrial, output: Output, looks: OutputRendering) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import Verdict
 from tui_eval.reports.judging.opinions import OpinionLine, opinions
 from tui_eval.store.rows import ScoreRow
-from tui_eval.ui.expected_values import ExpectedValue
+from tui_eval.ui.expected_values import ExpectedValue, parted
 from tui_eval.ui.run.detail.verdicts import VERDICT_TONES
 from tui_eval.ui.text.prose import GLUE, Para, marked
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -111,6 +111,8 @@ def _reason(entry: ScoreRow, output: Output | None, expected: Sequence[ExpectedV
         if extracted == came:
             return ""
         return f"extracted {extracted}" if 0 < len(extracted) <= _SHORT else entry.reason
+    if any(one.scorer == entry.scorer for one in expected):
+        return parted(entry.reason)[1]
     return entry.reason
 
 

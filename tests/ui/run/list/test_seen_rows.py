@@ -1,0 +1,47 @@
+"""What rows of a list tell: which columns are shown, and what of an id."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.support import reading
+from tests.ui.playing import plain_run
+from tui_eval.store.read import run_queries
+from tui_eval.ui.run.list.seen_rows import SeenRows
+
+
+def seen(store: Path, *ids: str) -> SeenRows:
+    made = plain_run(store, 1)
+    with reading(store) as db:
+        trial = run_queries.trial(db, made.trials[0])
+    assert trial is not None
+    rows = SeenRows()
+    rows.see(replace(trial, case_id=case_id) for case_id in ids)
+    return rows
+
+
+def test_ids_are_cut_where_they_are_alike(store: Path) -> None:
+    rows = seen(store, "gsm8k-test-0010", "gsm8k-test-0011")
+    assert rows.longest_id == 15
+    assert rows.shortened("gsm8k-test-0010", 15, "…") == "gsm8k-test-0010"
+    assert rows.shortened("gsm8k-test-0010", 10, "…") == "gsm8k…0010"
+    assert rows.shortened("gsm8k-test-0010", 3, "…") == "…0010"
+
+
+def test_ids_that_begin_otherwise_are_left_whole(store: Path) -> None:
+    assert seen(store, "france", "germany").shortened("germany", 4, "…") == "germany"
+    assert seen(store, "an-id", "an-other-id", "a").shortened("an-other-id", 4, "…") == (
+        "an-other-id"
+    )
+
+
+def test_columns_that_tell_nothing_are_known(store: Path) -> None:
+    made = plain_run(store, 1)
+    with reading(store) as db:
+        trial = run_queries.trial(db, made.trials[0])
+    assert trial is not None
+    graded = SeenRows()
+    graded.see([replace(trial, score=1.0, latency_s=None)])
+    assert (graded.partial_scores, graded.latencies) == (False, False)
+    graded.see([replace(trial, score=0.5, latency_s=0.2)])
+    graded.see([replace(trial, score=None, latency_s=None)])
+    assert (graded.partial_scores, graded.latencies) == (True, True)
