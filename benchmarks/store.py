@@ -33,7 +33,8 @@ from tui_eval.store.search import views
 from tui_eval.store.search.groups import Grouping, Groups
 from tui_eval.store.search.text_search import SearchLibrary, TextSearch
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, Order, TrialOutcome, View
-from tui_eval.ui.run.monitor import count_figures, snapshot
+from tui_eval.ui.run.figures import count_figures
+from tui_eval.ui.run.snapshot import snapshot
 
 _PAGE = 100
 _FLOOR = "floor: count row by row"

@@ -27,7 +27,7 @@ from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.suites.spec import Suite
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.run.list.trial_table import TrialTable
-from tui_eval.ui.run.monitor import Snapshot, snapshot
+from tui_eval.ui.run.snapshot import Snapshot, snapshot
 from tui_eval.ui.screens.run_screen import RunScreen
 from tui_eval.ui.text.prose import Para
 from tui_eval.ui.widgets.toned import Piece

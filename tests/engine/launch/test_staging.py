@@ -34,7 +34,7 @@ from tui_eval.store.tx import Tx
 from tui_eval.store.write import output_writes, run_writes
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
-from tui_eval.ui.run.monitor import snapshot
+from tui_eval.ui.run.snapshot import snapshot
 
 
 def staged(

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from tui_eval.ui.run.monitor import Snapshot
 from tui_eval.ui.run.notice import notices
+from tui_eval.ui.run.snapshot import Snapshot
 
 
 def with_run(found: Snapshot, live: bool | None = None, **changes: object) -> Snapshot:

@@ -10,7 +10,7 @@ import pytest
 from tests.engine.harness import Harness, judged
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply
-from tests.support import output, reading
+from tests.support import output, reading, writing
 from tests.ui.playing import (
     by_hand,
     first_snapshot,
@@ -31,12 +31,16 @@ from tui_eval.reports.terminal.progress import line
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.reports.throughput import expected_usd
+from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
 from tui_eval.ui.run.actions.capping import capped
-from tui_eval.ui.run.head import pace_line, target_lines
+from tui_eval.ui.run.head import state_words
 from tui_eval.ui.run.pace import RunPace
+from tui_eval.ui.run.pace_line import pace_line
+from tui_eval.ui.run.snapshot import snapshot
+from tui_eval.ui.run.target_table import target_lines
 from tui_eval.ui.theme.glyphs import UNICODE
 
 
@@ -62,7 +66,7 @@ def test_a_sweep_scores_nothing_and_has_no_rate(store: Path) -> None:
     swept = with_run(found, settings=json.dumps({"sweep": {}}))
     assert swept.run.is_sweep
     target = words(target_lines(swept, live, None, 3, 120)[1])
-    assert target.split() == ["one", "(simulated)", *"––––"]
+    assert target.split() == ["one", *"–––"]
 
 
 def spent(cap_usd: float | None = None, cap_tokens: int | None = None, **of: object) -> Spending:
@@ -161,6 +165,33 @@ async def test_estimates_are_told_alike_in_document_summary_progress_and_head(
     assert asked is not None
     assert asked.question.told.startswith(f"{head} of $0.01 is spent")
     assert asked.question.problem(str(about / 2)) == f"{head} is spent already"
+
+
+def test_an_accepted_stop_is_said_until_the_engine_is_gone(store: Path) -> None:
+    made = plain_run(store, 2)
+    with writing(store) as db:
+        db.execute("UPDATE runs SET active_since = 100.0")
+        db.execute(
+            "INSERT INTO requests (run, verb, args, asked_by, asked_at, outcome, answered_at) "
+            "VALUES (?, 'stop', '{}', 'a person', 90.0, 'accepted', 99.0)",
+            (made.run,),
+        )
+
+    def seen() -> bool:
+        with reading(store) as db:
+            run = run_queries.run(db, made.run)
+            run.__dict__["live"] = True
+            return run_queries.stopping(db, run)
+
+    assert not seen(), "another engine was told to"
+    with writing(store) as db:
+        db.execute("UPDATE requests SET answered_at = 101.0")
+    assert seen()
+    with reading(store) as db:
+        found = snapshot(db, made.run, -1, ())
+    stopping = with_run(replace(found, stopping=True), live=True, state=RunState.RUNNING)
+    assert state_words(stopping, 0.0)[0] == "stopping"
+    assert state_words(replace(stopping, stopping=False), 0.0)[0] == "running"
 
 
 def test_a_finished_run_burns_nothing(store: Path) -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from tests.support import reading
 from tests.ui.playing import app_on, plain_run, run_screen, shown_on
-from tui_eval.ui.run.monitor import Figures, Snapshot, count_figures, snapshot
+from tui_eval.ui.run.figures import Figures, count_figures
 from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot, snapshot
 
 
 def test_watchers_are_called_at_once_for_their_parts_alone_and_in_order(store: Path) -> None:

@@ -41,7 +41,7 @@ from tui_eval.ui.dialogs.help_dialog import HelpDialog
 from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.dialogs.name_dialog import NameDialog
 from tui_eval.ui.keys.palette import Actions
-from tui_eval.ui.run.monitor import MOST_CHANGES, Snapshot
+from tui_eval.ui.run.snapshot import MOST_CHANGES, Snapshot
 from tui_eval.ui.screens.run_screen import RunScreen
 
 PRICED = {"model": "m", "prices": {"input": 1_000_000.0, "output": 1_000_000.0}}

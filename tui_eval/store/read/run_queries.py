@@ -387,6 +387,18 @@ def requests(db: sqlite3.Connection, run_id: int, *, pending: bool = True) -> li
     ]
 
 
+def stopping(db: sqlite3.Connection, run: RunRow) -> bool:
+    """Return whether the engine that works on a run is about to leave it, as it was asked to."""
+    if not run.live:
+        return False
+    (found,) = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM requests WHERE run = ? AND verb = 'stop' "
+        "AND outcome = 'accepted' AND answered_at >= ?)",
+        (run.id, run.active_since or 0.0),
+    ).fetchone()
+    return bool(found)
+
+
 def request(db: sqlite3.Connection, request_id: int) -> RequestRow | None:
     """Return one request by its id."""
     row = db.execute(

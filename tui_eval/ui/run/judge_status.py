@@ -7,7 +7,8 @@ from tui_eval.model.judge_quality import GoldAgreement
 from tui_eval.model.states import RunState
 from tui_eval.reports.judging.judge_report import trust_lines
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, JudgeRequests
-from tui_eval.ui.run.monitor import Figures, Snapshot
+from tui_eval.ui.run.figures import Figures
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.prose import Para
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone

@@ -10,7 +10,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, RunRow
 from tui_eval.ui.keys.shown_keys import key
-from tui_eval.ui.run.monitor import Snapshot
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.prose import Para
 
 STARTING_S = 5.0

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tui_eval.reports.live_results import LiveResults
-from tui_eval.ui.run.monitor import ColumnDifferences, Figures, Snapshot
+from tui_eval.ui.run.figures import ColumnDifferences, Figures
+from tui_eval.ui.run.snapshot import Snapshot
 
 Part: TypeAlias = Snapshot | Figures | LiveResults | ColumnDifferences
 """What is read of a run at once, and replaced at once."""

@@ -22,9 +22,9 @@ from tui_eval.ui.run.detail.live_reader import LiveReader, live_reader
 from tui_eval.ui.run.detail.trial_context import trial_context
 from tui_eval.ui.run.detail.trial_detail import ZOOMED, TrialDetail
 from tui_eval.ui.run.list.trial_list import TrialList
-from tui_eval.ui.run.monitor import Snapshot
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.run_keys import TRIAL_KEYS
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.store_client import StoreClient
 from tui_eval.ui.widgets.rows import Rows
 

@@ -26,9 +26,10 @@ from tui_eval.ui.run.edit_loop.edit_line import EditLine
 from tui_eval.ui.run.head import RunHead
 from tui_eval.ui.run.list.list_actions import ListActions
 from tui_eval.ui.run.list.trial_list import TrialList
-from tui_eval.ui.run.monitor import RunMonitor, Snapshot
+from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.observed_run import ObservedRun, Part
 from tui_eval.ui.run.run_keys import IN_THE_KEY_LINE, RUN_KEYS, key_words
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.run.trials_pane import TrialsPane
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.widgets.keyline import KeyLine
@@ -166,6 +167,7 @@ class RunScreen(BaseScreen):
                 epochs=snapshot.epochs,
                 undoable=undoable,
                 pinned=snapshot.pinned,
+                stopping=snapshot.stopping,
                 no_change=no_change,
             )
             self._derived = facts, derived

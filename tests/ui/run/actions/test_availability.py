@@ -49,6 +49,14 @@ def test_without_an_engine_there_is_nothing_to_stop_or_pause(store: Path) -> Non
         assert why_not(action, gone), action
 
 
+def test_a_run_that_is_stopping_is_left_to_stop(store: Path) -> None:
+    now = replace(
+        standing(store, state=RunState.RUNNING, trial=TrialState.QUEUED), live=True, stopping=True
+    )
+    for action in ("stop_run", "pause", "resume"):
+        assert "stopping" in str(why_not(action, now)), action
+
+
 def test_resume_makes_sense_where_something_is_missing(store: Path) -> None:
     finished = standing(store, state=RunState.DONE, trial=TrialState.DONE)
     assert why_not("resume", finished) == "everything is finished"

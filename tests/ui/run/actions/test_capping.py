@@ -12,7 +12,7 @@ from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.model.states import RunState
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.ui.run.actions.capping import capped, error_args, error_choices
-from tui_eval.ui.run.monitor import Snapshot
+from tui_eval.ui.run.snapshot import Snapshot
 
 
 def paused_at(store: Path, kind: str, caps: Caps) -> Snapshot:

@@ -6,8 +6,8 @@ from tests.support import reading
 from tests.ui.playing import first_snapshot, plain_run, words
 from tests.ui.run.list.making import FAILED
 from tui_eval.store.search.views import Condition, FilterKind, Order, View
+from tui_eval.ui.run.figures import count_figures
 from tui_eval.ui.run.list.filter_line import filter_words
-from tui_eval.ui.run.monitor import count_figures
 from tui_eval.ui.theme.glyphs import UNICODE
 
 

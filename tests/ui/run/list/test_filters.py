@@ -11,8 +11,9 @@ from tui_eval.store.read import run_queries
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.case_conditions import EarlierRun
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, Order, TrialOutcome, View
+from tui_eval.ui.run.figures import count_figures
 from tui_eval.ui.run.list import filters
-from tui_eval.ui.run.monitor import Snapshot, count_figures
+from tui_eval.ui.run.snapshot import Snapshot
 
 
 def test_the_filter_menu_offers_what_there_is_with_counts(store: Path) -> None:

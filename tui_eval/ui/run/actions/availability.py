@@ -42,6 +42,8 @@ class RunSituation:
     run_name: str
     live: bool
     """Whether an engine works on it."""
+    stopping: bool
+    """Whether that engine is about to leave it."""
     state: RunState
     trial: TrialState | None
     """Of the one under the cursor; None: there is none, or it is still being read."""
@@ -101,6 +103,7 @@ def situation(
     epochs: int = 1,
     undoable: bool = False,
     pinned: bool = False,
+    stopping: bool = False,
     no_change: str | None = "not tried",
 ) -> RunSituation:
     """Derive what decides about actions from the run as it stands and from what is selected.
@@ -113,6 +116,7 @@ def situation(
         epochs: How often each case is asked.
         undoable: See `RunSituation`.
         pinned: Whether it is its suite's baseline.
+        stopping: See `RunSituation`.
         no_change: See `RunSituation`.
     """
     trial, zoomed = selection.trial, selection.zoomed
@@ -120,6 +124,7 @@ def situation(
     return RunSituation(
         run_name=run.name,
         live=run.live,
+        stopping=stopping,
         state=run.state,
         trial=None if trial is None else trial.state,
         has_output=trial is not None and trial.output is not None,
@@ -261,8 +266,8 @@ def _why_not_turned(now: RunSituation) -> str | None:
 
 def _why_not_for_run(action: str, now: RunSituation) -> str | None:
     match action:
-        case "stop_run":
-            return None if now.live else "no engine works on this run: there is nothing to stop"
+        case "stop_run" | "pause" | "resume":
+            return _why_not_steered(action, now)
         case "retry_all" if now.sweep:
             return _NOT_OF_SWEEPS["retry"]
         case "retry_all":
@@ -273,10 +278,6 @@ def _why_not_for_run(action: str, now: RunSituation) -> str | None:
             return None if now.scored else "no trial has been scored yet"
         case "compare":
             return None if now.graded else "no trial has been graded yet"
-        case "pause":
-            return _why_not_paused(now)
-        case "resume":
-            return _why_not_resumed(now)
         case "baseline":
             return now.no_baseline
         case "edit":
@@ -285,6 +286,18 @@ def _why_not_for_run(action: str, now: RunSituation) -> str | None:
             return now.no_change
         case _:
             return None
+
+
+def _why_not_steered(action: str, now: RunSituation) -> str | None:
+    if now.stopping:
+        return "the run is stopping: what is in flight ends first"
+    match action:
+        case "stop_run":
+            return None if now.live else "no engine works on this run: there is nothing to stop"
+        case "pause":
+            return _why_not_paused(now)
+        case _:
+            return _why_not_resumed(now)
 
 
 def _why_not_paused(now: RunSituation) -> str | None:

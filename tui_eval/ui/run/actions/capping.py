@@ -7,7 +7,7 @@ from tui_eval.format import cost, dollars, many, money, number
 from tui_eval.model.json import JsonObject
 from tui_eval.ui.dialogs.cap_dialog import CapQuestion
 from tui_eval.ui.dialogs.menu import Choice
-from tui_eval.ui.run.monitor import Snapshot
+from tui_eval.ui.run.snapshot import Snapshot
 
 After: TypeAlias = Literal["again", "more", "leave"]
 """How a run goes on that has paused because of its errors; `leave`: it stays paused."""

@@ -37,7 +37,7 @@ _DONE = {
     Verb.RESCORE: "being scored again",
     Verb.PAUSE: "paused: what is in flight ends, nothing new starts",
     Verb.CONTINUE: "resumed",
-    Verb.STOP: "stopped; it can be resumed",
+    Verb.STOP: "stopping: what is in flight ends, nothing new starts",
     Verb.CANCEL_RUN: "the run is cancelled",
     Verb.RESUME: "resumed",
     Verb.SET_LIMIT: "concurrency",
@@ -186,8 +186,8 @@ def answer_words(request: RequestRow) -> tuple[str, bool]:
     verb = Verb(request.verb)
     accepted = request.outcome == Outcome.ACCEPTED
     detail = request.detail or ""
-    if verb is Verb.RESUME and accepted:
-        return _DONE[verb], True  # what it takes up again is seen at once
+    if verb in (Verb.RESUME, Verb.STOP) and accepted:
+        return _DONE[verb], True  # the rest is seen at once
     if not accepted:
         asked = "not undone" if verb in (Verb.UNCANCEL, Verb.WITHDRAW) else str(verb)
         return f"{asked}: {detail or request.outcome}", False

@@ -10,8 +10,9 @@ from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.actions.commands import Command
 from tui_eval.ui.run.actions.undo_stack import UndoStack
-from tui_eval.ui.run.monitor import RunMonitor, Snapshot
+from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.screens.base_screen import BaseScreen
 
 

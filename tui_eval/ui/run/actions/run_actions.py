@@ -13,8 +13,8 @@ from tui_eval.ui.run.actions.request_sender import RequestSender
 from tui_eval.ui.run.actions.rescoring import Rescoring
 from tui_eval.ui.run.edit_loop.edit_line import EditLine
 from tui_eval.ui.run.list.trial_list import TrialList
-from tui_eval.ui.run.monitor import Snapshot
 from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.screens.base_screen import BaseScreen
 
 

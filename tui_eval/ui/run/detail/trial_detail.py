@@ -29,8 +29,9 @@ from tui_eval.ui.run.detail.pages.result_page import OutputRendering, result_pag
 from tui_eval.ui.run.detail.pages.scores_page import scores_page
 from tui_eval.ui.run.detail.shortening import PageRoom
 from tui_eval.ui.run.detail.trial_context import TrialContext
-from tui_eval.ui.run.monitor import Figures, Snapshot
+from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.laid_out_text import AT_ONCE, LaidOutText, lay_out_text
 from tui_eval.ui.text.prose import LABELS, LONGEST, Para
 from tui_eval.ui.theme.glyphs import Glyphs

@@ -16,8 +16,8 @@ from tui_eval.store.rows import RequestRow
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.edit_loop.scorer_edits import TriedEdits, Tryout, changes
-from tui_eval.ui.run.monitor import Snapshot
 from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece, fit, width_of

@@ -7,7 +7,8 @@ from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome, View
 from tui_eval.ui.dialogs.menu import Choice
-from tui_eval.ui.run.monitor import Figures, Snapshot
+from tui_eval.ui.run.figures import Figures
+from tui_eval.ui.run.snapshot import Snapshot
 
 _OF_CASES = (FilterKind.DIFFER, FilterKind.ALL_FAIL, FilterKind.PASSES_FAILS)
 

@@ -25,14 +25,15 @@ from tui_eval.ui.run import saved_view
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.detail.detail_title import ListPosition
 from tui_eval.ui.run.detail.trial_detail import ZOOMED
+from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.list.case_row import is_unmet
 from tui_eval.ui.run.list.filter_line import filter_words
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
 from tui_eval.ui.run.list.trial_table import TrialTable
 from tui_eval.ui.run.list.view_lookup import ListedTrials, ViewLookup
-from tui_eval.ui.run.monitor import Figures, Snapshot
 from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, width_of

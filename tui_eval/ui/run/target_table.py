@@ -1,0 +1,209 @@
+"""The table of a run's targets: the rate of each, how it compares, and what is amiss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tui_eval.format import UNKNOWN, interval, number, seconds
+from tui_eval.format import rate as rate_words
+from tui_eval.model.answer_source import AnswerSource
+from tui_eval.reports.live_results import LiveResults
+from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.rows import ColumnRow
+from tui_eval.ui.run.figures import ColumnDifferences, Figures
+from tui_eval.ui.run.snapshot import Snapshot
+from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
+from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.fields import Field, lay_out
+from tui_eval.ui.widgets.rate_bar import rate_bar
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+
+MARGIN = "  "
+LEAST_ROOM = 2
+"""Targets that have a line of their own on the lowest screens: then only what is amiss is told."""
+KEPT_OF_TARGET = 6
+"""Cells at the end of a target's name that stay where it is cut: its prompt's."""
+_WORDS_FROM = 100
+"""Cells of the screen from which on columns of what is amiss are named, and not by their sign."""
+_NAME = Field("target", 12, share=1, keep=KEPT_OF_TARGET)
+_RATE = (
+    Field("pass", 7, right=True),
+    Field("", 12, drop=7),
+    Field("95%", 10, right=True, drop=3),
+)
+_BAR_AT, _VERSUS_AT = 2, 5
+_VERSUS = Field("vs base", 16, drop=4)
+_TRUNCATED = Field("truncated", 9, right=True, drop=1)
+_P50 = Field("p50", 6, right=True, drop=2)
+_LONGEST_NAME = 24
+"""Cells of a target's name that leave room for how it differs, or take it."""
+
+
+def target_lines(
+    run: Snapshot,
+    of: LiveResults | None,
+    figures: Figures | None,
+    room: int,
+    width: int,
+    differences: ColumnDifferences | None = None,
+    glyphs: Glyphs = UNICODE,
+) -> list[list[Piece]]:
+    """Return the lines of the targets under their head; more than there is room for are folded.
+
+    What is wrong with none of a target's trials is left blank.
+    """
+    columns = run.columns
+    if not columns:
+        return []
+    compared = differences if has_room_for_versus(run, room, width) else None
+    if compared is not None and not compared.by_column:
+        compared = None
+    amiss = _Amiss.of(run, of, figures)
+    fields = _fields(run, room, width, amiss, compared)
+    shown = columns[:room]
+    folded = f", {room} of {len(columns)}" if len(columns) > room else ""
+    widths = _widths(fields, run, room, width)
+    first, *rest = (field.title for field in fields)
+    if len(first) + len(folded) > widths[0]:
+        first = "target"
+    heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
+    lines = [_line(heads, fields, widths, [])]
+    for column in shown:
+        cells = _target(column, run, of, figures, amiss)
+        is_first = False
+        if compared is not None:
+            cells.insert(_VERSUS_AT, _versus(column.index, compared))
+            is_first = compared.base is None and column is columns[0]
+        rated = None if of is None or run.run.is_sweep else of.rates.get(column.index)
+        rate = None if rated is None else rated.rate
+        bar = rate_bar(rate, widths[_BAR_AT], glyphs)
+        lines.append(_line(cells, fields, widths, bar, mark="B" if is_first else ""))
+    return lines
+
+
+def has_room_for_versus(run: Snapshot, room: int, width: int) -> bool:
+    """Return whether the lines of the targets have room for how they differ."""
+    if not run.columns:
+        return False
+    fields = _fields(run, room, width, _Amiss(), ColumnDifferences())
+    return _widths(fields, run, room, width)[_VERSUS_AT] > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Amiss:
+    """Which columns there are of what is amiss: where it is with no target there is none."""
+
+    ungraded: bool = False
+    errors: bool = False
+    truncated: bool = False
+
+    @classmethod
+    def of(cls, run: Snapshot, of: LiveResults | None, figures: Figures | None) -> "_Amiss":
+        """Look at all columns of a run."""
+        counts = () if of is None else tuple(of.by_column.values())
+        return cls(
+            any(one.ungraded for one in counts),
+            any(one.error for one in counts),
+            figures is not None and any(figures.cut.values()),
+        )
+
+
+def _fields(
+    run: Snapshot, room: int, width: int, amiss: _Amiss, compared: ColumnDifferences | None
+) -> Sequence[Field]:
+    """Return the table's columns, wide enough for what they are to hold."""
+    shown = run.columns[:room]
+    name = replace(_NAME, title="target · prompt") if any(one.prompt for one in shown) else _NAME
+    most = max((counts.total for counts in run.by_column.values()), default=0)
+    fields = [*_RATE, Field("n", max(5, len(number(most))), right=True)]
+    if compared is not None:
+        longest = max(width_of(_named(column, run)) for column in shown)
+        name = replace(name, least=max(name.least, min(longest, _LONGEST_NAME)))
+        base = compared.base or (shown[0].name if shown else "base")
+        fields.append(replace(_VERSUS, title=f"vs {base}"))
+    words = width >= _WORDS_FROM
+    if amiss.ungraded:
+        fields.append(Field("ungraded" if words else "?", 8 if words else 3, right=True))
+    if amiss.errors:
+        fields.append(Field("errors" if words else "!", 6 if words else 3, right=True))
+    if amiss.truncated:
+        fields.append(replace(_TRUNCATED, drop=5) if compared is not None else _TRUNCATED)
+    return [name, *fields, replace(_P50, drop=6) if compared is not None else _P50]
+
+
+def _widths(fields: Sequence[Field], run: Snapshot, room: int, width: int) -> Sequence[int]:
+    columns = run.columns
+    folded = f", {room} of {len(columns)}" if len(columns) > room else ""
+    longest = max(width_of(_named(column, run)) for column in columns[:room])
+    least = sum(field.least + 2 for field in fields[1:])
+    least_name = len(fields[0].title) + len(folded)
+    return lay_out(fields, min(width - 2 * len(MARGIN), max(longest, least_name) + least))
+
+
+def _line(
+    cells: Sequence[tuple[str, Tone]],
+    fields: Sequence[Field],
+    widths: Sequence[int],
+    bar: Sequence[Piece],
+    mark: str = "",
+) -> list[Piece]:
+    pieces = [Piece(mark.ljust(len(MARGIN)), "dim")]
+    for at, ((text, tone), field, width) in enumerate(zip(cells, fields, widths, strict=True)):
+        if width and bar and at == _BAR_AT:
+            pieces += [*bar, Piece("  ")]
+        elif width:
+            shown = fit(text, width, right=field.right, keep=field.keep)
+            pieces.append(Piece(shown + "  ", tone))
+    return pieces
+
+
+def _versus(column: int, compared: ColumnDifferences) -> tuple[str, Tone]:
+    difference = compared.by_column.get(column)
+    return ("", "dim") if difference is None else (difference.words, difference.tone)
+
+
+def all_simulated(run: Snapshot) -> bool:
+    """Return whether all targets of a run are simulated: then its title says so, once."""
+    sources = {column.source for column in run.columns}
+    return sources == {AnswerSource.SIMULATED}
+
+
+def _named(column: ColumnRow, run: Snapshot) -> str:
+    marks = column.source is AnswerSource.SIMULATED and not all_simulated(run)
+    return f"{column.name} (simulated)" if marks else column.name
+
+
+def _target(
+    column: ColumnRow,
+    run: Snapshot,
+    of: LiveResults | None,
+    figures: Figures | None,
+    amiss: _Amiss,
+) -> list[tuple[str, Tone]]:
+    cut = figures.cut.get(column.index, 0) if figures is not None else 0
+    p50 = figures.p50.get(column.index) if figures is not None else None
+    counts = Counts() if of is None else of.by_column.get(column.index, Counts())
+    cells: list[tuple[str, Tone]] = [(_named(column, run), "plain"), *_rated(column.index, run, of)]
+    if amiss.ungraded:
+        cells.append((number(counts.ungraded) if counts.ungraded else "", "ungraded"))
+    if amiss.errors:
+        cells.append((number(counts.error) if counts.error else "", "error"))
+    if amiss.truncated:
+        cells.append((number(cut) if cut else "", "ungraded"))
+    return [*cells, (seconds(p50), "plain" if p50 is not None else "dim")]
+
+
+def _rated(column: int, run: Snapshot, of: LiveResults | None) -> list[tuple[str, Tone]]:
+    """Return a column's rate, the place of its bar, what stands beside it, and what it is over."""
+    rate = None if of is None else of.rates.get(column)
+    unknown: list[tuple[str, Tone]] = [(UNKNOWN, "dim"), ("", "dim"), ("", "dim"), (UNKNOWN, "dim")]
+    if of is None or rate is None or run.run.is_sweep:  # of a sweep nothing is scored
+        return unknown
+    beside = "" if rate.interval is None else interval(rate.interval)
+    if rate.open or not run.run.staged:
+        beside = "so far" if rate.n else ""
+    return [
+        (rate_words(rate.rate, of.judged), "strong"),
+        ("", "dim"),
+        (beside, "dim"),
+        (number(rate.n), "plain"),
+    ]
