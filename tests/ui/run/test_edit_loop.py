@@ -83,15 +83,15 @@ async def test_what_edited_scorers_would_change_is_said_shown_and_applied(
         screen = await run_screen(pilot)
         assert screen.why_not("would_change") is not None
         file.write_text(EDITED)
-        said = "exact changed: 3 outputs, 0 target calls, 0 judge calls, 2 verdicts would change  "
+        said = "exact changed: 3 outputs, 0 target calls, 0 judge calls, 2 ✓→✗, 100.0% → 33.3%"
         await until_shown(pilot, said)
         assert sql(store, "SELECT count(*) FROM scores") == [(3,)]
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, WouldChange))
-        await until_shown(pilot, "✓ pass", "✗ fail", "exact: ")
+        await until_shown(pilot, "✓ pass", "✗ fail", "exact: ", "2 would change: ", "→ 33.3%")
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.screen is screen and cursor_case(screen) == "c")
-        await pilot.press("S")
+        await pilot.press("d", "S")  # from the list as well
         await until(pilot, lambda: isinstance(app.screen, Menu))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
@@ -110,7 +110,7 @@ async def test_of_cases_asked_several_times_each_verdict_says_which_it_is(
     async with shown_on(app) as pilot:
         await run_screen(pilot)
         file.write_text(EDITED)
-        await until_shown(pilot, "4 verdicts would change")
+        await until_shown(pilot, "4 ✓→✗, 100.0% → 33.3%")
         await pilot.press("d")
         await until_shown(pilot, "4 would change", " ep ")
         shown = [line.removeprefix("▸").split()[:2] for line in lines(app) if "✓ pass" in line]

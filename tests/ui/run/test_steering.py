@@ -86,6 +86,24 @@ async def test_in_zoom_keys_act_on_the_trial_that_is_shown_alone(store: Path) ->
         assert screen.trial_list.marks.count == 0
 
 
+async def test_escape_for_marks_that_went_with_their_action_does_not_leave_the_run(
+    store: Path,
+) -> None:
+    five_open(store)
+    app = app_on(store, run="last")
+    async with shown_on(app, (120, 30)) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("space", "space", "c")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.trial_list.marks.count == 0)
+        await pilot.press("escape")
+        await until_shown(pilot, "once more leaves the run")
+        assert app.screen is screen
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not screen)
+
+
 async def test_what_is_marked_is_seen_and_marked_in_zoom_too(store: Path) -> None:
     plain_run(store, 5)
     app = app_on(store, run="last")

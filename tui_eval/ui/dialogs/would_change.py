@@ -33,6 +33,13 @@ class WouldChange(BaseScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go", "go to it", id="would-change.go", tooltip="Show this trial"),
+        Binding(
+            "S",
+            "apply",
+            "apply",
+            id="would-change.apply",
+            tooltip="Score again with the edited scorers",
+        ),
     ]
 
     def __init__(
@@ -41,8 +48,10 @@ class WouldChange(BaseScreen):
         title: str,
         flips: Sequence[VerdictChange],
         total: int,
+        outcome: str,
         unknown: int,
         go: Callable[[int], object],
+        apply: Callable[[], object],
     ) -> None:
         """Make the list.
 
@@ -51,14 +60,18 @@ class WouldChange(BaseScreen):
             title: What was changed; may be foreign.
             flips: The verdicts that would change, as far as they are listed.
             total: How many there are.
+            outcome: Which way they would turn, and the pass rate then.
             unknown: Beside these, verdicts that nobody knows before judges are asked.
             go: Told the place of the trial a person wants to see.
+            apply: Called where a person wants that to be so.
         """
         super().__init__(context)
         self._title = title
         self._total = total
         self._unknown = unknown
         self._go = go
+        self._apply = apply
+        self._outcome = outcome
         self.table = _Table(flips, context.glyphs)
 
     def compose(self) -> ComposeResult:
@@ -66,6 +79,8 @@ class WouldChange(BaseScreen):
         listed = len(self.table.flips)
         of = f"the first {number(listed)} of " if listed < self._total else ""
         words = f"{of}{number(self._total)} would change"
+        if self._outcome:
+            words += f": {self._outcome}"
         if self._unknown:
             words += f", {number(self._unknown)} unknown until judged"
         right = [Piece(f"{words} ", "dim")]
@@ -80,6 +95,11 @@ class WouldChange(BaseScreen):
     def on_rows_opened(self) -> None:
         """Go to what was clicked twice."""
         self.action_go()
+
+    def action_apply(self) -> None:
+        """Leave the list, and score again with the edited scorers."""
+        self.dismiss()
+        self._apply()
 
     def action_go(self) -> None:
         """Go to the trial under the cursor."""

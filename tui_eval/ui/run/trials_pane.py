@@ -223,6 +223,8 @@ class TrialsPane(Acting, Container):
             self._list.narrow("")
         elif self._list.marks.count:
             await self.run_action("unmark")
+        elif self._list.marks_just_went():
+            say(self, "nothing is marked any more; once more leaves the run")
         else:
             return False
         return True

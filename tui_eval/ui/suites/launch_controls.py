@@ -5,9 +5,10 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input
 
 from tui_eval.suites.spec import Suite
-from tui_eval.ui.suites.launch_fields import LINES, defaults
+from tui_eval.ui.suites.launch_fields import LINES, NUMERIC, defaults
 from tui_eval.ui.suites.launch_form import ONLY, LaunchForm
 from tui_eval.ui.widgets.form_controls import ChoiceField, FieldLabel, TickBox
+from tui_eval.ui.widgets.number_input import NumberInput
 
 
 class LaunchControls(VerticalScroll, can_focus=False):
@@ -26,7 +27,7 @@ class LaunchControls(VerticalScroll, can_focus=False):
             TickBox(target.name, target.name in form.targets) for target in suite.targets
         ]
         self._fields = {
-            name: Input(
+            name: (NumberInput if name in NUMERIC else Input)(
                 getattr(form, name, ""),
                 placeholder=default,
                 id=name.replace("_", "-"),

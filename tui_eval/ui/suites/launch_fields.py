@@ -22,6 +22,8 @@ class LaunchField:
     """The key that leads to it."""
     does: str
     """What it is for, as the help says it."""
+    numeric: bool = False
+    """Whether it holds a number alone: there a letter leads to another field."""
 
     @property
     def id(self) -> str:
@@ -33,22 +35,25 @@ LINES: Final[Sequence[Sequence[LaunchField]]] = (
     (LaunchField("cases", "cases", "c", "Only some cases, by their ids"),),
     (LaunchField("tags", "tags", "g", "Only cases with one of these tags"),),
     (
-        LaunchField("limit", "limit", "l", "Only the first cases"),
-        LaunchField("sample", "sample", "s", "Only some cases, drawn"),
+        LaunchField("limit", "limit", "l", "Only the first cases", numeric=True),
+        LaunchField("sample", "sample", "s", "Only some cases, drawn", numeric=True),
     ),
     (
-        LaunchField("epochs", "epochs", "p", "How often each case is asked"),
+        LaunchField("epochs", "epochs", "p", "How often each case is asked", numeric=True),
         LaunchField("concurrency", "concurrency", "n", "Calls in flight at each endpoint"),
     ),
     (LaunchField("parameters", "parameters", "r", "Parameters of the models: temperature=0.2"),),
     (
-        LaunchField("max_cost", "max cost", "m", "Dollars at which the run pauses"),
-        LaunchField("max_tokens", "max tokens", "x", "Tokens at which the run pauses"),
+        LaunchField("max_cost", "max cost", "m", "Dollars at which the run pauses", numeric=True),
+        LaunchField(
+            "max_tokens", "max tokens", "x", "Tokens at which the run pauses", numeric=True
+        ),
     ),
     (LaunchField("baseline", "baseline", "b", "The run or file that it is compared with"),),
     (LaunchField("label", "name", "a", "A name of your own for the run"),),
 )
 FIELDS: Final = tuple(field for line in LINES for field in line)
+NUMERIC: Final = frozenset(field.name for field in FIELDS if field.numeric)
 
 
 def defaults(suite: "Suite") -> dict[str, str]:

@@ -28,6 +28,8 @@ class Glyphs:
     rule: str = "─"
     dot: str = "·"
     arrow: str = "▸"
+    turns: str = "→"
+    """Between what was and what would be, or is now."""
     opened: str = "▾"
     """What an arrow becomes when what it stands for is unfolded."""
     queued: str = "·"
@@ -97,6 +99,7 @@ ASCII = Glyphs(
     rule="-",
     dot="|",
     arrow=">",
+    turns=">",
     opened="v",
     queued=".",
     held="-",

@@ -4,6 +4,7 @@ from tui_eval.ui.dialogs.would_change import WouldChange
 from tui_eval.ui.editor import NoEditorError, edit
 from tui_eval.ui.run.actions.action_group import ActionGroup
 from tui_eval.ui.run.edit_loop.edit_line import EditLine
+from tui_eval.ui.run.edit_loop.flip_words import rate_words, turn_words
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.screens.base_screen import BaseScreen
@@ -32,7 +33,17 @@ class EditActions(ActionGroup):
         """List the verdicts that the edited scorers would change."""
         tried = self._edits.tried
         title = ", ".join(tried.changed)
-        go = self._list.go_to
+        turns = turn_words(tried.turns, self.context.glyphs)
+        rates = rate_words(tried.turns, self.run.results, self.context.glyphs)
         self.screen.app.push_screen(
-            WouldChange(self.context, title, self._edits.flips, tried.flips, tried.judged, go)
+            WouldChange(
+                self.context,
+                title,
+                self._edits.flips,
+                tried.flips,
+                ", ".join(filter(None, (turns, rates))),
+                tried.judged,
+                self._list.go_to,
+                lambda: self.screen.call_later(self.screen.run_action, "rescore_all"),
+            )
         )

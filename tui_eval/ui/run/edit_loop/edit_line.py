@@ -15,9 +15,11 @@ from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.run.edit_loop.flip_words import rate_words, turn_words
 from tui_eval.ui.run.edit_loop.scorer_edits import TriedEdits, Tryout, changes
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
+from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
@@ -42,6 +44,8 @@ class EditLine(Bar):
         self._run = run
         self._watching = False
         self._tryout: Tryout | None = None
+        self._trying = False
+        """Whether the file has just changed, and nothing is known of it yet."""
         self.tried = TriedEdits()
         """What is known of the suite's scorers."""
 
@@ -84,6 +88,8 @@ class EditLine(Bar):
     @work
     async def _watch(self, file: Path) -> None:
         async for _ in changes(file):
+            self._trying = True
+            self._lay_out()
             self._try()
 
     @work(exclusive=True, group="tryout")
@@ -101,7 +107,7 @@ class EditLine(Bar):
 
     def _say(self, found: TriedEdits, tryout: Tryout) -> None:
         self.tried, self._tryout = found, tryout
-        self.set_class(found.worth_saying, "-said")
+        self._trying = self._trying and not (found.worth_saying or found.ended)
         self._lay_out()
         self.post_message(self.Changed())
 
@@ -111,10 +117,22 @@ class EditLine(Bar):
 
     def _lay_out(self) -> None:
         tried = self.tried
+        self.set_class(tried.worth_saying or self._trying, "-said")
+        if self._trying:
+            self.show(
+                [
+                    Piece(
+                        f" the suite changed: trying its scorers{self.context.glyphs.working}",
+                        "dim",
+                    )
+                ]
+            )
+            return
         right = [*_APPLIES, *(_SHOWS if tried.flips else ())] if tried.changed else [*_EDITS]
         room = self.size.width - sum(width_of(piece.text) for piece in right) - 1
         glyphs = self.context.glyphs
-        said = list(wordings(tried))
+        rates = rate_words(tried.turns, self._run.results, glyphs) if tried.ended else ""
+        said = list(wordings(tried, rates, glyphs))
         words = next((one for one in said if width_of(one) <= room), said[-1])
         words = fit(words, max(room, 0), ellipsis=glyphs.cut).rstrip()
         tone: Tone = "ungraded" if tried.problem is not None else "strong"
@@ -127,13 +145,22 @@ def _may_apply_edits(request: RequestRow) -> bool:
     return scored and request.outcome == Outcome.ACCEPTED
 
 
-def wordings(tried: TriedEdits) -> Iterator[str]:
-    """Say what is known, at length first, then shorter: what helps most stays."""
+def wordings(tried: TriedEdits, rates: str = "", glyphs: Glyphs = UNICODE) -> Iterator[str]:
+    """Say what is known, at length first, then shorter: what helps most stays.
+
+    Args:
+        tried: What is known.
+        rates: The pass rate as it is and would be; empty: nobody knows.
+        glyphs: The shapes.
+    """
     if not tried.changed:
         yield tried.problem or ""
         return
     changed, still = ", ".join(tried.changed), "" if tried.ended else " so far"
     flips = f"{many(tried.flips, 'verdict would change', 'verdicts would change')}{still}"
+    if tried.turns:
+        flips = f"{turn_words(tried.turns, glyphs)}{still}"
+    flips = ", ".join(filter(None, (flips, rates)))
     if tried.judged:  # nobody knows what judges will say
         unknown = "verdicts" if tried.judged == tried.outputs else many(tried.judged, "verdict")
         told = f"{flips}, " if tried.flips else ""

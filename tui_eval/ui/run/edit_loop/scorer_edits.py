@@ -3,12 +3,13 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tui_eval.engine.control.verdict_change import VerdictChange
+from tui_eval.model.states import Verdict
 from tui_eval.processes.piped import piped
 from tui_eval.ui.suites.suite_list import stamp_of
 
@@ -39,6 +40,8 @@ class TriedEdits:
     broken: int = 0
     """Of them, those that the scorers cannot be made for."""
     flips: int = 0
+    turns: Mapping[tuple[Verdict, Verdict], int] = field(default_factory=dict)
+    """How many of the flips there are of each kind, by what the verdict was and would be."""
     ended: bool = False
     """Whether all outputs have been tried."""
 
@@ -88,9 +91,12 @@ class Tryout:
         if "changed" in said:
             return replace(found, changed=tuple(said["changed"]))
         if "flip" in said:
+            flip = VerdictChange.from_json(said["flip"])
             if len(self.flips) < MOST_FLIPS:
-                self.flips.append(VerdictChange.from_json(said["flip"]))
-            return replace(found, flips=found.flips + 1)
+                self.flips.append(flip)
+            turn = (flip.was, flip.would)
+            turns = {**found.turns, turn: found.turns.get(turn, 0) + 1}
+            return replace(found, flips=found.flips + 1, turns=turns)
         if "tried" in said:
             counts = said["tried"]
             problem = f"cannot be scored: {counts['problem']}" if counts["problem"] else None

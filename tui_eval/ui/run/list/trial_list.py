@@ -91,6 +91,7 @@ class TrialList(Vertical):
         """A trial to go to as soon as it is listed."""
         self._rows_wanted = asyncio.Event()
         self._list_wanted = asyncio.Event()
+        self._marks_went = False
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
@@ -432,6 +433,15 @@ class TrialList(Vertical):
         """Take the marks away that an action was for; in zoom it was for the shown trial alone."""
         if self.marks.count and not self.screen.has_class(ZOOMED):
             self.unmark()
+            self._marks_went = True
+
+    def marks_just_went(self) -> bool:
+        """Say once whether an action has taken the marks, and nobody has moved since.
+
+        Whoever goes back then means the marks, and does not want to leave the run.
+        """
+        went, self._marks_went = self._marks_went, False
+        return went
 
     def mark(self) -> None:
         """Mark the selected trial, or take its mark away, and go on to the next."""
@@ -525,7 +535,7 @@ class TrialList(Vertical):
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
         if event.by_hand:
-            self.following = False
+            self.following = self._marks_went = False
             self._choose_epoch()
             self._anchor = self._here or 0
         self._rows_wanted.set()  # where the list is hidden no row is drawn, and so none asked for

@@ -1,0 +1,14 @@
+"""A text field that holds a number."""
+
+from textual import events
+from textual.widgets import Input
+
+
+class NumberInput(Input):
+    """A field of a form whose letters lead to other fields: in a number a letter means that."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.character is not None and event.character.isalpha():
+            event.prevent_default()  # left to the form's own keys
+            return
+        await super()._on_key(event)
