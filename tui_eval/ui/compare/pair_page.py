@@ -167,4 +167,4 @@ def _output(found: WholeTrial, width: int, glyphs: Glyphs) -> Iterator[Para]:
         yield Para("The answer is an empty text.", "dim")
     yield from lay_out_text(text, width, glyphs).paras
     if output.cut_short:
-        yield Para("Cut short.", "ungraded")
+        yield Para("Truncated.", "ungraded")

@@ -74,7 +74,7 @@ class GradeScreen(BaseScreen):
         self.page = Page(id="page")
         self.asked = Page(id="asked")
         self._title = Bar(id="title")
-        self._rule = Bar([Piece(" graded by", "dim")], id="rule")
+        self._rule = Bar([Piece(" grading criteria", "dim")], id="rule")
         self.line = Bar(id="entry")
         """What is entered."""
 
@@ -135,7 +135,7 @@ class GradeScreen(BaseScreen):
         """Return by whose question is graded; None: the person chose none."""
         if self._choice.scorer is not None or len(scorers) == 1:
             return self._choice.scorer or scorers[0]
-        menu = Menu("by whose question?", [Choice(name, name) for name in scorers],
+        menu = Menu("grade for which scorer?", [Choice(name, name) for name in scorers],
                     self.context.glyphs)  # fmt: skip
         return await self.app.push_screen_wait(menu)
 
