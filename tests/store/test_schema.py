@@ -48,6 +48,7 @@ _SCHEMAS = [
     "fc64932f6965",
     "68805f38ae06",
     "68270c8188af",
+    "b8f4b5df58f0",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

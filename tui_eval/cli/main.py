@@ -54,6 +54,7 @@ _COMMANDS: dict[str, _Entry] = {
     "history": _Entry("analysis.history", "Show what became of each case over the last runs."),
     "power": _Entry("analysis.power", "Say how many cases a difference needs."),
     "sweep": _Entry("analysis.sweep", "Measure how hard an endpoint can be driven."),
+    "merge": _Entry("merge", "Unite stores: the parts of a run, or whole runs."),
     "export": _Entry("export", "Write a run's trials, or a report of it."),
     "workspace": _Entry("workspace", "Write what a program left in its workspace as a folder."),
     "import": _Entry("importing", "Write a suite out of another tool's file."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, cast,
 import click
 
 from tui_eval.model.bounds import LOG_LEVELS, MOST_CALLS
+from tui_eval.model.run_part import RunPart
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -105,6 +106,24 @@ class _Whole(click.ParamType[int]):
 
 
 WHOLE = _Whole()
+
+
+class _Part(click.ParamType[RunPart]):
+    """One of the parts that a run is divided into."""
+
+    name = "part"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> RunPart:
+        """Read it; anything else is a mistake on the command line."""
+        try:
+            return RunPart.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+PART = _Part()
 
 
 class _Dollars(click.ParamType[float]):

@@ -17,6 +17,7 @@ from tui_eval.engine.departure import Departure, Urgency
 from tui_eval.engine.dispatch.workers import Workers
 from tui_eval.engine.file_sweep import sweeping
 from tui_eval.engine.launch.orphans import take_up
+from tui_eval.engine.launch.part_of_run import WholeRun
 from tui_eval.engine.launch.plan import cases_of_verdict
 from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter, as_launched, stage
 from tui_eval.engine.preflight.permission import refusal
@@ -297,14 +298,27 @@ class Engine:
         if (plan := session.settings.sweep) is not None:
             there = stage_sweep(writer, session, plan, files or [])
         else:
-            with closing(session.wanted(chosen)) as portions:
+            whole = WholeRun()
+
+            def set_part(tx: Tx) -> None:
+                if (part := session.settings.part) is not None:
+                    digest = whole.digest(session.decided_by())
+                    run_writes.set_part(tx, row.id, part, digest, whole.cases)
+
+            with closing(session.wanted(chosen, whole)) as portions:
                 launched = (
                     portions if files is None else as_launched(portions, session.suite, files)
                 )
                 ready = session.judges_ready(launched)
                 there = stage(
-                    writer, ready, session, reuse=session.reuses, whole=lambda: session.is_whole
+                    writer,
+                    ready,
+                    session,
+                    reuse=session.reuses,
+                    whole=lambda: session.is_whole,
+                    last=set_part,
                 )
+            there += whole.cases  # of few cases one part may have none
         if there == 0:
             raise SuiteError(
                 [Mistake(row.path or row.suite, None, "dataset", _NOTHING_LEFT, _WIDER)]

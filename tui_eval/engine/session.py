@@ -7,13 +7,14 @@ from typing import Final
 
 from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
+from tui_eval.engine.launch.part_of_run import WholeRun, in_part
 from tui_eval.engine.launch.plan import ChosenCases, PlannedTrial, wanted
 from tui_eval.engine.limits.spend_cap import CallBound, Payer
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.engine.settings import Settings, caps_in_force
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
-from tui_eval.model.json import JsonObject
+from tui_eval.model.json import JsonObject, canonical
 from tui_eval.model.output import Failure, Output, Usage
 from tui_eval.model.score import Grade, Score
 from tui_eval.processes.supervisor import Processes
@@ -29,6 +30,11 @@ from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.suites.trust.capabilities import Folder
 from tui_eval.targets import Connections, build, build_judges, problems
 
+_NO_VERDICT: Final = {
+    *("concurrency", "timeout", "patience", "retries", "cache", "orphans"),
+    *("max_cost_usd", "max_tokens", "max_errors"),
+}
+"""Fields of `[run]` that decide how calls are made, and no verdict."""
 _QUOTED: Final = 80
 """Characters of a version that a message has."""
 
@@ -197,26 +203,43 @@ class Session:
             for column in self.columns
         ]
 
-    def wanted(self, only: frozenset[str] | None) -> Generator[list[PlannedTrial], None, None]:
+    def wanted(
+        self, only: frozenset[str] | None, whole: WholeRun | None = None
+    ) -> Generator[list[PlannedTrial], None, None]:
         """Return all trials the run wants, in portions.
 
         Args:
             only: The cases `Settings.only` stands for; None: all.
+            whole: Told of all trials, where the run wants a part of them.
         """
         seed = self.suite.dataset.seed or 0
         self._chosen = ChosenCases(cases(self.suite), self.settings, only, seed)
-        return wanted(
+        portions = wanted(
             iter(self._chosen),
             self.columns,
             self.targets,
             self.settings.epochs or self.suite.run.epochs,
+        )
+        if self.settings.part is None:
+            return portions
+        return in_part(portions, self.settings.part, whole or WholeRun())
+
+    def decided_by(self) -> bytes:
+        """Return all that decides verdicts beside requests and outputs, in one form."""
+        suite = self.suite.model_dump(mode="json", include={"scorers", "judges", "gold"})
+        return canonical(
+            {
+                "columns": [column.name for column in self.columns],
+                "run": self.suite.run.model_dump(mode="json", exclude=_NO_VERDICT),
+                **suite,
+            }
         )
 
     @property
     def is_whole(self) -> bool:
         """Whether what is wanted leaves nothing of the suite out; known once all of it was read."""
         settings = self.settings
-        narrowed = settings.changed_dataset or settings.sweep is not None
+        narrowed = settings.changed_dataset or settings.sweep is not None or settings.part is not None
         if narrowed or self._chosen is None or self._chosen.left_out:
             return False
         return len(self.columns) == len(self._renderer.columns)

@@ -1,11 +1,12 @@
 """What a person chooses when launching a run, beside the suite itself; frozen with the run."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.model.json import JsonObject
+from tui_eval.model.run_part import RunPart
 from tui_eval.model.sweep_plan import SweepPlan
 
 
@@ -43,6 +44,8 @@ class Settings:
     """A `--set` changed which cases there are."""
     sweep: SweepPlan | None = None
     """How the endpoint is driven, level by level; None: it is no sweep."""
+    part: RunPart | None = None
+    """The part of the cases that are run here; None: all of them."""
     permit: str | None = None
     """The mark that its maker was trusted with what the suite wants, see `engine.permission`."""
 
@@ -50,7 +53,7 @@ class Settings:
     def partial(self) -> bool:
         """Whether the run leaves cases or targets of its suite out."""
         narrowed = self.targets or self.cases or self.tags or self.only or self.changed_dataset
-        few = self.limit is not None or self.sample is not None
+        few = self.limit is not None or self.sample is not None or self.part is not None
         return bool(narrowed) or few or self.sweep is not None
 
     def as_json(self) -> dict[str, object]:
@@ -68,6 +71,8 @@ class Settings:
         if isinstance(plan := kept.get("sweep"), dict):
             levels = tuple(plan["levels"])  # type: ignore[arg-type]  # written by as_json alone
             values["sweep"] = SweepPlan(**{**plan, "levels": levels})  # type: ignore[arg-type]
+        if isinstance(part := kept.get("part"), dict):
+            values["part"] = RunPart(**part)  # type: ignore[arg-type]  # likewise
         return cls(**values)  # type: ignore[arg-type]  # likewise
 
 
@@ -86,3 +91,26 @@ def caps_in_force(rules: Mapping[str, object], chosen: Mapping[str, object]) -> 
 
     tokens = cap("max_tokens")
     return Caps(cap("max_cost_usd"), None if tokens is None else int(tokens), cap("max_errors"))
+
+
+def shared_out(settings: Settings, rules: Mapping[str, object]) -> Settings:
+    """Return the settings of a part of a run, whose caps are its share of the whole run's.
+
+    A share of the errors (below 1) is one of any part; a number of them is divided.
+
+    Args:
+        settings: What was chosen for the whole; without a part it is returned as it is.
+        rules: The `[run]` table of the suite.
+    """
+    if (part := settings.part) is None:
+        return settings
+    caps = caps_in_force(rules, settings.as_json())
+    errors = caps.errors
+    if errors is not None and errors >= 1:
+        errors = float(part.share(int(errors)))
+    return replace(
+        settings,
+        max_cost_usd=None if caps.cost_usd is None else caps.cost_usd / part.of,
+        max_tokens=None if caps.tokens is None else part.share(caps.tokens),
+        max_errors=errors,
+    )

@@ -51,6 +51,8 @@ class Case:
     session: tuple[JsonObject, ...] | None = None
     """What was said before it is asked, in place of the prompt's own; None: the case says
     nothing of it."""
+    number: int | None = None
+    """Its position in the whole run, where it is in a part of one; None: it is `seq`."""
 
     def recording(self, column: "Column", epoch: int = 0) -> JsonObject | None:
         """Return what was recorded of a column in an epoch (from 0); None: nothing was.

@@ -15,6 +15,7 @@ from tui_eval.store.migrations import (
     first,
     grades,
     outputs,
+    parts,
     runs,
     scores,
     spending,
@@ -59,6 +60,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     scores.judge_calls_counted,
     runs.sweep_levels,
     grades.grades_of_people,
+    parts.parts_of_runs,
 )
 """Every change the schema ever went through, in order. Append only."""
 

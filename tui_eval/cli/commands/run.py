@@ -11,6 +11,7 @@ from tui_eval.cli.errors import CommandError, explain
 from tui_eval.cli.named_suites import named_suites
 from tui_eval.cli.options import (
     CONCURRENCY,
+    PART,
     WHOLE,
     grouped,
     max_cost_option,
@@ -23,6 +24,7 @@ from tui_eval.cli.options import (
 )
 from tui_eval.cli.report_files import ReportFiles
 from tui_eval.model.exit_code import ExitCode, worst
+from tui_eval.model.run_part import RunPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +67,12 @@ class LaunchOptions:
             "--only",
             type=click.Choice(["failed", "errors", "ungraded"]),
             help="Only cases whose latest verdict is so.",
+        ),
+    ]
+    part: Annotated[
+        RunPart | None,
+        click.option(
+            "--part", type=PART, metavar="K/N", help="Only the Kth of N parts of the cases."
         ),
     ]
     epochs: Annotated[
@@ -126,6 +134,7 @@ class LaunchOptions:
             limit=self.limit,
             sample=self.sample,
             only=self.only,
+            part=self.part,
             concurrency=self.concurrency,
             no_judge=self.no_judge,
             fresh=self.fresh,

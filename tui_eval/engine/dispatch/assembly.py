@@ -86,8 +86,13 @@ class Assembly:
         if spec is None or not self.session.with_user():
             return None
         rates = spec.call_rates()
-        name, ceiling = spec.name, fixed(spec.concurrency)
-        limiter = Limiter(f"user {name}", ceiling, self._write_down, rpm=rates.rpm, tpm=rates.tpm)
+        limiter = Limiter(
+            f"user {spec.name}",
+            self._share_of(fixed(spec.concurrency)),
+            self._write_down,
+            rpm=self._share_of(rates.rpm),
+            tpm=self._share_of(rates.tpm),
+        )
         return UserLimit(USER, limiter)
 
     def pools(self, judging: Judging, user: UserLimit | None) -> dict[str, TrialPool]:
@@ -155,7 +160,7 @@ class Assembly:
         judge = self.session.judges[name]
         suite = self.session.suite
         (spec,) = (spec for spec in suite.judges if spec.name == name)
-        ceiling = judge.default_concurrency
+        ceiling = self._share_of(judge.default_concurrency)
         if before is not None and before.spec.concurrency == spec.concurrency:
             # what a person has set stays, as long as the suite says nothing else
             ceiling = None if before.limiter.auto else before.limiter.concurrency
@@ -165,8 +170,8 @@ class Assembly:
             f"judge {name}",
             ceiling,
             self._write_down,
-            rpm=judge.rates.rpm,
-            tpm=judge.rates.tpm,
+            rpm=self._share_of(judge.rates.rpm),
+            tpm=self._share_of(judge.rates.tpm),
             gone_after=gone_after,
         )
         return JudgePool(
@@ -248,12 +253,17 @@ class Assembly:
         )
         return made(
             endpoint,
-            min(most, max(known)) if len(known) == len(ceilings) else None,
+            self._share_of(min(most, max(known)) if len(known) == len(ceilings) else None),
             self._write_down,
-            rpm=min((one.rpm for one in rates if one.rpm is not None), default=None),
-            tpm=min((one.tpm for one in rates if one.tpm is not None), default=None),
+            rpm=self._share_of(min((r.rpm for r in rates if r.rpm is not None), default=None)),
+            tpm=self._share_of(min((r.tpm for r in rates if r.tpm is not None), default=None)),
             most=most,
         )
+
+    def _share_of(self, whole: int | None) -> int | None:
+        """Return what of a limit (None: there is none) this run may use, one part of several."""
+        part = self.session.settings.part
+        return whole if whole is None or part is None else part.share(whole)
 
     def _share(self, endpoint: str, limits: Limits) -> ProgramShare:
         """Return what a program of an endpoint takes, as its limits and those before it say."""

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tui_eval.engine.preflight.permission import permitted
-from tui_eval.engine.settings import Settings
+from tui_eval.engine.settings import Settings, shared_out
 from tui_eval.isolated.calls import import_path
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, requests
@@ -66,6 +66,7 @@ def create(
     """
     suite = pinned(suite)
     settings = permitted(suite, settings)  # who loaded the suite was allowed to
+    settings = shared_out(settings, suite.run.model_dump(mode="json"))
     settings = replace(settings, usual_concurrency=configuration.read().concurrency)
     files = [one.as_json() for one in data_files(suite)]
     return once(

@@ -82,6 +82,7 @@ def stage(
     *,
     reuse: bool,
     whole: Callable[[], bool],
+    last: Callable[[Tx], None] = lambda _: None,
 ) -> int:
     """Write all trials of a run, with the outputs the store has for them already, and scored.
 
@@ -92,6 +93,7 @@ def stage(
         reuse: Whether outputs of earlier runs may be used.
         whole: Tells, once all portions were read, whether they leave nothing of the suite out: then
             the run is not partial, whatever its launch asked for.
+        last: What is written with it that all trials are there.
 
     Returns:
         How many trials there are.
@@ -119,7 +121,12 @@ def stage(
             log.debug(
                 "staged %d trials, of the last %d %d had an output", place, len(new), len(known)
             )
-    writer.write(lambda tx: run_writes.staged(tx, run, whole=whole()))
+
+    def all_there(tx: Tx) -> None:
+        run_writes.staged(tx, run, whole=whole())
+        last(tx)
+
+    writer.write(all_there)
     return place
 
 

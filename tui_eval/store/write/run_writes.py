@@ -10,6 +10,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.endpoint_event import EndpointEvent
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
+from tui_eval.model.run_part import RunPart
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RUN_MOVES, RunState
 from tui_eval.store import lease, requests
@@ -125,8 +126,8 @@ def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
     bulk.insert(
         tx.db,
         "cases",
-        ("run", "seq", "id", "data"),
-        ((run, case.seq, pack(case.id), dump(case.as_json())) for case in cases),
+        ("run", "seq", "id", "data", "number"),
+        ((run, case.seq, pack(case.id), dump(case.as_json()), case.number) for case in cases),
     )
 
 
@@ -249,6 +250,37 @@ def staged(tx: Tx, run: int, *, whole: bool = False) -> None:
     )
 
 
+def set_part(tx: Tx, run: int, part: RunPart, whole: bytes, cases: int) -> None:
+    """Write down that a run has a part of a whole.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        part: Which it is.
+        whole: The digest of all that the whole run wants.
+        cases: How many cases that has.
+    """
+    tx.db.execute(
+        "INSERT OR REPLACE INTO run_parts VALUES (?, ?, ?, ?, ?)",
+        (run, part.number, part.of, whole, cases),
+    )
+
+
+def count_anew(tx: Tx, run: int) -> None:
+    """Count the tallies of a run whose trials came in other ways than by staging and moves."""
+    tx.db.execute("DELETE FROM tallies WHERE run = ?", (run,))
+    tx.db.execute(
+        "INSERT INTO tallies (run, col, state, verdict, n, score, input_tokens, output_tokens, "
+        "cost_usd, unpriced, attempts, retries, cached, about_usd, unestimated) "
+        "SELECT run, col, state, ifnull(verdict, ''), count(*), sum(ifnull(score, 0)), "
+        "sum(input_tokens), sum(output_tokens), sum(ifnull(cost_usd, 0)), sum(cost_usd IS NULL), "
+        "sum(attempts), sum(max(attempts - 1, 0)), sum(cached), "
+        "sum(coalesce(cost_usd, about_usd, 0)), sum(coalesce(cost_usd, about_usd) IS NULL) "
+        "FROM trials WHERE run = ? GROUP BY 1, 2, 3, 4",
+        (run,),
+    )
+
+
 def move(
     tx: Tx, run: int, to: RunState, *, reason: str | None = None, stopped_by: str | None = None
 ) -> bool:
@@ -356,7 +388,7 @@ def forget(tx: Tx, run: int) -> None:
     unstage(tx, run)
     requests.forget(tx, run)
     baseline_writes.forget(tx, run)
-    for table in ("columns", "limits", "former_specs", "trust"):
+    for table in ("columns", "limits", "former_specs", "trust", "run_parts", "merged_runs"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))
     tx.db.execute(

@@ -1,0 +1,424 @@
+"""Stores of real runs, merged; what is in the store that takes is told without its ids."""
+
+import asyncio
+import itertools
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.harness import Harness
+from tests.store.recounting import recount
+from tests.waiting import until
+from tui_eval.engine.settings import Settings
+from tui_eval.model.run_part import RunPart
+from tui_eval.model.states import Verdict
+from tui_eval.store.connection import open_readable, open_writable
+from tui_eval.store.errors import StoreDamagedError, StoreError, StoreOlderError
+from tui_eval.store.files import FileStore
+from tui_eval.store.merge.merging import MergedRun, look, merge
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.run_parts import run_parts
+from tui_eval.store.requests import Verb
+from tui_eval.store.write import grade_writes, notes
+from tui_eval.store.writer import transact
+from tui_eval.suites.spec import Suite
+
+_CASES = 17
+_FACTS = (
+    "SELECT c.id, t.place, t.col, t.epoch, t.state, t.verdict, t.score, o.digest, o.at, "
+    "t.attempts, t.input_tokens, t.output_tokens, t.cost_usd, t.error_kind, t.cached, "
+    "(SELECT group_concat(x, ';') FROM (SELECT a.number || a.state || a.sent_at || "
+    "ifnull((SELECT hex(digest) FROM outputs WHERE id = a.output), '') AS x FROM attempts a "
+    "WHERE a.trial = t.id ORDER BY 1)), "
+    "(SELECT group_concat(x, ';') FROM (SELECT s.scorer || s.verdict || s.source || s.current || "
+    "s.superseded || s.at AS x FROM scores s WHERE s.trial = t.id ORDER BY 1)), "
+    "(SELECT group_concat(x, ';') FROM (SELECT f.scorer || f.judge || f.purpose || f.repeat || "
+    "f.made || f.superseded || (j.request IS NOT NULL) AS x FROM findings f "
+    "LEFT JOIN judge_calls j ON j.id = f.call AND j.run = t.run WHERE f.trial = t.id ORDER BY 1)), "
+    "(SELECT group_concat(x, ';') FROM (SELECT n.text || n.current AS x FROM notes n "
+    "WHERE n.trial = t.id ORDER BY 1)), "
+    "(SELECT group_concat(x, ';') FROM (SELECT g.person || g.grade || (g.output IS t.output) AS x "
+    "FROM grades g WHERE g.trial = t.id AND g.run = t.run ORDER BY 1)) "
+    "FROM runs r JOIN trials t ON t.run = r.id JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+    "LEFT JOIN outputs o ON o.id = t.output ORDER BY r.suite, c.id, t.col, t.epoch"
+)
+"""All that trials are and have, without ids."""
+
+
+def suite(name: str = "sums", **changes: Any) -> Suite:
+    """Give a suite of two targets, one of which fails often, with a judge."""
+    targets = [
+        {"kind": "simulated", "name": "good", "answers": ["{{ a }}"], "accuracy": 0.8},
+        {"kind": "simulated", "name": "poor", "answers": ["{{ a }}"], "accuracy": 0.5}
+        | {"faults": {"server_error": 0.2}},
+    ]
+    judged = {"kind": "judge", "name": "kind", "rubric": "Is it kind?", "judge": ["j"]}
+    judged["scale"] = "pass-fail"
+    described = {
+        "name": name,
+        "cases": [
+            {"id": f"c{n}", "q": f"what is {n % 5}?", "a": str(n % 5)} for n in range(_CASES)
+        ],
+        "prompts": [{"user": "{{ q }}"}],
+        "targets": targets,
+        "scorers": [{"kind": "exact", "expected": "{{ a }}"}, judged],
+        "judges": [{"kind": "simulated", "name": "j", "batch_size": 4}],
+        "run": {"epochs": 2, "retries": 1},
+    }
+    return Suite.model_validate(described | changes)
+
+
+async def part(folder: Path, number: int, of: int = 3) -> Path:
+    """Run a part of the suite in a store of its own."""
+    path = folder / f"part{number}.sqlite3"
+    await Harness(path).run(suite(), Settings(part=RunPart(number, of)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def parts_once(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("parts")
+
+    async def run() -> list[Path]:
+        return [await part(folder, number) for number in (1, 2, 3)]
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def parts(parts_once: list[Path], tmp_path: Path) -> list[Path]:
+    """Give the stores of three parts of the suite, copies that a test may change."""
+    return [Path(shutil.copy(path, tmp_path / path.name)) for path in parts_once]
+
+
+def united(into: Path, stores: Sequence[Path]) -> list[MergedRun]:
+    """Merge stores, and see that the store that took is sound."""
+    with closing(open_writable(into)) as db:
+        merged = [run for store in stores for run in merge(db, store)]
+        recount(db)
+        places = db.execute("SELECT run, place FROM trials ORDER BY run, place").fetchall()
+        counted = itertools.groupby(places, key=lambda row: row[0])
+        assert all([p for _, p in rows] == [*range(len(places))] for _, rows in counted) or (
+            db.execute("SELECT count(*) FROM runs").fetchone()[0] > 1
+        )
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert not db.execute("SELECT 1 FROM runs WHERE lease_pid IS NOT NULL").fetchall()
+    return merged
+
+
+def facts(path: Path) -> list[Any]:
+    """Return all that is known of the trials of a store."""
+    with closing(open_readable(path)) as db:
+        return db.execute(_FACTS).fetchall()
+
+
+def run_of(path: Path) -> Any:
+    """Return the only run of a store."""
+    with closing(open_readable(path)) as db:
+        (row,) = run_queries.runs(db)
+    return row
+
+
+def counted(path: Path) -> Counter[str]:
+    """Return how many rows the tables have that merging fills."""
+    tables = (
+        *("runs", "cases", "trials", "outputs", "attempts", "scores", "findings", "judge_calls"),
+        *("judge_items", "notes", "grades", "limits", "merged_runs", "run_parts", "columns"),
+    )
+    with closing(open_readable(path)) as db:
+        return Counter(
+            {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
+        )
+
+
+async def test_parts_in_any_order_and_any_number_of_times_are_the_whole_run(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    whole = tmp_path / "whole.sqlite3"
+    await Harness(whole).run(suite())
+    orders = [parts, parts[::-1], [parts[1], *parts, *parts[::2]]]
+    found = []
+    for n, order in enumerate(orders):
+        into = tmp_path / f"into{n}.sqlite3"
+        for store in order:  # each by itself: places move whenever one comes between
+            united(into, [store])
+        found.append((facts(into), counted(into) - Counter(limits=counted(into)["limits"])))
+    assert found[0] == found[1] == found[2]
+    by_case = [(row[:7], row[7]) for row in facts(whole)]  # outputs of a seed are the same
+    assert [(row[:7], row[7]) for row in found[0][0]] == by_case
+    row = run_of(tmp_path / "into0.sqlite3")
+    assert (row.state, row.partial, row.total) == ("done", False, _CASES * 4)
+    assert "part" not in row.settings
+    assert len(found[0][0]) == row.total
+
+
+async def test_a_run_is_partial_until_all_its_parts_are_there(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into = tmp_path / "into.sqlite3"
+    united(into, [parts[2], parts[0]])
+    row = run_of(into)
+    with closing(open_readable(into)) as db:
+        found = run_parts(db, row.id)
+        assert found is not None
+        assert (found.numbers, found.of, found.missing) == ((1, 3), 3, (2,))
+        assert found.of_cases == _CASES
+        assert found.cases < _CASES
+    assert row.partial
+    united(into, [parts[1]])
+    assert not run_of(into).partial
+
+
+async def test_what_changed_in_a_store_since_is_taken_and_nothing_else(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into = tmp_path / "into.sqlite3"
+    united(into, parts)
+    harness = Harness.__new__(Harness)
+    harness.path = parts[0]
+    run = run_of(parts[0])
+    retried = harness.trials(run.id)[0]
+    await harness.again(run.id, Verb.RETRY, trials=[retried.id])
+    (again,) = united(into, parts[:1])
+    assert (again.new, again.taken) == (0, 1)
+    anew = tmp_path / "anew.sqlite3"
+    united(anew, parts)
+    assert facts(into) == facts(anew)
+    (nothing,) = united(into, parts[:1])
+    assert (nothing.new, nothing.taken) == (0, 0)
+
+
+async def test_of_two_outputs_of_a_trial_the_earlier_counts_and_the_other_is_kept(
+    tmp_path: Path,
+) -> None:
+    lost, again = tmp_path / "lost.sqlite3", tmp_path / "again.sqlite3"
+    for path in (lost, again):  # a part that was taken for lost, and is run again elsewhere
+        seed = {"kind": "simulated", "name": "good", "answers": ["{{ a }}"], "latency_s": 0.0}
+        await Harness(path).run(suite(targets=[seed]), Settings(part=RunPart(1, 2)))
+    merged = []
+    for n, order in enumerate(([lost, again], [again, lost])):
+        into = tmp_path / f"into{n}.sqlite3"
+        united(into, order)
+        merged.append(into)
+    assert facts(merged[0]) == facts(merged[1])
+    with closing(open_readable(merged[0])) as db:
+        (trials,) = db.execute("SELECT count(*) FROM trials").fetchone()
+        kept = db.execute("SELECT superseded, count(*) FROM outputs GROUP BY 1").fetchall()
+        assert kept == [(0, trials), (1, trials)]
+        earlier = db.execute(
+            "SELECT count(*) FROM trials t JOIN outputs o ON o.id = t.output "
+            "WHERE o.at = (SELECT min(x.at) FROM attempts a JOIN outputs x ON x.id = a.output "
+            "WHERE a.trial = t.id)"
+        ).fetchone()
+        assert earlier == (trials,)
+        assert db.execute("SELECT DISTINCT attempts FROM trials").fetchall() == [(2,)]
+        numbers = db.execute("SELECT number, count(*) FROM attempts GROUP BY 1").fetchall()
+        assert numbers == [(1, trials), (2, trials)]
+
+
+async def test_grades_and_notes_of_both_stores_are_united(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into = tmp_path / "into.sqlite3"
+    united(into, parts)
+
+    with closing(open_readable(parts[0])) as db:
+        (case,) = db.execute("SELECT id FROM cases ORDER BY id LIMIT 1").fetchone()
+    for path, who in ((parts[0], "there"), (into, "here")):
+        with closing(open_writable(path)) as db:
+            _remark(db, case, who)
+    united(into, parts)
+    with closing(open_readable(into)) as db:
+        people = db.execute("SELECT person FROM grades ORDER BY 1").fetchall()
+        texts = db.execute("SELECT text, current FROM notes ORDER BY at").fetchall()
+    assert people == [("here",), ("here",), ("there",), ("there",)]
+    assert texts == [("there was here", 0), ("here was here", 1)]
+    with closing(open_readable(into)) as db:
+        last = db.execute("SELECT grade FROM grades WHERE person = 'there' ORDER BY id").fetchall()
+    assert last == [('"fail"',), ('"pass"',)]
+    before = counted(into)
+    united(into, parts)
+    assert counted(into) == before
+
+
+def _remark(db: sqlite3.Connection, case: str, who: str) -> None:
+    """Have somebody write a note on a trial and grade it, twice."""
+    trial, output, run = db.execute(
+        "SELECT t.id, t.output, t.run FROM trials t JOIN cases c ON c.run = t.run "
+        "AND c.seq = t.seq WHERE c.id = ? AND t.col = 0 AND t.epoch = 0",
+        (case,),
+    ).fetchone()
+    transact(db, lambda tx: notes.write(tx, {trial: f"{who} was here"}))
+    for passed in (False, True):
+        said = Verdict.PASS if passed else Verdict.FAIL
+        grade = grade_writes.NewGrade(trial, output, "kind", who, said.value, said, None)
+        transact(db, partial(grade_writes.add, run=run, grades=[grade]))
+
+
+async def test_a_merge_that_was_killed_goes_on(
+    parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_eval.store.merge.merging._PORTION", 7)
+    into, at_once = tmp_path / "into.sqlite3", tmp_path / "at-once.sqlite3"
+    united(at_once, parts)
+    united(into, parts[1:])
+    seen = 0
+
+    def die(_: int) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 2:
+            raise KeyboardInterrupt
+
+    with closing(open_writable(into)) as db:
+        with pytest.raises(KeyboardInterrupt):
+            merge(db, parts[0], die)
+        assert db.execute("SELECT state, reason FROM runs").fetchone() == (
+            "interrupted",
+            "half merged; merge the same store again",
+        )
+        db.execute("UPDATE runs SET lease_pid = NULL")  # as a process that is gone
+    united(into, parts[:1])
+    assert facts(into) == facts(at_once)
+    assert run_of(into).state == "done"
+
+
+async def test_whole_runs_are_taken_as_they_are_under_names_that_are_free(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.sqlite3", tmp_path / "other.sqlite3"
+    for path in (one, other):
+        harness = Harness(path)
+        for name in ("sums", "more"):
+            await harness.run(suite(name))
+    with closing(open_writable(other)) as db:
+        with closing(open_readable(one)) as first:
+            names = first.execute("SELECT name FROM runs ORDER BY id").fetchall()
+        for at, (name,) in enumerate(names, 1):
+            db.execute("UPDATE runs SET name = ? WHERE id = ?", (name, at))
+    into = tmp_path / "into.sqlite3"
+    united(into, [one, other])
+    assert Counter(map(str, facts(into))) == Counter(map(str, [*facts(one), *facts(other)]))
+    with closing(open_readable(into)) as db:
+        assert len({row.name for row in run_queries.runs(db)}) == 4
+    before = counted(into)
+    united(into, [other, one])
+    assert counted(into) == before
+
+
+async def test_a_copy_of_a_store_is_merged_back_into_it(tmp_path: Path) -> None:
+    into, copied = tmp_path / "into.sqlite3", tmp_path / "copied.sqlite3"
+    harness = Harness(into)
+    run = await harness.run(suite())
+    with closing(open_readable(into)) as db, closing(sqlite3.connect(copied)) as copy:
+        db.backup(copy)
+    elsewhere = Harness.__new__(Harness)
+    elsewhere.path = copied
+    await elsewhere.again(run, Verb.RETRY, trials=[trial.id for trial in elsewhere.trials(run)[:3]])
+    (merged,) = united(into, [copied])
+    assert merged.new == 0
+    assert facts(into) == facts(copied)
+    assert run_of(into).wall_s >= harness.row(run).wall_s
+
+
+async def test_trust_does_not_come_along(parts: list[Path], tmp_path: Path) -> None:
+    with closing(open_writable(parts[0])) as db:
+        db.execute("UPDATE runs SET settings = json_set(settings, '$.permit', 'sealed')")
+    into = tmp_path / "into.sqlite3"
+    united(into, parts[:1])
+    assert "permit" not in run_of(into).settings
+
+
+async def test_trials_that_were_queued_can_be_resumed_where_they_are_merged(tmp_path: Path) -> None:
+    path, into = tmp_path / "part1.sqlite3", tmp_path / "into.sqlite3"
+    slow = {"kind": "simulated", "name": "good", "answers": ["{{ a }}"], "latency_s": 0.2}
+    harness = Harness(path)
+    described = suite(targets=[slow], run={"concurrency": 1})
+    async with harness.working(described) as (run, _):
+        await until(lambda: harness.counts(run).running)
+        await harness.asked(run, Verb.STOP)
+    assert harness.counts(run).queued
+    united(into, [path])
+    row = run_of(into)
+    assert (row.state, row.stopped_by) == ("interrupted", "merge")
+    there = Harness.__new__(Harness)
+    there.path = into
+    with closing(open_writable(into)) as db:  # quick from here
+        spec = "json_set(spec, '$.targets[0].latency_s', 0, '$.run.concurrency', 50)"
+        db.execute(f"UPDATE runs SET spec = {spec}")
+    await there.again(row.id, Verb.RESUME)
+    assert run_of(into).state == "done"
+
+
+async def test_files_of_workspaces_come_along_and_missing_ones_are_told(tmp_path: Path) -> None:
+    path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
+    harness = Harness(path)
+    await harness.run(suite())
+    files = FileStore.beside(path)
+    with closing(open_writable(path)) as db, files.hold():
+        kept = [files.put(content) for content in (b"a list", b"a file")]
+        gone = b"\x01" * 32
+        workspace = kept[0].digest
+        for digest, size in ((kept[0].digest, 6), (kept[1].digest, 6), (gone, 1)):
+            db.execute("INSERT INTO kept_files VALUES (?, ?)", (digest, size))
+            db.execute("INSERT INTO workspace_files VALUES (?, ?)", (workspace, digest))
+        db.execute("UPDATE outputs SET workspace = ? WHERE id = 1", (workspace,))
+    (merged,) = united(into, [path])
+    assert merged.missing_files == 1
+    assert FileStore.beside(into).get(kept[1].digest) == b"a file"
+    with closing(open_readable(into)) as db:
+        assert db.execute(
+            "SELECT count(*) FROM outputs WHERE workspace IS NOT NULL"
+        ).fetchone() == (1,)
+
+
+async def test_what_would_be_merged_is_told_before(parts: list[Path], tmp_path: Path) -> None:
+    into = tmp_path / "into.sqlite3"
+    (planned,) = look(None, parts[0])
+    (done,) = united(into, parts[:1])
+    assert (planned.new, planned.run) == (done.new, done.run)
+    with closing(open_readable(into)) as db:
+        (second,) = look(db, parts[1])
+        assert (second.run, second.new) == (done.run, run_of(parts[1]).total)
+        (again,) = look(db, parts[0])
+        assert (again.new, again.taken) == (0, 0)
+
+
+def test_a_store_is_not_merged_into_itself_nor_one_that_is_none(
+    tmp_path: Path, recwarn: object
+) -> None:
+    path = tmp_path / "one.sqlite3"
+    with closing(open_writable(path)) as db:
+        with pytest.raises(StoreError, match="not merged into itself"):
+            merge(db, path)
+        viewed = tmp_path / "viewed.sqlite3"
+        shutil.copy(path, viewed)
+        with closing(sqlite3.connect(viewed)) as other:
+            other.execute("CREATE VIEW more AS SELECT * FROM runs")
+            other.commit()
+        with pytest.raises(StoreDamagedError, match="its tables are not those"):
+            merge(db, viewed)
+        older = tmp_path / "older.sqlite3"
+        shutil.copy(path, older)
+        with closing(sqlite3.connect(older)) as other:
+            other.execute("PRAGMA user_version = 3")
+        with pytest.raises(StoreOlderError, match="older"):
+            merge(db, older)
+
+
+async def test_a_run_that_is_live_is_left_out(tmp_path: Path) -> None:
+    path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
+    harness = Harness(path)
+    slow = {"kind": "simulated", "name": "good", "answers": ["{{ a }}"], "latency_s": 0.2}
+    async with harness.working(suite(targets=[slow])) as (run, _):
+        await until(lambda: harness.counts(run).running)
+        (merged,) = united(into, [path])
+        assert merged.refusal is not None
+        assert "is live" in merged.refusal
+        assert not counted(into)["runs"]
+        await harness.asked(run, Verb.STOP)

@@ -1,0 +1,120 @@
+"""Another store beside the one that takes, and which of its runs is which run here."""
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_eval.store.connection import explain, open_readable
+from tui_eval.store.errors import StoreDamagedError, StoreError
+from tui_eval.store.read import run_queries
+from tui_eval.store.rows import RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """A run of another store."""
+
+    row: RunRow
+    origin: bytes
+    """What tells it from all other runs, also in a copy of its store (32 bytes)."""
+    whole: bytes | None
+    """The digest of the whole run that it is parts of; None: it is no part."""
+    change: int
+    """The newest change of its trials."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why it cannot be merged now; None: it can."""
+        if self.row.live:
+            return "is live: merge it again when it has ended"
+        if not self.row.staged:
+            return "has no trials yet: resume it first"
+        return None
+
+
+def origin_of(row: RunRow) -> bytes:
+    """Return what tells a run from all others: its name and the moment it was made."""
+    made = f"{row.name}\0{row.created_at!r}\0{row.suite}"
+    return hashlib.sha256(made.encode("utf-8", "surrogatepass")).digest()
+
+
+def source_runs(path: Path) -> list[SourceRun]:
+    """Return the runs of a store, the oldest first.
+
+    Raises:
+        StoreError: it cannot be read, or is older or newer than this version.
+    """
+    with closing(open_readable(path)) as db:
+        try:
+            return [_source_run(db, row) for row in reversed(run_queries.runs(db))]
+        except sqlite3.Error as error:
+            raise explain(path, error) from error
+
+
+def _source_run(db: sqlite3.Connection, row: RunRow) -> SourceRun:
+    whole = db.execute("SELECT whole FROM run_parts WHERE run = ?", (row.id,)).fetchone()
+    (change,) = db.execute(
+        "SELECT ifnull(max(change), 0) FROM trials WHERE run = ?", (row.id,)
+    ).fetchone()
+    return SourceRun(row, origin_of(row), None if whole is None else whole[0], change)
+
+
+def target_of(db: sqlite3.Connection, source: SourceRun) -> int | None:
+    """Return the run here that a run of another store belongs to; None: there is none yet.
+
+    It was merged into it before, or it is that very run, or both are of one whole.
+    """
+    row = db.execute("SELECT run FROM merged_runs WHERE origin = ?", (source.origin,)).fetchone()
+    if row is None:
+        row = db.execute(
+            "SELECT id FROM runs WHERE name = ? AND created_at = ? AND suite = ?",
+            (source.row.name, source.row.created_at, source.row.suite),
+        ).fetchone()
+    if row is None and source.whole is not None:
+        row = db.execute("SELECT run FROM run_parts WHERE whole = ?", (source.whole,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def taken(db: sqlite3.Connection, run: int, source: SourceRun) -> int:
+    """Return the newest change of a run of another store that was taken; 0: nothing was."""
+    row = db.execute(
+        "SELECT taken FROM merged_runs WHERE run = ? AND origin = ?", (run, source.origin)
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+@contextmanager
+def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Let statements read another store as `src` meanwhile.
+
+    Raises:
+        StoreError: it is the store itself, or cannot be read, or its tables are not a store's.
+    """
+    into = Path(db.execute("PRAGMA database_list").fetchone()[2])
+    if path.exists() and path.samefile(into):
+        raise StoreError(f"{path}: a store is not merged into itself")
+    how = "mode=ro" if os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+    try:
+        db.execute("ATTACH ? AS src", (f"{path.absolute().as_uri()}?{how}",))
+    except sqlite3.Error as error:
+        raise explain(path, error) from error
+    try:
+        _refuse_other_tables(db, path)
+        yield
+    finally:
+        db.execute("DETACH src")
+
+
+def _refuse_other_tables(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a store whose tables are not ours: a view would be run in place of what is read."""
+    described = (
+        "SELECT type, name FROM {}.sqlite_master WHERE type IN ('table', 'view') "
+        "AND name NOT LIKE 'sqlite_%' ORDER BY 2"
+    )
+    there, here = (db.execute(described.format(name)).fetchall() for name in ("src", "main"))
+    if there != here:
+        raise StoreDamagedError(f"{path}: its tables are not those of a store of tui-eval")

@@ -1,0 +1,46 @@
+"""Which parts of a whole run a run has."""
+
+import sqlite3
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What a run has of a whole that is run in parts."""
+
+    numbers: tuple[int, ...]
+    """The parts that it has, from 1, ascending."""
+    of: int
+    """Parts of the whole."""
+    cases: int
+    """Cases that it has."""
+    of_cases: int
+    """Cases of the whole."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all cases are there: a part of few cases may have none."""
+        return self.cases >= self.of_cases
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The parts that it has not, as far as they may have cases."""
+        there = frozenset(self.numbers)
+        return () if self.whole else tuple(n for n in range(1, self.of + 1) if n not in there)
+
+
+def run_parts(db: sqlite3.Connection, run: int) -> RunParts | None:
+    """Return what a run has of a whole; None: it is no part of anything.
+
+    Where the same whole was divided in two ways, the parts of the finer division are told.
+    """
+    rows = db.execute(
+        "SELECT of, part, cases FROM run_parts WHERE run = ?1 "
+        "AND of = (SELECT max(of) FROM run_parts WHERE run = ?1) ORDER BY part",
+        (run,),
+    ).fetchall()
+    if not rows:
+        return None
+    (cases,) = db.execute("SELECT count(*) FROM cases WHERE run = ?", (run,)).fetchone()
+    of, _, of_cases = rows[0]
+    return RunParts(tuple(part for _, part, _ in rows), of, cases, of_cases)
