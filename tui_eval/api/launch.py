@@ -17,6 +17,7 @@ from tui_eval.api.run import Run
 from tui_eval.api.store import store_of, up_to_date
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
+from tui_eval.model.run_part import RunPart
 from tui_eval.reports.comparison.base_choice import BaseRefusedError
 from tui_eval.reports.comparison.launch_check import (
     LaunchCheck,
@@ -110,6 +111,7 @@ def _settings(options: RunOptions, sets: Sequence[tuple[str, str]]) -> Settings:
         limit=options.get("limit"),
         sample=options.get("sample"),
         only=options.get("only"),
+        part=None if (part := options.get("part")) is None else RunPart.parse(part),
         concurrency=options.get("concurrency"),
         no_judge=not options.get("judge", True),
         fresh=options.get("fresh", False),

@@ -24,6 +24,8 @@ class RunOptions(TypedDict, total=False):
     """Only so many cases, drawn by the dataset's seed."""
     only: Literal["failed", "errors", "ungraded"] | None
     """Only cases whose latest verdict is so."""
+    part: str | None
+    """Only this part of the cases, as in `3/16`."""
     epochs: int | None
     """How often each case is asked, in place of what the suite says."""
     concurrency: int | Literal["auto"] | None

@@ -17,6 +17,7 @@ from tui_eval.reports.results import Results, results
 from tui_eval.store.read.conversation_queries import ConversationFigures
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.run_parts import RunParts
 
 _ERRORS = 100
 """Distinct errors that are named, the most frequent ones."""
@@ -88,6 +89,18 @@ def _run(of: Results) -> JsonObject:
         "kind": "sweep" if run.is_sweep else "run",
         "partial": run.partial,
         "dataset": of.suite.dataset.hub,
+        "parts": None if of.parts is None else parts_document(of.parts),
+    }
+
+
+def parts_document(parts: RunParts) -> JsonObject:
+    """Return what a run has of a whole that is run in parts."""
+    return {
+        "there": list(parts.numbers),
+        "missing": list(parts.missing),
+        "of": parts.of,
+        "cases": parts.cases,
+        "of_cases": parts.of_cases,
     }
 
 

@@ -5,8 +5,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from tui_eval.engine.settings import caps_in_force
+from tui_eval.format import many, number
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.reports import gate
@@ -37,11 +39,14 @@ from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.read.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.report_queries import ErrorRow, UngradedRow
 from tui_eval.store.read.run_counts import Counts, board
+from tui_eval.store.read.run_parts import RunParts, run_parts
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.spec import Suite
 
 _REFUSALS = frozenset(StartRefusal)
+_PARTS: Final = 20
+"""Numbers of parts that are named."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class Results:
     """What calls there were beside one an attempt, and what the simulated user took."""
     sweep: SweepReport | None
     """What was measured at each level; None: it is no sweep."""
+    parts: RunParts | None
+    """What it has of a whole that is run in parts; None: it is no part of anything."""
     people: PeoplesWord
     """What people's grades say of judges and rates."""
     missed: Sequence[Missed] | None
@@ -86,6 +93,15 @@ class Results:
     def finished(self) -> bool:
         """Whether nothing is left to do."""
         return self.state in (RunState.DONE, RunState.CANCELLED)
+
+    @property
+    def left_out(self) -> str | None:
+        """What of its suite the run leaves out, in words; None: nothing."""
+        if not self.run.partial or self.sweep is not None:
+            return None
+        if self.parts is not None and not self.parts.whole:
+            return partial_words(self.parts)
+        return "partial: a filter or a limit was set"
 
     @property
     def resumable(self) -> bool:
@@ -200,8 +216,17 @@ def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Re
             programs=program_figures(db, run_id),
             conversations=conversation_figures(db, run_id),
             sweep=sweep_report(db, run),
+            parts=run_parts(db, run_id),
             people=peoples_word(db, run_id),
             missed=None if standing is None else standing.missed,
             base=base,
             against=() if standing is None else standing.against,
         )
+
+
+def partial_words(parts: RunParts) -> str:
+    """Say how much of a whole is there."""
+    there = ", ".join(map(str, parts.numbers[:_PARTS]))
+    more = " …" if len(parts.numbers) > _PARTS else ""
+    cases = f"{number(parts.cases)} of {many(parts.of_cases, 'case')}"
+    return f"partial: part {there}{more} of {parts.of}, {cases}"

@@ -126,11 +126,13 @@ def _words(run: "MergedRun", *, check: bool) -> str:
 
 
 def _parts_words(found: "RunParts") -> str:
-    cases = f"{found.cases:,} of {found.of_cases:,} cases"
+    from tui_eval.format import many
+    from tui_eval.reports.results import partial_words
+
     if found.whole:
-        return f"all {found.of} parts are there: {cases}"
-    listed = ", ".join(map(str, found.missing[:20])) + (" …" if len(found.missing) > 20 else "")
-    return f"partial: {cases}; of {found.of} parts these are missing: {listed}"
+        return f"all {found.of} parts are there, {many(found.cases, 'case')}"
+    missing = ", ".join(map(str, found.missing[:20])) + (" …" if len(found.missing) > 20 else "")
+    return f"{partial_words(found)}; missing: {missing}"
 
 
 def _document(
@@ -140,6 +142,8 @@ def _document(
     *,
     check: bool,
 ) -> "JsonObject":
+    from tui_eval.reports.document import parts_document
+
     stores: list[Json] = [
         {
             "store": str(store),
@@ -157,14 +161,5 @@ def _document(
         }
         for store, runs in merged
     ]
-    united: JsonObject = {
-        name: {
-            "parts": list(found.numbers),
-            "of": found.of,
-            "cases": found.cases,
-            "of_cases": found.of_cases,
-            "missing": list(found.missing),
-        }
-        for name, found in parts.items()
-    }
+    united: JsonObject = {name: parts_document(found) for name, found in parts.items()}
     return {"into": str(target), "check": check, "stores": stores, "parts": united}

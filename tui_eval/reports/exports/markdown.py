@@ -69,8 +69,8 @@ def _summary(of: RunReport) -> Iterator[str]:
         of.results.state.value,
         many(of.results.counts.total, "trial"),
     ]
-    if run.partial:
-        parts.append("partial")
+    if of.results.left_out is not None:
+        parts.append(of.results.left_out)
     yield f"{' · '.join(parts)}\n\n"
     yield from _table(target_columns(of.columns, of.results.rests_on_judges))
     for judged in judge_report.judge_lines(of.results.judges):

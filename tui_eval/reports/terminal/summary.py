@@ -104,8 +104,8 @@ def _head(of: Results, width: int, ink: AnsiStyle) -> str:
         parts.insert(0, visible_line(run.label, 80))
     if of.sweep is not None:
         parts.append(f"a sweep of {', '.join(visible_line(one.column.name) for one in of.columns)}")
-    elif run.partial:
-        parts.append("partial: a filter or a limit was set")
+    elif of.left_out is not None:
+        parts.append(of.left_out)
     if of.sweep is None and counts.answered and of.answers_s is not None:
         parts.append(per_second(of.answers_s))
     spent = of.spending
