@@ -408,6 +408,7 @@ def command_lines() -> Iterator[CommandLine]:
 
 def calls(place: str, line: str) -> Iterator[CommandLine]:
     """Find the program's calls in a line of shell."""
+    line = re.sub(r"\$(\{\{.*?\}\}|\(\(.*?\)\))", "1", line)  # numbers that a shell, or CI, puts in
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words: list[str] = []

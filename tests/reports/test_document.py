@@ -54,6 +54,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "exit_code": 3,
         "partial": False,
         "dataset": None,
+        "parts": None,
         "counts": {
             "total": 6,
             "queued": 0,

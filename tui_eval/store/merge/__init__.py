@@ -2,7 +2,7 @@
 
     sources     attaching another store, and which of its runs is which run here
     numbering   the places of cases in a run of which not all parts are there
-    rows        copying rows with other ids
+    copying     rows with other ids
     facts       outputs, attempts, scores, findings, grades, notes: each once, by what they are
     standing    which of two outputs of a trial counts
     merging     a whole store, run by run, in portions

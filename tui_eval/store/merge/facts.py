@@ -8,7 +8,7 @@ flags is decided by `standing`.
 import sqlite3
 from typing import Final
 
-from tui_eval.store.merge.rows import copy, match
+from tui_eval.store.merge.copying import copy, match
 
 _TRIALS: Final = "(SELECT src FROM map_trials)"
 _OF_TRIALS: Final = "map_trials m CROSS JOIN src.{} s ON s.trial = m.src"

@@ -14,7 +14,7 @@ from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import StoreError
 from tui_eval.store.files import FileStore, MissingFileError
 from tui_eval.store.merge import facts, numbering, standing
-from tui_eval.store.merge.rows import copy, make_maps
+from tui_eval.store.merge.copying import copy, make_maps
 from tui_eval.store.merge.sources import (
     SourceRun,
     attached,
