@@ -239,7 +239,9 @@ class Session:
     def is_whole(self) -> bool:
         """Whether what is wanted leaves nothing of the suite out; known once all of it was read."""
         settings = self.settings
-        narrowed = settings.changed_dataset or settings.sweep is not None or settings.part is not None
+        narrowed = (
+            settings.changed_dataset or settings.sweep is not None or settings.part is not None
+        )
         if narrowed or self._chosen is None or self._chosen.left_out:
             return False
         return len(self.columns) == len(self._renderer.columns)
