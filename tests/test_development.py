@@ -210,3 +210,18 @@ def test_an_export_is_added_by_what_is_told(copied: Path) -> None:
     (copied / "suite.toml").write_text(SUITE.replace('"KIND"', '"finish"'))
     program(copied, "run", "suite.toml")
     assert program(copied, "export", "last", "--format", "ids") == "same\nother\n"
+
+
+def test_a_target_is_added_by_what_is_told(copied: Path) -> None:
+    blocks = edits("A target")
+    assert len(blocks) == 6
+    for block in blocks:
+        apply(block, copied / "tui_eval")
+    suite = SUITE.replace('"KIND"', '"exact"\nexpected = "?{{ answer | reverse | upper }}"')
+    told = 'kind = "backwards"\nupper = true\n'
+    suite = re.sub(r'kind = "simulated"\nanswers = .*\n', told, suite)
+    (copied / "suite.toml").write_text(suite)
+    events = map(json.loads, program(copied, "run", "suite.toml", "--events").splitlines())
+    trials = {one["case_id"]: one for one in events if one["event"] == "trial"}
+    said = {case: (one["output"], one["verdict"]) for case, one in trials.items()}
+    assert said == {"same": ("?ANNA", "pass"), "other": ("?!OTTO", "pass")}
