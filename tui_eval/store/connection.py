@@ -22,6 +22,7 @@ from tui_eval.store.errors import (
     StoreNewerError,
     StoreOlderError,
 )
+from tui_eval.store.file_system import see_that_it_is_local
 from tui_eval.store.store_file import StoreFileConnection
 
 log = logging.getLogger(__name__)
@@ -95,9 +96,11 @@ def open_writable(
         begins: Told before a migration begins: with a large store it takes a while.
 
     Raises:
+        StoreRemoteError: it is, or would be, on a network file system.
         StoreError: it cannot be opened, is damaged, or was written by a newer version; in the
             last two cases it has not been touched.
     """
+    see_that_it_is_local(path)
     if _missing(path):
         _make(path)
     copy = _kept(path, begins)
@@ -131,8 +134,10 @@ def open_readable(path: Path) -> sqlite3.Connection:
 
     Raises:
         StoreOlderError: an older version wrote it; it has not been touched.
+        StoreRemoteError: it is on a network file system.
         StoreError: there is no store at `path`, or it is damaged or newer.
     """
+    see_that_it_is_local(path)
     if _missing(path):
         raise StoreError(f"{path}: there is no store here yet; `tui-eval run SUITE` makes one")
     db = _readable(path)

@@ -19,6 +19,17 @@ class StoreDamagedError(StoreError):
     """The file is no store, or parts of it cannot be read; it is left untouched."""
 
 
+class StoreRemoteError(StoreError):
+    """It is on a network file system, which cannot carry it; nothing was opened or made there."""
+
+    def __init__(self, path: Path, kind: str, point: str) -> None:
+        super().__init__(
+            f"{path}: on a network file system ({kind}, mounted at {point}), where SQLite's log "
+            f"does not work and a store would be damaged. Keep it on a disk of this machine: "
+            f"--store FILE, or TUI_EVAL_STORE; one that is there already is copied first"
+        )
+
+
 class StoreFullError(StoreError):
     """There is no room for what would be written; nothing was."""
 
