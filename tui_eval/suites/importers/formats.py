@@ -1,12 +1,17 @@
 """Which format a file has, and the reader of each format."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import Json
 from tui_eval.suites.data.files import open_regular
+from tui_eval.suites.importers.experiments.braintrust import read_braintrust
+from tui_eval.suites.importers.experiments.deepeval import read_deepeval
+from tui_eval.suites.importers.experiments.langfuse import read_langfuse
+from tui_eval.suites.importers.experiments.pydantic_evals import read_pydantic_evals
 from tui_eval.suites.importers.inspect.log import read_inspect
 from tui_eval.suites.importers.lm_eval import read_lm_eval
 from tui_eval.suites.importers.promptfoo.config import read_promptfoo
@@ -63,21 +68,49 @@ _READERS: Final[dict[str, Callable[[Path, TableChoices], Imported]]] = {
     "inspect": _inspect,
     "lm-eval": _lm_eval,
     "openai-evals": _chat,
+    "deepeval": read_deepeval,
+    "pydantic-evals": read_pydantic_evals,
+    "langfuse": read_langfuse,
+    "braintrust": read_braintrust,
 }
 
 
+_ROWS: Final = ("deepeval", "langfuse", "braintrust")
+"""Formats that may be tables."""
 _BY_ENDING: Final[dict[str, tuple[str, ...]]] = {
-    ".yaml": ("promptfoo",),
-    ".yml": ("promptfoo",),
+    ".yaml": ("promptfoo", "pydantic-evals"),
+    ".yml": ("promptfoo", "pydantic-evals"),
     ".eval": ("inspect",),
-    ".csv": ("csv",),
-    ".tsv": ("csv",),
-    ".jsonl": ("jsonl", "openai-evals", "lm-eval"),
-    ".json": ("json", "promptfoo", "inspect", "openai-evals"),
+    ".csv": ("csv", *_ROWS),
+    ".tsv": ("csv", *_ROWS),
+    ".jsonl": ("jsonl", "openai-evals", "lm-eval", *_ROWS),
+    ".json": ("json", "promptfoo", "inspect", "openai-evals", "pydantic-evals", *_ROWS),
 }
 
 ENDINGS: Final = tuple(_BY_ENDING)
 """Endings of files that can be imported."""
+
+
+_NAMES_WITHIN: Final = 20_000
+"""Characters of a JSON document in which the names of its fields are looked for."""
+_WORD: Final = re.compile(r"\w+")
+_CASES: Final = re.compile(r"^(evaluators|report_evaluators):|^\s*-?\s+inputs:", re.MULTILINE)
+_NAMES: Final[dict[str, frozenset[str]]] = {
+    "deepeval": frozenset((
+        "testRunData", "metricsData", "conversationalTestCases", "expected_tools",
+        "custom_column_key_values",
+    )),
+    "langfuse": frozenset((
+        "experimentItemId", "datasetItemId", "item_results", "itemResults", "datasetRunId",
+    )),
+    "braintrust": frozenset((
+        "_xact_id", "root_span_id", "span_attributes", "dataset_record_id", "span_parents",
+    )),
+    "pydantic-evals": frozenset((
+        "report_evaluators", "evaluator_failures", "report_evaluator_failures",
+    )),
+}  # fmt: skip
+"""Names of fields by which a tool is known."""
 
 
 def possible(path: Path) -> tuple[str, ...]:
@@ -94,6 +127,10 @@ def guess(path: Path) -> str | None:
             return _of_lines(_beginning(path))
         case ".json":
             return _of_json(_beginning(path))
+        case ".csv" | ".tsv":
+            return _by_names(_beginning(path).split("\n", 1)[0]) or "csv"
+        case ".yaml" | ".yml":
+            return "pydantic-evals" if _CASES.search(_beginning(path)) else "promptfoo"
         case ending:
             return next(iter(_BY_ENDING.get(ending, ())), None)
 
@@ -106,6 +143,12 @@ def _beginning(path: Path) -> str:
         return ""
 
 
+def _by_names(text: str) -> str | None:
+    """Return the tool that has such names of fields; None: they may be anybody's."""
+    words = frozenset(_WORD.findall(text))
+    return next((tool for tool, names in _NAMES.items() if names & words), None)
+
+
 def _of_lines(text: str) -> str:
     try:
         row: Json = json.loads(text.lstrip().split("\n", 1)[0] or "null")
@@ -113,6 +156,8 @@ def _of_lines(text: str) -> str:
         return "jsonl"
     if not isinstance(row, dict):
         return "jsonl"
+    if (known := _by_names(" ".join(row))) is not None:
+        return known
     if "doc" in row and "resps" in row:
         return "lm-eval"
     if isinstance(row.get("messages"), list) or (
@@ -124,6 +169,8 @@ def _of_lines(text: str) -> str:
 
 def _of_json(text: str) -> str:
     """Return the format by the first keys of a document, which may be too large to read whole."""
+    if (known := _by_names(text[:_NAMES_WITHIN])) is not None:
+        return known
     if text.lstrip().startswith("["):
         return "json"
     if '"eval"' in text and ('"samples"' in text or '"plan"' in text):

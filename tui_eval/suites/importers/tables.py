@@ -47,6 +47,8 @@ class TableChoices:
     input: str | None = None
     expected: str | None = None
     scorer: str | None = None
+    id: str | None = None
+    """Of experiments: what names the case."""
 
 
 def read_table(path: Path, wanted: TableChoices) -> Imported:
