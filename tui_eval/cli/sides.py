@@ -1,6 +1,7 @@
 """What is compared, by its name on the command line."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 from tui_eval.cli.errors import CommandError
@@ -8,6 +9,21 @@ from tui_eval.cli.suggest import refuse_unknown
 from tui_eval.reports.comparison.baseline_file import BaselineFile
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.read import run_queries
+
+
+def pairs_of_names(rows: Sequence[str]) -> dict[str, str]:
+    """Return which columns belong together, as `--row` says it.
+
+    Raises:
+        CommandError: one is no pair of names.
+    """
+    found = {}
+    for row in rows:
+        a, between, b = row.partition("=")
+        if not (between and a and b):
+            raise CommandError(f"--row {row}: say which targets, as in --row small=large")
+        found[a] = b
+    return found
 
 
 def side_named(db: sqlite3.Connection | None, name: str) -> Side:

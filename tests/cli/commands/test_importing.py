@@ -72,3 +72,67 @@ def test_an_imported_configuration_checks(tui_eval: Callable[..., Done], place: 
     assert again.code == 2
     assert "s.toml, s.cases.jsonl: there already; nothing was written" in again.err
     assert tui_eval("import", "promptfoo", str(config), "-o", "s.toml", "--replace").code == 0
+
+
+CAPITALS = """
+name = "ours"
+[prompt]
+user = "The capital of {{ country }}?"
+[[targets]]
+kind = "simulated"
+name = "ours"
+answers = "{{ capital }}"
+latency_s = 0
+[[scorers]]
+kind = "exact"
+expected = "{{ capital }}"
+[[cases]]
+id = "fr"
+country = "France"
+capital = "Paris"
+[[cases]]
+id = "pe"
+country = "Peru"
+capital = "Lima"
+[[cases]]
+id = "it"
+country = "Italy"
+capital = "Rome"
+"""
+
+
+def test_results_of_another_tool_are_compared_with_a_run(
+    tui_eval: Callable[..., Done], place: Place
+) -> None:
+    (place.folder / "ours.toml").write_text(CAPITALS)
+    assert tui_eval("run", "ours.toml").code == 0
+    results = str(DATA / "langfuse.json")
+    before = {*place.folder.iterdir()}
+    done = tui_eval("import", results, "--compare", "last", "--row", "gpt-5=ours", "--json")
+    assert done.code == 0, done.err
+    (row,) = json.loads(done.out)["rows"]
+    assert (row["a"], row["b"], row["n"], row["only_b"]) == ("gpt-5", "ours", 2, 1)
+    assert json.loads(done.out)["flips"][0]["case_id"] == "pe"
+    assert "ended with an error" in done.err
+    assert {*place.folder.iterdir()} == before
+    unsaid = tui_eval("import", results, "--compare", "last")
+    assert (unsaid.code, "as in --row X=Y" in unsaid.err) == (2, True)
+    row_id = ("--row", "gpt-5=ours", "--id", "id")
+    other = tui_eval("import", "langfuse", results, "--compare", "last", *row_id)
+    assert (other.code, "--id COLUMN says which column" in other.err) == (2, True)
+    kept = tui_eval("import", results, "--compare", "last", *row_id[:2], "-o", "k.toml")
+    assert (kept.code, (place.folder / "k.toml").exists()) == (0, True)
+    assert kept.out.startswith("langfuse.json → ours-")
+    nothing = tui_eval("import", str(DATA / "legs.csv"), "--compare", "last")
+    assert (nothing.code, "holds no outputs" in nothing.err) == (2, True)
+
+
+def test_what_is_to_be_written_must_be_said(tui_eval: Callable[..., Done], place: Place) -> None:
+    for words, said in (
+        ((str(DATA / "legs.csv"),), "say which suite to write, with -o SUITE"),
+        (("deepeval",), "name the file, too"),
+        (("x.unknown", "-o", "x.toml"), "its format is not known by its name"),
+        (("csv", "a", "b"), "name one format and one file"),
+    ):
+        done = tui_eval("import", *words)
+        assert (done.code, said in done.err) == (2, True), done.err

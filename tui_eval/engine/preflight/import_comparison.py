@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tui_eval.engine.dispatch.trial_scoring import TrialScoring
 from tui_eval.engine.preflight.survey import surveyed
@@ -58,6 +60,50 @@ def import_suite(
     return write(found, suite, source, replacing=replacing, survey=surveyed, compare=compare)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedResult:
+    """What a case came to in one column of another tool's results."""
+
+    case: Case
+    column: str
+    fates: tuple[str, ...]
+    """Of each epoch: `passed`, `failed`, `ungraded` or `error`."""
+
+
+def recorded_results(suite: Suite) -> Iterator[RecordedResult]:
+    """Yield what was recorded came to: by the file's own verdicts, else by the suite's scorers.
+
+    Args:
+        suite: A suite that an import wrote.
+    """
+    with closing(IsolatedCalls()) as calls:
+        renderer = Renderer(suite)
+        scoring = TrialScoring(suite, renderer, calls)
+        targets = build(suite)
+        for case, column in _recorded_columns(suite, renderer):
+            fates = []
+            for epoch in range(suite.run.epochs):
+                recording = suite.recordings[column.target]
+                theirs = _verdicts(record(recording, case.fields, column.prompt, epoch)).get("")
+                if theirs is None:
+                    ours, wrong = _graded(scoring, targets[column.target], column, case, epoch)
+                    found = "error" if wrong is not None else ours.get("", ("ungraded", ""))[0]
+                else:
+                    found = theirs
+                fates.append(_FATES.get(found, found))
+            yield RecordedResult(case, column.name, tuple(fates))
+
+
+_FATES: Final = {"pass": "passed", "fail": "failed"}
+"""Verdicts as fates of trials."""
+
+
+def _recorded_columns(suite: Suite, renderer: Renderer) -> Iterator[tuple[Case, Column]]:
+    columns = [column for column in renderer.columns if column.target in suite.recordings]
+    for case in cases(suite):
+        yield from ((case, column) for column in columns)
+
+
 def _looked_at(rows: Iterator[JsonObject], between: Callable[[], None]) -> Iterator[JsonObject]:
     for row in rows:
         between()
@@ -81,16 +127,14 @@ def _compared(
     suite: Suite, renderer: Renderer, trial_scoring: TrialScoring
 ) -> Iterator[Difference | bool]:
     recordings, targets = suite.recordings, build(suite)
-    columns = [column for column in renderer.columns if column.target in recordings]
-    for case in cases(suite):
-        for column in columns:
-            target = targets[column.target]
-            for epoch in range(suite.run.epochs):
-                entry = record(recordings[column.target], case.fields, column.prompt, epoch)
-                theirs = _verdicts(entry)
-                if theirs:
-                    ours = _graded(trial_scoring, target, column, case, epoch)
-                    yield from _differences(theirs, ours, case, column, epoch)
+    for case, column in _recorded_columns(suite, renderer):
+        target = targets[column.target]
+        for epoch in range(suite.run.epochs):
+            entry = record(recordings[column.target], case.fields, column.prompt, epoch)
+            theirs = _verdicts(entry)
+            if theirs:
+                ours = _graded(trial_scoring, target, column, case, epoch)
+                yield from _differences(theirs, ours, case, column, epoch)
 
 
 def _verdicts(entry: Json) -> dict[str, str]:

@@ -70,15 +70,10 @@ class CompareOptions:
         Raises:
             CommandError: a --row is no pair of names.
         """
+        from tui_eval.cli.sides import pairs_of_names
         from tui_eval.reports.comparison.comparison import ComparisonChoice
 
-        rows = {}
-        for row in self.rows:
-            a, found, b = row.partition("=")
-            if not (found and a and b):
-                raise CommandError(f"--row {row}: say which targets, as in --row small=large")
-            rows[a] = b
-        return ComparisonChoice(rows, self.scorer, self.by, self.margin)
+        return ComparisonChoice(pairs_of_names(self.rows), self.scorer, self.by, self.margin)
 
 
 @click.command()

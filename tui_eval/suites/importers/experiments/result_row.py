@@ -72,11 +72,11 @@ def raw_rows(path: Path, lists: tuple[str, ...]) -> Iterator[tuple[str, JsonObje
     if document is None:
         names = " or ".join(f"`{name}`" for name in lists)
         refuse(str(path), f"holds neither a list of results nor a table with one in {names}")
-    for number, row in enumerate(document):
+    for number, one in enumerate(document):
         place = f"{field_name}[{number}]"
-        if not isinstance(row, dict):
+        if not isinstance(one, dict):
             refuse(str(path), "must be a table", field=place)
-        yield place, row
+        yield place, one
 
 
 def _listed(document: Json, lists: tuple[str, ...]) -> tuple[list[Json] | None, str]:
