@@ -1,4 +1,4 @@
-"""Writes the table of actions with their keys into docs/reference/configuration.md, after a change.
+"""Writes the table of actions with their keys into docs/reference/keys.md, after a change.
 
 python docs/keys.py
 """
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from tui_eval.ui.keys.keyboard import keyboard  # noqa: E402 - found by the line above
 from tui_eval.ui.keys.keymap import Action  # noqa: E402
 
-PAGE = ROOT / "docs" / "reference" / "configuration.md"
+PAGE = ROOT / "docs" / "reference" / "keys.md"
 HEAD = "| id | usual key | what it does |\n|---|---|---|\n"
 
 

@@ -73,6 +73,7 @@ READ_BESIDE = [
 PICTURES = ROOT / "docs" / "pictures"
 SUITES = ROOT / "docs" / "reference" / "suites.md"
 CLI = ROOT / "docs" / "reference" / "cli.md"
+JSON = ROOT / "docs" / "reference" / "json.md"
 STORAGE = ROOT / "docs" / "reference" / "storage.md"
 
 
@@ -551,7 +552,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 def json_shown(section: str) -> dict[str, Any]:
     (block,) = (
         block
-        for block in PAGES[CLI].blocks
+        for block in PAGES[JSON].blocks
         if block.section == section and block.language == "json"
     )
     shown: dict[str, Any] = json.loads(block.text)
@@ -577,10 +578,10 @@ def test_the_document_shown_is_the_one_that_comes(ran: Ran) -> None:
 
 
 def test_every_field_of_the_document_is_described_and_no_other(ran: Ran) -> None:
-    described = PAGES[CLI].names("The document of a run", "field")
+    described = PAGES[JSON].names("The document of a run", "field")
     (column,) = ran.document["targets"].values()
     assert described == {*ran.document, *column}
-    text = "\n".join(PAGES[CLI].lines("The document of a run"))
+    text = "\n".join(PAGES[JSON].lines("The document of a run"))
     tag = next(iter(ran.document["tags"].values()))
     inner = [ran.document["requests"], ran.document["cost_usd"], ran.document["gate"], tag]
     inner += [ran.document["gate"]["failed"][0], *ran.document["scorers"].values()]
@@ -592,14 +593,14 @@ def test_a_trial_has_the_fields_shown_and_described(ran: Ran) -> None:
     graded = next(line for line in ran.lines if line["scores"])
     shown = json_shown("A trial")
     assert keys(shown) == keys(graded)
-    described = PAGES[CLI].names("A trial", "field")
+    described = PAGES[JSON].names("A trial", "field")
     assert described == set(graded)
-    text = "\n".join(PAGES[CLI].lines("A trial"))
+    text = "\n".join(PAGES[JSON].lines("A trial"))
     assert all(f"`{name}`" in text for name in graded["scores"][0])
 
 
 def test_events_have_the_fields_described(ran: Ran) -> None:
-    rows = {in_backticks(row[0])[0]: row[2] for row in PAGES[CLI].rows("Events", "`event`")}
+    rows = {in_backticks(row[0])[0]: row[2] for row in PAGES[JSON].rows("Events", "`event`")}
     assert {event["event"] for event in ran.events} >= {"trial", "finished"}
     for event in ran.events:
         said = rows[event["event"]]
