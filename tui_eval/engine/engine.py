@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from tui_eval.engine import departure
+from tui_eval.engine.board_poster import BoardPoster
 from tui_eval.engine.control.request_handler import RequestHandler
 from tui_eval.engine.departure import Departure, Urgency
 from tui_eval.engine.dispatch.workers import Workers
@@ -326,6 +327,11 @@ class Engine:
 
     async def _work(self, session: Session, reading: Connection, writer: Writer) -> None:
         async with AsyncExitStack() as opened:
+            settings = session.settings
+            if settings.board is not None:
+                part = None if settings.part is None else str(settings.part)
+                poster = BoardPoster(Path(settings.board), reading, self._run, part)
+                await opened.enter_async_context(poster)
             await session.off_loop.bounded(session.gold)
             room = DiskRoom(self._store.absolute().parent)
             store = RunStore(self._run, reading, writer, self._store, room=room)

@@ -46,6 +46,8 @@ class Settings:
     """How the endpoint is driven, level by level; None: it is no sweep."""
     part: RunPart | None = None
     """The part of the cases that are run here; None: all of them."""
+    board: str | None = None
+    """A folder, where the engine says now and then how far it is; None: nowhere."""
     permit: str | None = None
     """The mark that its maker was trusted with what the suite wants, see `engine.permission`."""
 

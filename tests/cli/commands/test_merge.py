@@ -134,3 +134,16 @@ def test_a_recipe_runs_its_part_and_leaves_a_store(
         assert run_command_line([*words[:-1], str(copied)]) == 0
     done = tui_eval("merge", "part1.sqlite3", "part2.sqlite3", "--into", "all.sqlite3")
     assert "all 2 parts are there" in done.out
+
+
+def test_a_board_shows_the_parts_that_run(place: Place, tui_eval: Command) -> None:
+    suite = place.suite(n=6)
+    for n in (1, 2):
+        tui_eval("run", suite, "--part", f"{n}/2", "--store", f"{n}.sqlite3", "--board", "board")
+    told = json.loads(tui_eval("watch", "--board", "board", "--json").out)
+    assert told["counts"]["settled"] == 6
+    assert told["ended"]
+    assert "all" in tui_eval("watch", "--board", "board").out
+    assert tui_eval("watch").code == 2
+    assert tui_eval("watch", "last", "--board", "board").code == 2
+    assert tui_eval("watch", "last", "--json").code == 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_eval.cli.errors import FOLDER_GONE, CommandError, folder_is_there
-from tui_eval.cli.options import run_argument, store_file, store_option
+from tui_eval.cli.options import store_file, store_option
 from tui_eval.model.exit_code import ExitCode
 
 if TYPE_CHECKING:
@@ -43,12 +43,31 @@ def open_app(ctx: click.Context, paths: tuple[Path, ...], store: Path | None) ->
 
 
 @click.command()
-@run_argument
+@click.argument("name", metavar="RUN", required=False)
+@click.option(
+    "--board",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Show the runs that `run --board DIR` has posted there, with their sum.",
+)
+@click.option("--json", "as_json", is_flag=True, help="With --board: print one JSON document.")
 @store_option
-def watch(name: str, store: Path | None) -> int:
-    """Open the app on a run, live or finished."""
+def watch(name: str | None, board: Path | None, as_json: bool, store: Path | None) -> int:
+    """Open the app on a run, live or finished; or show what runs of several machines have posted.
+
+    A board is shown until all runs on it have ended, or once where there is no terminal.
+    """
     from tui_eval.cli.runs import bring_up_to_date, found
 
+    if (name is None) == (board is None):
+        raise click.UsageError("name a run, or a folder with --board")
+    if board is not None:
+        from tui_eval.cli.board import show
+
+        return show(board, as_json=as_json)
+    if as_json:
+        raise click.UsageError("--json is of --board; `tui-eval show RUN --json` tells of a run")
+    assert name is not None
     need_terminal()
     file = store_file(store)
     bring_up_to_date(file)

@@ -75,6 +75,15 @@ class LaunchOptions:
             "--part", type=PART, metavar="K/N", help="Only the Kth of N parts of the cases."
         ),
     ]
+    board: Annotated[
+        Path | None,
+        click.option(
+            "--board",
+            metavar="DIR",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Say in this folder how far the run is; `watch --board DIR` shows all of them.",
+        ),
+    ]
     epochs: Annotated[
         int | None, click.option("--epochs", type=WHOLE, metavar="N", help="Ask each case N times.")
     ]
@@ -135,6 +144,7 @@ class LaunchOptions:
             sample=self.sample,
             only=self.only,
             part=self.part,
+            board=None if self.board is None else str(self.board.absolute()),
             concurrency=self.concurrency,
             no_judge=self.no_judge,
             fresh=self.fresh,

@@ -1,0 +1,108 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.engine.harness import Harness, suite
+from tui_eval.engine import board_poster
+from tui_eval.engine.settings import Settings
+from tui_eval.model.board_post import BoardPost
+from tui_eval.model.run_part import RunPart
+from tui_eval.reports.board import SILENT_S, read_board
+from tui_eval.reports.terminal.board_text import board_text
+from tui_eval.reports.terminal.tables import AnsiStyle
+
+NOW = 1_800_000_000.0
+
+
+def post(run: str = "capitals-7f3k", **changes: object) -> BoardPost:
+    described = {
+        "run": run, "suite": "capitals", "host": "one", "state": "running", "at": NOW - 3,
+        "total": 900, "settled": 640, "passed": 500, "failed": 130, "ungraded": 4, "errors": 6,
+        "cancelled": 0, "wall_s": 42.0, "part": "1/3", "cost_usd": 0.25,
+    }  # fmt: skip
+    return BoardPost(**(described | changes))  # type: ignore[arg-type]
+
+
+def put(folder: Path, *posts: BoardPost) -> None:
+    for at, one in enumerate(posts):
+        (folder / f"{at}.json").write_text(json.dumps(one.as_json()))
+
+
+def test_runs_are_summed_and_listed_by_part(tmp_path: Path) -> None:
+    put(tmp_path, post("b", part="10/10", cost_usd=None), post("a", part="2/10", state="done"))
+    board = read_board(tmp_path, NOW)
+    assert [one.post.run for one in board.entries] == ["a", "b"]
+    assert (board.sum("settled"), board.sum("passed")) == (1280, 1000)
+    assert board.cost_usd is None  # of one nobody knows
+    assert not board.ended
+    put(tmp_path, post("b", state="interrupted"), post("a", state="done"))
+    assert read_board(tmp_path, NOW).ended
+    assert read_board(tmp_path, NOW).cost_usd == 0.5
+    shown = board_text(board, NOW, 200, AnsiStyle())
+    assert "1,280/1,800" in shown
+
+
+def test_an_engine_that_says_nothing_is_told(tmp_path: Path) -> None:
+    put(tmp_path, post("a", at=NOW - SILENT_S - 5), post("b", at=NOW - SILENT_S - 5, state="done"))
+    silent = {one.post.run: one.silent_s for one in read_board(tmp_path, NOW).entries}
+    assert silent == {"a": SILENT_S + 5, "b": None}
+    assert "running? silent" in board_text(read_board(tmp_path, NOW), NOW, 200, AnsiStyle())
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "EOF"),
+        (b"[1]", "should be"),
+        (b"\xff\xfe", "Invalid JSON"),
+        (b'{"run": 3}', "run: Input should be a valid string"),
+        (b" " * 70_000, "too large"),
+    ],
+)
+def test_what_is_no_post_is_told_and_left_out(content: bytes, why: str, tmp_path: Path) -> None:
+    put(tmp_path, post())
+    (tmp_path / "other.json").write_bytes(content)
+    (tmp_path / ".half.json").write_bytes(content)
+    (tmp_path / "notes.txt").write_bytes(content)
+    board = read_board(tmp_path, NOW)
+    assert len(board.entries) == 1
+    (said,) = board.unreadable
+    assert said.startswith("other.json: ")
+    assert why in said
+
+
+def test_names_draw_nothing(tmp_path: Path) -> None:
+    put(tmp_path, post("\x1b[2Jrun", host="\x07host"))
+    assert "\x1b" not in board_text(read_board(tmp_path, NOW), NOW, 200, AnsiStyle())
+
+
+def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+    board = read_board(tmp_path / "later", NOW)
+    assert not board.ended
+    assert "no run has posted here yet" in board_text(board, NOW, 80, AnsiStyle())
+
+
+async def test_an_engine_posts_while_it_works_and_how_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_poster, "EVERY_S", 0.01)
+    folder = tmp_path / "board"
+    quick = {"kind": "simulated", "name": "one", "answers": ["{{ q }}"], "latency_s": 0.02}
+    harness = Harness(tmp_path / "store.sqlite3")
+    described = suite("", 8, targets=[quick], run={"concurrency": 2})
+    settings = Settings(board=str(folder), part=RunPart(1, 1))
+    run = await harness.run(described, settings)
+    (file,) = folder.iterdir()
+    last = BoardPost.from_json(file.read_bytes())
+    assert (last.run, last.state, last.part) == (harness.row(run).name, "done", "1/1")
+    assert (last.total, last.settled, last.passed) == (8, 8, 8)
+
+
+async def test_a_board_that_cannot_be_written_to_stops_no_run(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    quick = {"kind": "simulated", "name": "one", "answers": ["{{ q }}"]}
+    harness = Harness(tmp_path / "store.sqlite3")
+    described = suite("", 2, targets=[quick])
+    run = await harness.run(described, Settings(board=str(tmp_path / "file" / "board")))
+    assert harness.counts(run).passed == 2
