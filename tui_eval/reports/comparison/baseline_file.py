@@ -60,6 +60,8 @@ class BaselineFile:
     """A baseline file as a side of a comparison."""
 
     is_baseline = True
+    judged = False
+    """It does not say what its verdicts rest on."""
     finished = True
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:

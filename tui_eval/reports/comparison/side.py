@@ -13,6 +13,7 @@ from tui_eval.model.json import digest
 from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.column_cases import ColumnCases
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
+from tui_eval.reports.rates.pass_rates import rests_on_judges
 from tui_eval.store.read import comparison_queries, run_queries
 from tui_eval.store.read.comparison_queries import compared
 from tui_eval.store.rows import RunRow
@@ -34,6 +35,10 @@ class Side(Protocol):
     @property
     def finished(self) -> bool:
         """Whether it came to its end; else its cases are no fair sample: quick ones end first."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether its verdicts rest on what judges say."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,6 +83,7 @@ class RunSide:
         self.run = run
         self.name = run.name
         self.finished = run.state is RunState.DONE
+        self.judged = rests_on_judges(db, run.id)
         self._suite = frozen_suite(db, run.id)
         self._indices = {
             one.name: one.index

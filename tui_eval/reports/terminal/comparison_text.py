@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tui_eval.format import decimal, many, number, percent, points, points_interval
+from tui_eval.format import decimal, many, number, percent, points, points_interval, rate
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.comparison import (
     ComparisonRow,
@@ -27,7 +27,7 @@ def comparison_text(of: RunComparison, *, width: int, ink: AnsiStyle) -> str:
     """
     by = "" if of.scorer is None else f", by the scorer {of.scorer}"
     lines = [ink.bold(visible_line(f"{of.a.name} → {of.b.name}{by}")), ""]
-    lines += table(compared_columns(of.rows), width, ink)
+    lines += table(compared_columns(of.rows, judged_sides(of)), width, ink)
     for row in of.rows:
         for said in (*_unclear(row, of.margin), *not_compared(row, of)):
             named = f"{row_name(row)}: {said}" if len(of.rows) > 1 else said
@@ -55,14 +55,29 @@ def row_name(row: ComparisonRow) -> str:
     return a if a == b else f"{a} → {b}"
 
 
-def compared_columns(rows: Sequence[ComparisonRow]) -> list[TableColumn]:
-    """Return the columns of a comparison: a row for each pair of columns."""
+def judged_sides(of: RunComparison) -> tuple[bool, bool]:
+    """Return of either side whether the verdicts that are compared rest on judges.
+
+    Of one scorer's verdicts nobody knows it here: then of neither.
+    """
+    return (False, False) if of.scorer is not None else (of.a.judged, of.b.judged)
+
+
+def compared_columns(
+    rows: Sequence[ComparisonRow], judged: tuple[bool, bool] = (False, False)
+) -> list[TableColumn]:
+    """Return the columns of a comparison: a row for each pair of columns.
+
+    Args:
+        rows: The rows.
+        judged: Of either side whether its verdicts rest on judges.
+    """
     known = [row.difference for row in rows]
     return [
         TableColumn("target", [row_name(row) for row in rows], left=True),
         TableColumn("pairs", [number(row.n) for row in rows]),
-        TableColumn("A", [percent(row.rate_a) for row in rows]),
-        TableColumn("B", [percent(row.rate_b) for row in rows]),
+        TableColumn("A", [rate(row.rate_a, judged[0]) for row in rows]),
+        TableColumn("B", [rate(row.rate_b, judged[1]) for row in rows]),
         TableColumn("points", ["" if one is None else points(one.diff) for one in known]),
         TableColumn(
             "95%", ["" if one is None else points_interval(one.interval95) for one in known]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import number, percent, points, points_interval
+from tui_eval.format import number, points, points_interval, rate
 from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.reports.terminal.comparison_text import (
@@ -64,10 +64,20 @@ class ComparisonTable(Rows):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(_fields([], _LEAST_NAME), glyphs=glyphs, empty="reading…", id="rows")
         self.lines: Sequence[TableLine] = ()
+        self._judged = (False, False)
 
-    def list_lines(self, lines: Sequence[TableLine], cursor: int) -> None:
-        """Show these lines."""
+    def list_lines(
+        self, lines: Sequence[TableLine], cursor: int, judged: tuple[bool, bool]
+    ) -> None:
+        """Show these lines.
+
+        Args:
+            lines: The lines.
+            cursor: The one that is selected.
+            judged: Of either side whether its verdicts rest on judges.
+        """
         self.lines = lines
+        self._judged = judged
         self._suit_width()
         self.place(len(lines), cursor)
 
@@ -90,8 +100,8 @@ class ComparisonTable(Rows):
         line = self.lines[index]
         row, known, few = line.row, line.row.difference, _few(line)
         rates = [
-            percent(rate) if line.group is None else group_rate(rate, row)
-            for rate in (row.rate_a, row.rate_b)
+            rate(share, judged) if line.group is None else group_rate(share, row)
+            for share, judged in zip((row.rate_a, row.rate_b), self._judged, strict=True)
         ]
         said = known is not None and not few
         tone: Tone = "plain" if line.group is None else "dim"

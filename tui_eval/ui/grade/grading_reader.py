@@ -1,17 +1,19 @@
 """Reading what is graded and what came of it; each function in a connection's thread."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui_eval.engine.control.output_questions import NoQuestionError, OutputQuestions
+from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import Json
 from tui_eval.reports.agreement.run_agreement import scorer_agreement
 from tui_eval.reports.terminal.agreement_text import agreement_text
 from tui_eval.reports.terminal.tables import AnsiStyle
-from tui_eval.store.read import grade_queries, report_queries, run_queries
+from tui_eval.store.read import grade_queries, report_queries, run_queries, trial_queries
 from tui_eval.store.write import measured_judges
 from tui_eval.suites.frozen_suite import readable_suite
 from tui_eval.ui.grade.question_page import ShownQuestion, shown_question
+from tui_eval.ui.run.detail.rendered_request import messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,14 @@ def question_about(db: sqlite3.Connection, run: int, trial_id: int, scorer: str)
     trial = run_queries.trial(db, trial_id)
     if trial is None:
         raise NoQuestionError("the run was deleted meanwhile")
-    return shown_question(OutputQuestions(db, run).by(trial, scorer))
+    shown = shown_question(OutputQuestions(db, run).by(trial, scorer))
+    if not isinstance(shown.asked, dict):
+        return shown
+    # of a recording's row the question alone: the row may hold the right answer, or the verdict
+    found = trial_queries.whole(db, run, trial_id)
+    said = () if found is None else messages(db, run, found)
+    question = None if isinstance(said, str) else last_user_text(said)
+    return shown if question is None else replace(shown, asked=question)
 
 
 def last_grade(

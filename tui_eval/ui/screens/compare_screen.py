@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from tui_eval.reports.comparison.comparison import By, RunComparison
+from tui_eval.reports.terminal.comparison_text import judged_sides
 from tui_eval.resources import styles_dir
 from tui_eval.ui.compare.choosing import choose_rows, choose_sides
 from tui_eval.ui.compare.compare_keys import COMPARE_KEYS
@@ -189,7 +190,7 @@ class CompareScreen(BaseScreen):
         lines = table_lines(comparison, index)
         stands = (line.index == index and line.group == group for line in lines)
         cursor = next((at for at, here in enumerate(stands) if here), index)
-        self.table.list_lines(lines, cursor)
+        self.table.list_lines(lines, cursor, judged_sides(comparison))
 
     def _fit_table(self) -> None:
         most = max(self.size.height // 3, 3)
