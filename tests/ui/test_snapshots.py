@@ -170,7 +170,7 @@ async def scene(folder: Path, store: Path, shown: Scene) -> AsyncIterator[Pilot[
     async with shown_on(app) as pilot:
         if shown.run:
             await run_screen(pilot)
-            late = ("coder",) if shown.agent else ("includes 1", "vs base", "Expected")
+            late = ("coder",) if shown.agent else ("includes 1", "vs ", "Expected")
             await until_shown(pilot, *late)  # under a dialog it would not come any more
         else:
             await until_shown(pilot, "Suites  22", "88 100")  # likewise

@@ -49,7 +49,7 @@ async def test_a_run_with_a_gate_and_several_targets_is_shown_while_it_is_staged
         ) as pilot:
             await until_shown(pilot, "staging", "0/0", "gate …")
             do(db, lambda tx: run_writes.add_columns(tx, run, columns))
-            await until_shown(pilot, "two (simulated)", "nothing to measure yet")
+            await until_shown(pilot, "two", "nothing to measure yet")
             case = Case(0, "first", {})
             trials = [NewTrial(0, 0, 0, 0, key("a")), NewTrial(1, 0, 1, 0, key("b"))]
             do(db, lambda tx: run_writes.add_cases(tx, run, [case]))

@@ -24,7 +24,7 @@ from tui_eval.model import endpoint_event
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import document
-from tui_eval.reports.live_results import live_results
+from tui_eval.reports.live_results import LiveResults, live_results
 from tui_eval.reports.results import results
 from tui_eval.reports.spending import Spending
 from tui_eval.reports.terminal.progress import line
@@ -36,6 +36,7 @@ from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
 from tui_eval.ui.run.actions.capping import capped
+from tui_eval.ui.run.figures import ColumnDifference, ColumnDifferences
 from tui_eval.ui.run.head import state_words
 from tui_eval.ui.run.pace import RunPace
 from tui_eval.ui.run.pace_line import pace_line
@@ -217,3 +218,32 @@ def test_what_is_clicked_beside_the_pace_stays_where_it_is(store: Path) -> None:
         assert f"{running} of 12 slots - +" in line
         places.append(line.index(" - +"))
     assert len(set(places)) == 1
+
+
+def test_columns_of_what_is_amiss_are_named_where_there_is_room(store: Path) -> None:
+    made = by_hand(store, [Case(0, "c", {}), Case(1, "d", {})], answers=[output("o"), output("p")])
+    found = first_snapshot(store, made.run)
+    with reading(store) as db:
+        live = live_results(db, made.run)
+    counts = replace(live.by_column[0], ungraded=1, error=2)
+    amiss = replace(live, by_column={0: counts})
+
+    def head(width: int, of: LiveResults) -> list[str]:
+        return words(target_lines(found, of, None, 3, width)[0]).split()
+
+    assert head(120, live) == ["target", "pass", "95%", "n", "p50"]
+    assert head(120, amiss) == ["target", "pass", "95%", "n", "ungraded", "errors", "p50"]
+    assert head(80, amiss) == ["target", "pass", "95%", "n", "?", "!", "p50"]
+
+
+def test_the_heading_of_differences_names_what_they_are_from(store: Path) -> None:
+    made = by_hand(store, [Case(0, "c", {})], answers=[output("o")])
+    found = first_snapshot(store, made.run)
+    differs = {0: ColumnDifference("+1.0 unclear", "plain")}
+
+    def head(base: str | None) -> str:
+        compared = ColumnDifferences(base, differs)
+        return words(target_lines(found, None, None, 3, 120, compared)[0])
+
+    assert "vs sums-7f3k" in head("sums-7f3k")
+    assert "vs one" in head(None)

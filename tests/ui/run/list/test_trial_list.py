@@ -156,7 +156,7 @@ async def test_what_differs_from_the_run_before_is_said_listed_and_compared(stor
     app = app_on(store, run="last")
     async with shown_on(app, (120, 30)) as pilot:
         screen = await run_screen(pilot)
-        await until_shown(pilot, "vs base", "+5.0 unclear", "✓ was ✗", "✗ was ✓")
+        await until_shown(pilot, "vs a", "+5.0 unclear", "✓ was ✗", "✗ was ✓")
         assert any(line.startswith("B a ") for line in lines(app))
         menu = await filter_menu(pilot)
         offered = [offer.part.kind for offer in menu.offers]
