@@ -22,7 +22,7 @@ def refuse_unknown(noun: str, wanted: Sequence[str], known: Iterable[str]) -> No
     Raises:
         Refused: naming it, with the nearest there is, or what there is.
     """
-    from tui_eval.engine.preflight.preflight import unknown_names
+    from tui_eval.suites.loading.errors import unknown_names
 
     for said in unknown_names(noun, wanted, known):
         raise CommandError(said)
@@ -34,8 +34,8 @@ def refuse_unknown_cases(db: "sqlite3.Connection", run: "RunRow", cases: Sequenc
     Raises:
         Refused: naming the first.
     """
-    from tui_eval.engine.preflight.preflight import NEAR
     from tui_eval.store.read import run_queries
+    from tui_eval.suites.loading.errors import NEAR
 
     there = {trial.case_id for trial in run_queries.trials_of_cases(db, run.id, cases)}
     missing = [case for case in cases if case not in there]

@@ -29,7 +29,7 @@ def document(db: sqlite3.Connection, run_id: int) -> JsonObject:
     Raises:
         UnknownRunError: there is no such run.
     """
-    return of_results(results(db, run_id))
+    return of_results(results(db, run_id, reasons=False))
 
 
 def of_results(of: Results, *, groups: bool = True) -> JsonObject:

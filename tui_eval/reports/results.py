@@ -178,13 +178,16 @@ def effective_state(run: RunRow) -> RunState:
     return RunState.INTERRUPTED if abandoned else run.state
 
 
-def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Results:
+def results(
+    db: sqlite3.Connection, run_id: int, *, compared: bool = True, reasons: bool = True
+) -> Results:
     """Read all that a report says of a run.
 
     Args:
         db: The connection.
         run_id: The run.
         compared: Whether it is compared with its baseline where its gate does not ask for that.
+        reasons: Whether why scores are missing is read: a large run has many reasons.
 
     Raises:
         UnknownRunError: there is no such run.
@@ -209,7 +212,7 @@ def results(db: sqlite3.Connection, run_id: int, *, compared: bool = True) -> Re
             counts=whole,
             columns=columns,
             errors=report_queries.errors(db, run_id),
-            ungraded=report_queries.ungraded(db, run_id),
+            ungraded=report_queries.ungraded(db, run_id) if reasons else (),
             judges=judge_figures(db, run_id),
             rests_on_judges=rests_on_judges(db, run_id),
             cached_scores=trial_figures.copied_scores(db, run_id),

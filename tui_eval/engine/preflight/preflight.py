@@ -5,7 +5,7 @@ decide nothing of it themselves.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -28,16 +28,13 @@ from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.data.hub import hub_rows
 from tui_eval.suites.judge_choice import kinships
 from tui_eval.suites.loading import template_check
-from tui_eval.suites.loading.errors import Mistake, SuiteError, nearest
+from tui_eval.suites.loading.errors import NEAR, Mistake, SuiteError, unknown_names
 from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import notes
 from tui_eval.targets.base import at_most
 from tui_eval.targets.build_context import fixed
 
-NEAR: Final = 10_000
-"""Names among which the nearest to an unknown one is looked for."""
-_LISTED: Final = 8
 _RUNS_LOOKED_AT: Final = 50
 _WHEN_LAST_RUN: Final = {"failed": "failed", "errors": "errored", "ungraded": "was ungraded"}
 
@@ -231,22 +228,3 @@ def _at_the_same_endpoint(db: sqlite3.Connection, session: Session) -> Iterator[
             theirs = {column.endpoint for column in run_queries.columns(db, run.id)}
             if ours & theirs:
                 yield run.name
-
-
-def unknown_names(noun: str, wanted: Sequence[str], known: Iterable[str]) -> Iterator[str]:
-    """Say which names do not exist, with the nearest there is, or what there is.
-
-    Args:
-        noun: What is named: `target`, `case`.
-        wanted: The names given.
-        known: All names there are, or those among them that may be meant.
-    """
-    names = list(dict.fromkeys(known))
-    for name in wanted:
-        if name in names:
-            continue
-        near = nearest(name, names)
-        more = ", …" if len(names) > _LISTED else ""
-        listed = f"there are {', '.join(names[:_LISTED])}{more}"
-        hint = f"did you mean {near!r}?" if near else listed
-        yield f"no {noun} is called {name!r}{f'; {hint}' if names else ''}"

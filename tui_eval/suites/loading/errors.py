@@ -3,7 +3,7 @@
 import difflib
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,9 @@ from typing import Final
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 
+NEAR: Final = 10_000
+"""Names among which the nearest to an unknown one is looked for."""
+_LISTED: Final = 8
 _MOST_NAMES: Final = 2_000
 """Names of files among which one is looked for that was meant."""
 
@@ -64,6 +67,25 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
         names.setdefault(name.casefold(), name)
     found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.6)
     return names[found[0]] if found else None
+
+
+def unknown_names(noun: str, wanted: Sequence[str], known: Iterable[str]) -> Iterator[str]:
+    """Say which names do not exist, with the nearest there is, or what there is.
+
+    Args:
+        noun: What is named: `target`, `case`.
+        wanted: The names given.
+        known: All names there are, or those among them that may be meant.
+    """
+    names = list(dict.fromkeys(known))
+    for name in wanted:
+        if name in names:
+            continue
+        near = nearest(name, names)
+        more = ", …" if len(names) > _LISTED else ""
+        listed = f"there are {', '.join(names[:_LISTED])}{more}"
+        hint = f"did you mean {near!r}?" if near else listed
+        yield f"no {noun} is called {name!r}{f'; {hint}' if names else ''}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
