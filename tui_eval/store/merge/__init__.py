@@ -4,6 +4,8 @@
     numbering   the places of cases in a run of which not all parts are there
     copying     rows with other ids
     facts       outputs, attempts, scores, findings, grades, notes: each once, by what they are
+    workspaces  files that programs left
+    taking_run  the run here that takes: made, held, let go
     standing    which of two outputs of a trial counts
     merging     a whole store, run by run, in portions
 

@@ -1,0 +1,172 @@
+"""The run here that takes what a run of another store has: made, held meanwhile, let go."""
+
+import json
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from tui_eval.store import lease
+from tui_eval.store.errors import StoreError
+from tui_eval.store.merge import facts
+from tui_eval.store.merge.copying import copy
+from tui_eval.store.merge.sources import SourceRun, origin_of
+from tui_eval.store.read import run_queries
+from tui_eval.store.rows import RunRow
+from tui_eval.store.tx import Tx
+from tui_eval.store.write import run_writes
+
+_HALF: Final = "half merged; merge the same store again"
+_UNSETTLED: Final = "merged while trials were queued; `tui-eval resume` runs them"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRun:
+    """A run here that this process holds meanwhile."""
+
+    run: int
+    name: str
+    number: int
+    """The lease's, for the fence."""
+
+
+def take(tx: Tx, source: SourceRun, target: int | None) -> HeldRun:
+    """Hold the run here that takes; make it where there is none.
+
+    Raises:
+        StoreError: an engine works on it.
+    """
+    run = _make_run(tx, source) if target is None else target
+    if target is not None:
+        _remember_itself(tx, run)
+    name = name_of(tx.db, run)
+    number = lease.acquire(tx, run)
+    if number is None:
+        raise StoreError(f"{name} is live here: merge into it when it has ended")
+    tx.db.execute(
+        "UPDATE runs SET state = 'interrupted', reason = ?, stopped_by = 'merge', change = ? "
+        "WHERE id = ?",
+        (_HALF, tx.change, run),
+    )
+    return HeldRun(run, name, number)
+
+
+def _remember_itself(tx: Tx, run: int) -> None:
+    """Count a run that was made here among those that it is made of."""
+    row = run_queries.run(tx.db, run)
+    tx.db.execute(
+        "INSERT INTO merged_runs SELECT ?1, ?2, ?3, 0, ?4, ?5, ?6 "
+        "WHERE NOT EXISTS (SELECT 1 FROM merged_runs WHERE run = ?1)",
+        (run, origin_of(row), row.name, row.started_at, row.ended_at, row.wall_s),
+    )
+
+
+def _make_run(tx: Tx, source: SourceRun) -> int:
+    """Make a run like one there; it is trusted with nothing, and no part of anything."""
+    db, row = tx.db, source.row
+    (run,) = db.execute(
+        "SELECT ifnull(max(id), 0) + 1 FROM (SELECT id FROM runs UNION ALL "
+        "SELECT value FROM meta WHERE name = 'last run')"
+    ).fetchone()
+    copy(
+        db,
+        "runs",
+        "src.runs s WHERE s.id = ?2",
+        {
+            "id": "?1",
+            "name": "?3",
+            "settings": "?4",
+            "staged": "1",
+            "total": "0",
+            "active_since": "NULL",
+            "active_from": "NULL",
+            "active_s": "0",
+            "change": "?5",
+            "spec_change": "0",
+            "lease_number": "0",
+            "lease_host": "NULL",
+            "lease_pid": "NULL",
+            "lease_birth": "NULL",
+            "lease_beat": "NULL",
+        },
+        parameters=(run, row.id, _freename_of(db, row), json.dumps(_settings(row)), tx.change),
+    )
+    copy(db, "columns", "src.columns s WHERE s.run = ?2", {"run": "?1"}, parameters=(run, row.id))
+    return int(run)
+
+
+def _freename_of(db: sqlite3.Connection, row: RunRow) -> str:
+    name = row.name
+    while db.execute("SELECT 1 FROM runs WHERE name = ?", (name,)).fetchone() is not None:
+        name = f"{row.name}-{secrets.token_hex(2)}"
+    return name
+
+
+def _settings(row: RunRow) -> dict[str, object]:
+    """Return the settings of a whole run: its caps are those of all parts together."""
+    settings = {name: value for name, value in row.settings.items() if name != "permit"}
+    part = settings.pop("part", None)
+    of = int(str(part["of"])) if isinstance(part, dict) else 1
+    for cap in ("max_cost_usd", "max_tokens", "max_errors"):
+        value = settings.get(cap)
+        if isinstance(value, int | float) and not (cap == "max_errors" and value < 1):
+            settings[cap] = value * of
+    return dict(settings)
+
+
+def finish(tx: Tx, source: SourceRun, run: int) -> None:
+    """Write down what was taken, and what the run is by now; let it go."""
+    db, row = tx.db, source.row
+    facts.of_run(db, row.id, run)
+    db.execute(
+        "INSERT OR REPLACE INTO merged_runs VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (run, source.origin, row.name, source.change, row.started_at, row.ended_at, row.wall_s),
+    )
+    copy(
+        db,
+        "merged_runs",
+        "src.merged_runs s WHERE s.run = ?2",
+        {"run": "?1", "taken": "0"},
+        how="INSERT OR IGNORE",
+        parameters=(run, row.id),
+    )
+    run_writes.count_anew(tx, run)
+    (unsettled,) = db.execute(
+        "SELECT count(*) FROM trials WHERE run = ? AND state IN ('queued', 'running', 'scoring')",
+        (run,),
+    ).fetchone()
+    db.execute(
+        "UPDATE runs SET total = (SELECT count(*) FROM trials WHERE run = ?1), "
+        "partial = (?3 OR (SELECT count(*) FROM cases WHERE run = ?1) < "
+        "ifnull((SELECT max(cases) FROM run_parts WHERE run = ?1), 0)), "
+        "started_at = (SELECT min(started_at) FROM merged_runs WHERE run = ?1), "
+        "ended_at = (SELECT max(ended_at) FROM merged_runs WHERE run = ?1), "
+        "wall_s = (SELECT max(wall_s) FROM merged_runs WHERE run = ?1), "
+        "state = ?4, reason = ?5, stopped_by = ?6, change = ?2 WHERE id = ?1",
+        (
+            run,
+            tx.change,
+            _narrowed(row),
+            *(("interrupted", _UNSETTLED, "merge") if unsettled else _ended(row)),
+        ),
+    )
+    lease.release(tx, run)
+
+
+def _ended(row: RunRow) -> tuple[str, str | None, str | None]:
+    state = str(row.state)
+    return (state, row.reason, row.stopped_by) if state == "cancelled" else ("done", None, None)
+
+
+def _narrowed(row: RunRow) -> bool:
+    """Whether the whole run, of which there may be parts, leaves something of its suite out."""
+    return row.partial if "part" not in row.settings else bool(row.settings.keys() & _NARROWING)
+
+
+_NARROWING: Final = {"targets", "cases", "tags", "only", "changed_dataset", "limit", "sample"}
+"""Settings that leave something out beside `part`."""
+
+
+def name_of(db: sqlite3.Connection, run: int) -> str:
+    """Return the name of a run here."""
+    return str(db.execute("SELECT name FROM runs WHERE id = ?", (run,)).fetchone()[0])
