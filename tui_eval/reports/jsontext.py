@@ -36,9 +36,14 @@ def dumps(value: object, indent: int | None = None) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    # line by line: most have nothing to escape, and that is soon seen
+    return "\n".join(map(_harmless, text.split("\n")))
+
+
+def _harmless(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def _finite(value: object) -> object:
