@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,9 @@ from tui_eval.cli import streams
 from tui_eval.cli.errors import explain
 from tui_eval.cli.options import first_store_option, log_level_option
 from tui_eval.model.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,10 @@ _COMMANDS: dict[str, _Entry] = {
     "init": _Entry("first_suite", "Write a first suite, commented."),
     "schema": _Entry("first_suite", "Print the suite format as JSON Schema."),
     "serve": _Entry("serve", "Serve the app to browsers."),
+    "completion": _Entry("completion", "Print the script that completes words in a shell."),
     "trust": _Entry("trust", "See and say what suites are trusted with."),
     "doctor": _Entry("doctor", "Look at the store, keys, endpoints and the terminal."),
+    "complete": _Entry("completion", "What could be typed next.", hidden=True),
     "tab": _Entry("tab", "The app behind a tab of a browser.", hidden=True),
     "tryout": _Entry("tryout", "Try edited scorers on a run's outputs.", hidden=True),
     "engine": _Entry("engine", "Work on a run in the background.", hidden=True),
@@ -93,6 +99,19 @@ class _Commands(click.Group):
         near = difflib.get_close_matches(word, _visible(), n=1, cutoff=0.5)
         hint = f"did you mean `{near[0]}`?" if near else f"the commands are {', '.join(_visible())}"
         raise click.UsageError(f"{word!r} is neither a command nor a file or folder; {hint}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer commands without loading them, options, and where a path may stand suites."""
+        from click.shell_completion import CompletionItem
+
+        words = [name for name in _visible() if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=_COMMANDS[name].help) for name in words]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        if (commands and not incomplete) or options:
+            return [*commands, *options]
+        from tui_eval.cli.completion.named_values import suites
+
+        return [*commands, *suites(ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         try:
