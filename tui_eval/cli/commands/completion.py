@@ -23,13 +23,19 @@ def completion(shell: str) -> None:
 @click.pass_context
 def complete(ctx: click.Context, shell: str, words: tuple[str, ...]) -> None:
     """Say what could be typed: for bash after its line, else after words, the last incomplete."""
-    from tui_eval.cli.completion.candidates import candidates, words_before
+    from tui_eval.cli.completion.bash_line import bash_line
+    from tui_eval.cli.completion.candidates import candidates
 
-    cut = 0
-    *before, incomplete = words
-    if shell == "bash":
-        if len(words) != 2:
-            raise click.UsageError("bash gives its line, and what it completes of it")
-        before, incomplete, cut = words_before(*words)
-    for one in candidates(ctx.find_root().command, before, incomplete):
-        streams.say(f"{one.kind}\t{one.word[cut:]}\t{one.told}")
+    root = ctx.find_root().command
+    if shell != "bash":
+        *before, incomplete = words
+        for one in candidates(root, before, incomplete):
+            streams.say(f"{one.kind}\t{one.word}\t{one.told}")
+        return
+    if len(words) != 2:
+        raise click.UsageError("bash gives its line up to the cursor, and what it would replace")
+    line = bash_line(*words)
+    for one in candidates(root, line.words, line.incomplete):
+        written = line.written(one.word)
+        if written is not None:
+            streams.say(f"{one.kind}\t{written}\t{one.told}")

@@ -1,7 +1,6 @@
 """What could be typed next: click's own words, and the names that there are."""
 
 import re
-import shlex
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,38 +46,6 @@ def candidates(root: click.Command, words: Sequence[str], incomplete: str) -> li
         return []
     found = [Candidate(item.type, f"{given}{item.value}", _line(item.help)) for item in items]
     return [one for one in found if one.word.isprintable()]
-
-
-def words_before(line: str, fragment: str) -> tuple[list[str], str, int]:
-    """Take apart a command line as bash has it, up to the cursor.
-
-    Args:
-        line: The line.
-        fragment: What bash completes of its last word: what follows the last `=` or `:` in it.
-
-    Returns:
-        The words after the program's name, the incomplete one, both unquoted, and how many
-        characters of the incomplete one stand before what bash completes.
-    """
-    words = _split(line)
-    incomplete = words.pop() if words and not line[-1:].isspace() else ""
-    at = next((at for at, word in enumerate(words) if word.endswith("tui-eval")), 0)
-    tail = _split(fragment)[-1:] or [""]
-    before = len(incomplete) - len(tail[0]) if incomplete.endswith(tail[0]) else 0
-    return words[at + 1 :], incomplete, before
-
-
-def _split(text: str) -> list[str]:
-    """Split as a shell does; a quotation that is still open goes on to the end."""
-    lexer = shlex.shlex(text, posix=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    words: list[str] = []
-    try:
-        words.extend(lexer)
-    except ValueError:  # what is still open
-        words.append(lexer.token)
-    return words
 
 
 def _offer_names(root: click.Command, words: Sequence[str]) -> None:

@@ -31,8 +31,9 @@ def offers_of(param: click.Parameter) -> Offers | None:
 def _runs(ctx: click.Context, prefix: str) -> list[CompletionItem]:
     with _store(ctx) as db:
         found = [] if db is None else name_queries.run_names(db, prefix)
+        last = None if db is None else name_queries.newest_run(db, name="last")
     items = [CompletionItem(name, help=told) for name, told in found]
-    if found and "last".startswith(prefix):
+    if last is not None and "last".startswith(prefix):
         items.append(CompletionItem("last", help="the run created last"))
     return items
 

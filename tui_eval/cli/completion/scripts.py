@@ -2,7 +2,7 @@
 
 What comes is a line for each candidate: its kind, the word, what is told of it, with tabs between.
 No name has control characters, so none can be taken apart otherwise. Nothing of it is ever
-evaluated, and each shell quotes what it inserts.
+evaluated. zsh and fish quote what they insert; bash does not, so it gets words quoted already.
 """
 
 from typing import Final
@@ -18,8 +18,6 @@ _tui_eval_completion() {
             plain)
                 COMPREPLY+=("$word")
                 if [[ $word == */ ]]; then compopt -o nospace; fi
-                # readline quotes file names as the command line needs it
-                if [[ $word == *[!a-zA-Z0-9_./:=@%+,-]* ]]; then compopt -o filenames; fi
                 ;;
         esac
     done < <("$1" complete bash -- "${COMP_LINE:0:COMP_POINT}" "$2" 2>/dev/null)
@@ -30,7 +28,6 @@ complete -o nosort -F _tui_eval_completion tui-eval
 _ZSH: Final = r"""#compdef tui-eval
 # tui-eval completion for zsh
 _tui_eval_completion() {
-    emulate -L zsh
     local line
     local -a parts before lines folders folders_told plain plain_told
     before=("${(@Q)words[2,CURRENT-1]}")
