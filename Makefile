@@ -31,7 +31,7 @@ FAULTS := $(addprefix tests/,benchmarks faults processes targets/transcripts tar
 	cli/commands/test_serve.py cli/test_suite_sequence.py engine/test_command_containers.py engine/test_command_deaths.py \
 	engine/test_command_hostile.py ui/keys/test_key_queue.py ui/test_terminal.py)
 
-.PHONY: help demo test check fast faults dev console hooks format install lock samples pictures docs clean
+.PHONY: help demo dist test check fast faults dev console hooks format install lock samples pictures docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 20
@@ -61,6 +61,14 @@ dev: $(VENV)/.dev  ## open the app for work on it: it talks to `make console`, a
 
 console: $(VENV)/.dev  ## the other terminal of `make dev`: what the app logs and prints (ARGS="-x EVENT": less of it)
 	$(BIN)/textual console $(ARGS)
+
+# The time of the last commit is that of the build: who builds the same commit gets the same files.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
+dist: $(VENV)/.run  ## build sdist and wheel into dist/, with the manual page; always the same files
+	@rm -rf dist && mkdir -p build/man
+	$(BIN)/tui-eval man > build/man/tui-eval.1
+	$(BIN)/python -m hatchling build -d dist
+	@cd dist && sha256sum *
 
 hooks: $(VENV)/.dev  ## have git run lint and types before each commit
 	$(BIN)/pre-commit install
@@ -98,6 +106,7 @@ lock:  ## resolve all dependencies anew (needs uv)
 		$(LOCKS)/build.in $(LOCKS)/test.in -o $(LOCKS)/test.txt
 	$(COMPILE) pyproject.toml -c $(LOCKS)/test.txt -o $(LOCKS)/run.txt
 	$(COMPILE) pyproject.toml --extra local -c $(LOCKS)/test.txt -o $(LOCKS)/local.txt
+	$(COMPILE) pyproject.toml --extra web -c $(LOCKS)/test.txt -o $(LOCKS)/web.txt
 	$(COMPILE) $(LOCKS)/build.in -c $(LOCKS)/test.txt -o $(LOCKS)/build.txt
 	$(COMPILE) $(LOCKS)/dev.in -c $(LOCKS)/test.txt -o $(LOCKS)/dev.txt
 	$(COMPILE) $(LOCKS)/docs.in -c $(LOCKS)/test.txt -o $(LOCKS)/docs.txt

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -64,9 +65,26 @@ def test_the_wheel_holds_styles_samples_and_licence_and_nothing_stray(wheel: Pat
     assert suffixes.pop("tui_eval") <= {".py", ".typed", ".json", ".j2", ".css", ".js", ".html"}
     assert suffixes.pop("_styles") == {".tcss"}
     assert suffixes.pop("_sample_suites") == {".toml", ".jsonl", ".md", ".py"}
-    (metadata,) = suffixes
+    (metadata,) = (top for top in suffixes if not top.endswith(".data"))  # the manual page
     assert metadata.endswith(".dist-info")
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_same_sources_give_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Neither the time, nor who may read the files, nor where they stand is in it."""
+    there = tmp_path / "elsewhere"
+    kept = shutil.ignore_patterns("__pycache__")
+    for name in ("tui_eval", "styles", "sample_suites"):
+        shutil.copytree(CHECKOUT / name, there / name, ignore=kept, copy_function=shutil.copyfile)
+    for file in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copyfile(CHECKOUT / file, there / file)
+    page = there / "build" / "man" / "tui-eval.1"
+    if any("/man1/" in name for name in zipfile.ZipFile(wheel).namelist()):
+        page.parent.mkdir(parents=True)
+        shutil.copyfile(CHECKOUT / page.relative_to(there), page)
+    (there / "README.md").chmod(0o600)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=there)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
 def test_every_sample_and_sheet_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:

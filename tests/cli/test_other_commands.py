@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -197,9 +198,34 @@ def test_init_touches_nothing_that_is_there(place: Place, tui_eval: Command) -> 
     assert [path.name for path in place.folder.iterdir()] == ["suite.toml"]
 
 
-def test_the_schema_is_one_and_accepts_a_suite(place: Place, tui_eval: Command) -> None:
-    import tomllib
+def test_the_schema_stands_beside_a_first_suite(place: Place, tui_eval: Command) -> None:
+    assert "suite.schema.json" in tui_eval("init", "mine").out
+    first, _, rest = (place.folder / "mine" / "suite.toml").read_text().partition("\n")
+    schema = json.loads((place.folder / "mine" / first.removeprefix("#:schema ./")).read_text())
+    jsonschema.validate(tomllib.loads(rest), schema)
 
+    (place.folder / "other").mkdir()
+    own = place.folder / "other" / "suite.schema.json"
+    own.write_text("{}")
+    assert tui_eval("init", "other").code == 0
+    assert own.read_text() == "{}"
+
+
+def test_a_schema_goes_into_a_file_and_is_of_the_configuration_too(
+    place: Place, tui_eval: Command
+) -> None:
+    assert tui_eval("schema", "-o", "s.json").out == ""
+    assert (place.folder / "s.json").read_text() == tui_eval("schema").out
+    schema = json.loads(tui_eval("schema", "--kind", "config").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate({"theme": "dark", "keymap": {"run.retry": "f5"}}, schema)
+    for wrong in ({"theme": "drak"}, {"keymap": {"run.rety": "f5"}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+    assert tui_eval("schema", "-o", "none/s.json").code == 2
+
+
+def test_the_schema_is_one_and_accepts_a_suite(place: Place, tui_eval: Command) -> None:
     schema = json.loads(tui_eval("schema").out)
     jsonschema.Draft202012Validator.check_schema(schema)
     suite = tomllib.loads((place.folder / place.suite()).read_text())

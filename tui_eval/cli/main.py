@@ -66,6 +66,7 @@ _COMMANDS: dict[str, _Entry] = {
     "schema": _Entry("first_suite", "Print the suite format as JSON Schema."),
     "serve": _Entry("serve", "Serve the app to browsers."),
     "completion": _Entry("completion", "Print the script that completes words in a shell."),
+    "man": _Entry("man", "Print the manual page."),
     "trust": _Entry("trust", "See and say what suites are trusted with."),
     "doctor": _Entry("doctor", "Look at the store, keys, endpoints and the terminal."),
     "complete": _Entry("completion", "What could be typed next.", hidden=True),

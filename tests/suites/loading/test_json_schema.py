@@ -1,4 +1,6 @@
 import tomllib
+from functools import cache
+from pathlib import Path
 from typing import cast
 
 import jsonschema
@@ -6,14 +8,20 @@ import pytest
 
 from tests.suites.writing import SMALL
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.resources import samples_dir
 from tui_eval.suites.loading.json_schema import json_schema
-from tui_eval.suites.loading.starter import starter
+from tui_eval.suites.loading.starter import SCHEMA_FILE, starter
 from tui_eval.suites.scorers import SCORERS
 from tui_eval.suites.spec import RUBRIC_JUDGES, TARGETS
 
 
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 def validate(text: str) -> None:
-    jsonschema.Draft202012Validator(json_schema()).validate(tomllib.loads(text))
+    validator().validate(tomllib.loads(text))
 
 
 def test_it_is_a_json_schema() -> None:
@@ -23,6 +31,11 @@ def test_it_is_a_json_schema() -> None:
 @pytest.mark.parametrize("text", [SMALL, starter()["suite.toml"], 'include = ["x.toml"]\n'])
 def test_it_takes_what_is_right(text: str) -> None:
     validate(text)
+
+
+@pytest.mark.parametrize("suite", sorted(samples_dir().glob("*.toml")), ids=lambda one: one.stem)
+def test_it_takes_every_sample(suite: Path) -> None:
+    validate(suite.read_text("utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +58,10 @@ def test_it_takes_what_is_right(text: str) -> None:
 def test_it_refuses_what_is_wrong(text: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
         validate(text)
+
+
+def test_the_first_suite_names_the_schema_beside_it() -> None:
+    assert starter()["suite.toml"].startswith(f"#:schema ./{SCHEMA_FILE}\n")
 
 
 def test_every_kind_is_in_it() -> None:

@@ -3,7 +3,10 @@
 import json
 from typing import Final
 
+SCHEMA_FILE: Final = "suite.schema.json"
+"""The format beside the suite, for editors: its first line names it."""
 _SUITE: Final = """\
+#:schema ./suite.schema.json
 # A first suite for tui-eval. Try it:
 #
 #     tui-eval check suite.toml     what would run
