@@ -32,4 +32,3 @@ USER 10001
 VOLUME /data
 WORKDIR /work
 ENTRYPOINT ["tui-eval"]
-CMD ["--help"]

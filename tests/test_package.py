@@ -62,7 +62,16 @@ def test_the_wheel_holds_styles_samples_and_licence_and_nothing_stray(wheel: Pat
         top, _, rest = name.partition("/")
         inner = rest.partition("/")[0] if rest.startswith("_s") else top
         suffixes.setdefault(inner, set()).add(Path(name).suffix)
-    assert suffixes.pop("tui_eval") <= {".py", ".typed", ".json", ".j2", ".css", ".js", ".html"}
+    assert suffixes.pop("tui_eval") <= {
+        ".py",
+        ".pyi",
+        ".typed",
+        ".json",
+        ".j2",
+        ".css",
+        ".js",
+        ".html",
+    }
     assert suffixes.pop("_styles") == {".tcss"}
     assert suffixes.pop("_sample_suites") == {".toml", ".jsonl", ".md", ".py"}
     (metadata,) = (top for top in suffixes if not top.endswith(".data"))  # the manual page
