@@ -4,7 +4,12 @@
 
 `keys`: the app watches a run whose engine makes so many calls at once to a server on the loopback.
 Every tenth of a second `j` or `k` is pressed; the time until the terminal shows the cursor on the
-next row is taken, from outside, through a pseudo-terminal: live, then idle (the run paused).
+next row is taken, from outside, through a pseudo-terminal: live, then idle (the run paused), each
+as long.
+
+`dialogs`: the run is stopped, and each dialog of its screen opened some times: the time from the
+key until the last of it is painted, and in how many bursts that came. One burst is a dialog that
+is painted once; what is read for it first comes within that time, too.
 
 `watching`: nobody presses anything while the calls answer at a steady 500 a second, each two
 changes of a trial (sent, settled); the app's share of a core.
@@ -34,6 +39,26 @@ _FEWEST = 10
 _DOWN = 5
 """Rows the cursor goes down and up again; a small terminal shows a few more."""
 """Keys that are pressed however long it takes."""
+_ESCAPE = b"\x1b"
+_TIMES = 7
+"""How often each dialog is opened."""
+_QUIET_S = 0.4
+"""Seconds after which nothing more of a dialog comes."""
+_BURST_S = 0.008
+"""Seconds between two bursts of what is painted."""
+_DIALOGS = (
+    ("help", b"?"),
+    ("palette", b"\x10"),
+    ("filter", b"f"),
+    ("sort", b"o"),
+    ("groups", b"b"),
+    ("note", b"t"),
+    ("grade", b"g"),
+    ("copy", b"y"),
+    ("rescore", b"S"),
+    ("export", b"E"),
+    ("retry", b"r"),
+)
 _STEADY = (100, 0.2)
 """Calls in flight and their latency: 500 a second."""
 
@@ -77,7 +102,11 @@ def _report_keys(
             rows.append(_pressed("live", terminal, args.seconds))
             ask(place.store, place.run, Verb.PAUSE)
             time.sleep(2 * args.latency + 1)
-            rows.append(_pressed("idle", terminal, args.seconds / 3))
+            rows.append(_pressed("idle", terminal, args.seconds))
+            ask(place.store, place.run, Verb.STOP)
+            terminal.until(lambda shown: "interrupted" in shown.lines[0])
+            terminal.rest(1.0)
+            dialogs = [_opened(name, key, terminal) for name, key in _DIALOGS]
     figures = (
         Figure("while", ""),
         Figure("keys", "keys"),
@@ -88,6 +117,14 @@ def _report_keys(
     )
     title = f"A key until it is seen: {args.in_flight} in flight, {args.size}"
     report.table("keys", title, figures, rows)
+    figures = (
+        Figure("dialog", ""),
+        Figure("p50_ms", "p50 ms", ".1f"),
+        Figure("max_ms", "max ms", ".1f"),
+        Figure("cpu_ms", "app's CPU ms", ".0f"),
+        Figure("bursts", "bursts, at most", ".0f"),
+    )
+    report.table("dialogs", f"A dialog until all of it is painted, {args.size}", figures, dialogs)
 
 
 def _pressed(name: str, terminal: Terminal, seconds: float) -> Row:
@@ -126,6 +163,36 @@ def _presses(terminal: Terminal, seconds: float) -> list[float]:
         taken.append(time.monotonic() - began)
         place = wanted
     return taken
+
+
+def _opened(name: str, key: bytes, terminal: Terminal) -> Row:
+    """Open a dialog some times, and close it again."""
+    taken: list[float] = []
+    used: list[float] = []
+    bursts = 0
+    for _ in range(_TIMES):
+        cpu, began = terminal.cpu_s(), time.monotonic()
+        last = began
+        terminal.press(key)
+        painted = 0
+        while (left := max(last, began) + _QUIET_S - time.monotonic()) > 0:
+            before = time.monotonic()
+            if terminal.read(left):
+                now = time.monotonic()
+                painted += not painted or now - last > _BURST_S or before - last > _BURST_S
+                last = now
+        taken.append(last - began)
+        used.append(terminal.cpu_s() - cpu)
+        bursts = max(bursts, painted)
+        terminal.press(_ESCAPE)
+        terminal.rest(_QUIET_S)
+    return {
+        "dialog": name,
+        "p50_ms": statistics.median(taken) * 1000,
+        "max_ms": max(taken) * 1000,
+        "cpu_ms": statistics.median(used) * 1000,
+        "bursts": bursts,
+    }
 
 
 def _at_top(terminal: Terminal) -> bool:

@@ -17,6 +17,8 @@ class ImportedSide:
 
     is_baseline = True
     finished = True
+    judged = False
+    """It does not say what its verdicts rest on."""
 
     def __init__(
         self, name: str, results: Iterable[RecordedResult], rules: RunSettings, other: Side
