@@ -20,6 +20,7 @@ _EACH: Final = "{suite}"
 """Stands for the suite's name in the name of a file."""
 _ON_GITHUB, _ON_GITLAB = "GITHUB_ACTIONS", "GITLAB_CI"
 _OF_GITLAB: Final = Path("junit.xml")
+_EACH_OF_GITLAB: Final = Path(f"junit-{_EACH}.xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class ReportFiles:
             "--ci",
             is_flag=True,
             help="Report as the CI server understands: annotations and the job's summary on "
-            "GitHub, junit.xml on GitLab.",
+            "GitHub, junit.xml on GitLab (of several suites junit-SUITE.xml).",
         ),
     ]
 
@@ -78,8 +79,14 @@ class ReportFiles:
             if not file.absolute().parent.is_dir():
                 raise click.UsageError(f"--{option}: there is no folder {file.absolute().parent}")
 
-    def write(self, store: Path, run: "RunRow") -> bool:
-        """Write all of them; return whether that could be done. What could not is told."""
+    def write(self, store: Path, run: "RunRow", *, together: bool) -> bool:
+        """Write all of them; return whether that could be done. What could not is told.
+
+        Args:
+            store: The store's file.
+            run: What is told of.
+            together: Whether there may be other suites, whose files are others.
+        """
         from tui_eval.cli.runs import readable
         from tui_eval.reports.exports.export_choice import ExportChoice
         from tui_eval.reports.exports.formats import FORMATS
@@ -88,7 +95,7 @@ class ReportFiles:
 
         wanted = dict(self._files())
         if self.ci and os.environ.get(_ON_GITLAB):
-            wanted.setdefault("junit", _OF_GITLAB)
+            wanted.setdefault("junit", _EACH_OF_GITLAB if together else _OF_GITLAB)
         whole = True
         with readable(store) as db:
             for name, file in wanted.items():

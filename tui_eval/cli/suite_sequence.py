@@ -79,7 +79,7 @@ def run_in_turn(
     for one in suites:
         if together:
             streams.tell(f"{len(runs) + 1} of {len(suites)}: {one.file}")
-        made, halted = _run(store, one, each, reports, follows=bool(runs))
+        made, halted = _run(store, one, each, reports, follows=bool(runs), together=together)
         runs.append(made)
         if halted is not None:
             left = suites[len(runs) :]
@@ -97,7 +97,13 @@ def run_in_turn(
 
 
 def _run(
-    store: Path, one: CheckedSuite, form: OutputForm, reports: ReportFiles, *, follows: bool
+    store: Path,
+    one: CheckedSuite,
+    form: OutputForm,
+    reports: ReportFiles,
+    *,
+    follows: bool,
+    together: bool,
 ) -> tuple[SuiteRun, int | None]:
     """Run a suite; say how it ended, and with which code those that follow end without a run."""
     try:
@@ -107,7 +113,8 @@ def _run(
             _tell_if_nobody_was_asked(store, run_id, one.settings.only)
         code = end.code
         if end.results is not None and code != ExitCode.NOT_STARTED:
-            code = code if reports.write(store, end.results.run) else code or ExitCode.INCOMPLETE
+            whole = reports.write(store, end.results.run, together=together)
+            code = code if whole else code or ExitCode.INCOMPLETE
     except (SuiteError, UnavailableError) as error:  # nothing of this one was started
         return SuiteRun(one.file, explain(error), reason=str(error)), None
     except Exception as error:  # noqa: BLE001 - what the others came to is told all the same
