@@ -31,6 +31,20 @@ def test_a_place_that_is_taken_is_told(tui_eval: Command) -> None:
     assert f"cannot listen on 127.0.0.1, port {port}" in done.err
 
 
+@pytest.mark.parametrize("name", ["", "evals.example.org:8443", "https://evals.example.org", "a/b"])
+def test_a_name_to_allow_is_a_name(tui_eval: Command, name: str) -> None:
+    done = tui_eval("serve", "--allow-host", name)
+    assert done.code == 2
+    assert "a host's name is wanted" in done.err
+
+
+def test_read_only_makes_no_store(place: Place, tui_eval: Command) -> None:
+    done = tui_eval("serve", "--read-only")
+    assert done.code == 2
+    assert "there is no store here yet" in done.err
+    assert not place.store.exists()
+
+
 def test_a_missing_extra_is_named(tui_eval: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui_eval.web.assets.find_spec", lambda _: None)
     done = tui_eval("serve")
@@ -43,7 +57,7 @@ def test_a_missing_extra_is_named(tui_eval: Command, monkeypatch: pytest.MonkeyP
 async def test_tabs_end_with_the_server_however_it_ends(place: Place, ends: signal.Signals) -> None:
     pytest.importorskip("textual_serve")
     place.suite()
-    running = await place.start("serve", ".", "--read-only")
+    running = await place.start("serve", ".")
     assert running.process.stdout is not None
     address = (await running.process.stdout.readline()).decode().strip()
     base = address.partition("/?")[0]

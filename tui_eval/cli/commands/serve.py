@@ -64,14 +64,18 @@ def serve(
     The address that is printed has a token; who does not have it gets nothing. Closing a tab, and
     Ctrl+C here, end the apps; runs go on.
     """
-    from tui_eval.store.connection import open_writable
-    from tui_eval.web.access import Access, names_of
+    from tui_eval.web.access import Access, host_name, names_of
     from tui_eval.web.assets import MissingTerminalError, assets
     from tui_eval.web.listening import ListenError, listen, machine_addresses, place_of
     from tui_eval.web.server import TabCommand, WebServer
 
     if not folder_is_there():
         raise CommandError(FOLDER_GONE)
+    for name in allowed:
+        if host_name(name) != name.casefold():
+            raise CommandError(
+                f"--allow-host {name}: a host's name is wanted, without port or path"
+            )
     file = store_file(store).absolute()
     try:
         files = assets()
@@ -81,7 +85,7 @@ def serve(
     except (MissingTerminalError, ListenError) as error:
         raise CommandError(str(error)) from error
     with listening:
-        open_writable(file, streams.tell).close()  # made, or brought up to date, before any tab
+        _prepare(file, read_only=read_only)
         bound: int = listening.getsockname()[1]
         addresses = [*machine_addresses()] if place.everywhere else [place.address, host]
         access = Access(names_of(addresses, allowed))
@@ -103,6 +107,21 @@ def serve(
 
         asyncio.run(server.run(listening, ready))
     return 0
+
+
+def _prepare(store: Path, *, read_only: bool) -> None:
+    """Make the store, or bring it up to date, before any tab; where nothing may change, look.
+
+    Raises:
+        StoreError: that cannot be done, or there is none to look at.
+    """
+    from tui_eval.cli.runs import readable
+    from tui_eval.store.connection import open_writable
+
+    if read_only:
+        with readable(store):
+            return
+    open_writable(store, streams.tell).close()
 
 
 def _refuse_exposed(place: "Place", host: str, *, read_only: bool, expose: bool) -> None:
