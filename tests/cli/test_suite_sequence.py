@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Beside, Command, Done, Place, document
 from tests.servers.fake_model import FakeModel
-from tests.test_docs import CLI, PAGES
+from tests.test_docs import JSON, PAGES
 from tests.waiting import until
 
 GATE = "[gate]\npass_rate = 0.9"
@@ -79,7 +79,7 @@ def test_the_document_of_all_has_that_of_each_and_the_fields_described(
     low, high = mean["pass_rate_ci95"]
     assert 0.25 < low < 0.5 < high < 0.75
     assert (done.code, whole["exit_code"], whole["not_run"]) == (0, 0, [])
-    described = PAGES[CLI].names("The document of several suites", "field")
+    described = PAGES[JSON].names("The document of several suites", "field")
     assert described == set(whole)
 
 
