@@ -71,6 +71,7 @@ def test_the_wheel_holds_styles_samples_and_licence_and_nothing_stray(wheel: Pat
         ".css",
         ".js",
         ".html",
+        ".toml",
     }
     assert suffixes.pop("_styles") == {".tcss"}
     assert suffixes.pop("_sample_suites") == {".toml", ".jsonl", ".md", ".py"}

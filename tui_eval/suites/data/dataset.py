@@ -85,20 +85,20 @@ def rows(suite: Suite, problems: DataProblems) -> Iterator[DatasetRow]:
         for index, fields in enumerate(suite.cases):
             yield DatasetRow(_file_name(suite), None, f"cases[{index}]", fields)
         return
+    folder, repos = Folder.of(suite), suite.dataset.repos
+    reader = RowReader(
+        suite.dataset.format, None if repos is None else Path(repos), _folder(suite), folder.open
+    )
     if suite.dataset.hub is not None:
         for name, number, fields in hub_rows(suite.dataset.hub):
-            yield DatasetRow(name, number, "", fields)
+            for row in reader.read(name, number, fields, problems):
+                yield DatasetRow(name, number, "", row)
         return
     path = Path(suite.dataset.path)
-    folder = Folder.of(suite)
     files = matches(path)
     if not files:
         what = "no file matches" if is_glob(path) else "no such file"
         raise SuiteError([Mistake(str(path), None, "", what)])
-    repos = suite.dataset.repos
-    reader = RowReader(
-        suite.dataset.format, None if repos is None else Path(repos), _folder(suite), folder.open
-    )
     for file in files:
         name = named_from(_folder(suite), file)
         for line, fields in reader.rows(file, name, problems):

@@ -71,10 +71,27 @@ class RowReader:
                 problems.left_out[name] = str(error)
             return
         for line, row in read_rows(file, name, problems, self.opener):
-            if self.format_name is None:
-                yield line, row
-                continue
-            try:
-                yield line, swe_bench.swe_bench_row(row, self.repos, self.folder)
-            except TaskError as error:
-                problems.add(Mistake(name, line, error.field, str(error)))
+            for kept in self.read(name, line, row, problems):
+                yield line, kept
+
+    def read(
+        self, name: str, line: int, row: JsonObject, problems: DataProblems
+    ) -> Iterator[JsonObject]:
+        """Yield what a plain row becomes; nothing where it is a bad one, which becomes a problem.
+
+        Args:
+            name: How messages name its file.
+            line: Where it stands.
+            row: The row.
+            problems: Where it is noted.
+
+        Raises:
+            SuiteError: when there are too many bad rows.
+        """
+        if self.format_name is None:
+            yield row
+            return
+        try:
+            yield swe_bench.swe_bench_row(row, self.repos, self.folder)
+        except TaskError as error:
+            problems.add(Mistake(name, line, error.field, str(error)))

@@ -1,0 +1,1 @@
+"""Suites of well-known benchmarks: templates (`templates/NAME.toml`) and a table (`table.toml`)."""
