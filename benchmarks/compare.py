@@ -24,7 +24,8 @@ from benchmarks.terminal import Terminal
 from tui_eval.reports.comparison.comparison import ComparisonChoice, compare
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.store.connection import open_readable, open_writable
-from tui_eval.store.read import comparison_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.write import baseline_writes
 from tui_eval.store.writer import transact
 

@@ -29,7 +29,6 @@ from tui_eval.store import schema
 from tui_eval.suites.loading.json_schema import json_schema
 from tui_eval.suites.loading.starter import starter
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.scorers import PARTS, SCORERS, Scorer, ScorerSpec
 from tui_eval.suites.spec import (
     FAULT_KINDS,
@@ -61,6 +60,7 @@ from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.spec.targets import TargetSpec
 from tui_eval.suites.spec.targets.command import Transcript
 from tui_eval.suites.spec.targets.http import AnswerUsage, HttpTargetSpec, Polling
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.templates.template import RESERVED
 from tui_eval.ui.keys.keyboard import keyboard
 

@@ -12,7 +12,7 @@ from tests.support import reading
 from tui_eval.format import size
 from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.processes.machine import Machine, MachineReading
-from tui_eval.store.read import program_figures
+from tui_eval.store.read.figures import program_figures
 from tui_eval.store.requests import Verb
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.targets import notes

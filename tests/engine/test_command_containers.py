@@ -20,7 +20,7 @@ from tui_eval.processes.isolation.images import ContainerEngine, ImageFacts
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.source import FolderSource, source_digest
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.reports.left_files import source_of, write_workspace
+from tui_eval.reports.programs.left_files import source_of, write_workspace
 from tui_eval.store.files import FileStore
 from tui_eval.store.read import attempt_queries, run_queries, trial_queries
 from tui_eval.store.read.trial_queries import WholeTrial

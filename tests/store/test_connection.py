@@ -16,9 +16,9 @@ import pytest
 
 from tests.support import reading, staged, writing
 from tui_eval.store import schema
-from tui_eval.store.backup import keep_copy
 from tui_eval.store.connection import explain, open_readable, open_writable, readable, writable
 from tui_eval.store.errors import StoreDamagedError, StoreError, StoreNewerError
+from tui_eval.store.opening.backup import keep_copy
 from tui_eval.store.read import run_queries
 
 OPENERS = pytest.mark.parametrize("opener", [open_readable, open_writable])

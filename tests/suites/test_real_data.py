@@ -10,7 +10,7 @@ from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.importers.formats import read
 from tui_eval.suites.importers.writing import write
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.templates.renderer import Renderer
 
 DATA = Path(os.environ.get("TUI_EVAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

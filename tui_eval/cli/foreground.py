@@ -24,9 +24,9 @@ from tui_eval.store.errors import StoreError, StoreMovedError, UnknownRunError
 from tui_eval.store.follow import Pulse, follow
 from tui_eval.store.lease import Lease
 from tui_eval.store.location import log_file
+from tui_eval.store.opening.store_file import check_place
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
-from tui_eval.store.store_file import check_place
 from tui_eval.suites.loading.errors import SuiteError
 
 _LOOK_S = 0.2

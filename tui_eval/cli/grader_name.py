@@ -1,7 +1,7 @@
 """Who grades: said once, then remembered."""
 
 from tui_eval.cli.errors import CommandError
-from tui_eval.store.write.grade_writes import LONGEST_NAME
+from tui_eval.store.write.people.grade_writes import LONGEST_NAME
 from tui_eval.suites.config.app_state import GRADER, AppState, login_name, state_file
 
 

@@ -88,9 +88,9 @@ class ReportFiles:
             together: Whether there may be other suites, whose files are others.
         """
         from tui_eval.cli.runs import readable
+        from tui_eval.reports.exports.ci.github import SummaryError
         from tui_eval.reports.exports.export_choice import ExportChoice
         from tui_eval.reports.exports.formats import FORMATS
-        from tui_eval.reports.exports.github import SummaryError
         from tui_eval.reports.exports.whole_file import to_file, to_stream
 
         wanted = dict(self._files())

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.suggest import refuse_unknown
-from tui_eval.store.read import baseline_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.suites.loading.suite_file import name_of
 
 if TYPE_CHECKING:

@@ -36,11 +36,11 @@ from tui_eval.store import lease, requests
 from tui_eval.store.connection import Connection, explain, put_away, readable, writable
 from tui_eval.store.errors import StoreFullError, StoreMovedError
 from tui_eval.store.read import run_queries
-from tui_eval.store.read.call_spending import spending
 from tui_eval.store.read.conversation_queries import conversation_figures
+from tui_eval.store.read.figures.call_spending import spending
+from tui_eval.store.read.figures.program_figures import resources_by_column
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.read.open_trials import open_count
-from tui_eval.store.read.program_figures import resources_by_column
 from tui_eval.store.read.run_counts import board, spent
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RunRow

@@ -21,7 +21,7 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
-from tui_eval.store.read.call_spending import USER
+from tui_eval.store.read.figures.call_spending import USER
 from tui_eval.store.rows import ColumnRow
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.judge_choice import asked_judges, judges_of

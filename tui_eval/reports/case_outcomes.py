@@ -9,8 +9,9 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.rates.case_results import fate
-from tui_eval.store.read import case_history, comparison_queries, run_queries
-from tui_eval.store.read.comparison_queries import compared
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import case_history, comparison_queries
+from tui_eval.store.read.comparing.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 
 _GRADED: Final = {"passed": "pass", "failed": "fail"}

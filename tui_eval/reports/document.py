@@ -10,7 +10,7 @@ from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.comparison.comparison_document import row_document
 from tui_eval.reports.jsontext import bounds, dollars, rounded
 from tui_eval.reports.judging import judge_report
-from tui_eval.reports.programs import program_document
+from tui_eval.reports.programs.program_document import program_document
 from tui_eval.reports.rates.run_rates import Rates, ReducedRates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import Results, results

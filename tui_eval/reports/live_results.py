@@ -18,7 +18,7 @@ from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.run_counts import Counts, board
 
 if TYPE_CHECKING:
-    from tui_eval.reports.gate import Missed
+    from tui_eval.reports.gates.gate import Missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def live_results(db: sqlite3.Connection, run_id: int, one_each: bool | None = No
 def _gate(db: sqlite3.Connection, run_id: int, total: Counts, asked: JsonObject) -> LiveGate | None:
     # imported late: the suite's format is slow to load, and the first picture needs none of it
     from tui_eval.reports.comparison.baseline_gate import GateWord
-    from tui_eval.reports.gate_standing import gate_so_far
+    from tui_eval.reports.gates.gate_standing import gate_so_far
 
     settled = run_queries.run(db, run_id).staged and total.settled == total.total
     try:

@@ -11,7 +11,6 @@ from tui_eval.engine.settings import caps_in_force
 from tui_eval.format import many, number
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.states import RunState, StartRefusal
-from tui_eval.reports import gate
 from tui_eval.reports.agreement.corrected_rates import NOBODY, CorrectedPassRate
 from tui_eval.reports.agreement.run_agreement import PeoplesWord, peoples_word
 from tui_eval.reports.column_results import (
@@ -25,8 +24,9 @@ from tui_eval.reports.comparison.baseline_gate import (
     ColumnAgainstBaseline,
     GateWord,
 )
-from tui_eval.reports.gate import Missed
-from tui_eval.reports.gate_standing import gate_standing
+from tui_eval.reports.gates import gate
+from tui_eval.reports.gates.gate import Missed
+from tui_eval.reports.gates.gate_standing import gate_standing
 from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.pass_rates import rests_on_judges
 from tui_eval.reports.rates.scorer_rates import ScorerTally, add
@@ -35,8 +35,8 @@ from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
+from tui_eval.store.read.figures.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
-from tui_eval.store.read.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.report_queries import ErrorRow, UngradedRow
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.store.read.run_parts import RunParts, run_parts

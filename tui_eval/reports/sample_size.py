@@ -25,8 +25,9 @@ from tui_eval.statistics.power import (
     smallest_effect,
     variance_parts,
 )
-from tui_eval.store.read import comparison_queries, run_queries
-from tui_eval.store.read.comparison_queries import compared
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import comparison_queries
+from tui_eval.store.read.comparing.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 
 _EPOCHS: Final = (1, 2, 4, 8)

@@ -14,7 +14,6 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import aiosqlite
 
 from tui_eval.store import schema
-from tui_eval.store.backup import keep_copy
 from tui_eval.store.errors import (
     StoreDamagedError,
     StoreError,
@@ -22,8 +21,9 @@ from tui_eval.store.errors import (
     StoreNewerError,
     StoreOlderError,
 )
-from tui_eval.store.file_system import see_that_it_is_local
-from tui_eval.store.store_file import StoreFileConnection
+from tui_eval.store.opening.backup import keep_copy
+from tui_eval.store.opening.file_system import see_that_it_is_local
+from tui_eval.store.opening.store_file import StoreFileConnection
 
 log = logging.getLogger(__name__)
 

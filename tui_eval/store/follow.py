@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from tui_eval.store.connection import Connection
+from tui_eval.store.opening.store_file import check_place
 from tui_eval.store.read import run_queries
-from tui_eval.store.store_file import check_place
 
 POLL_S = 0.05
 

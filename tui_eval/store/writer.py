@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from tui_eval.store import clock
 from tui_eval.store.connection import Connection, explain, open_writable
 from tui_eval.store.errors import LeaseLostError, StoreError, StoreMovedError
-from tui_eval.store.store_file import check_place
+from tui_eval.store.opening.store_file import check_place
 from tui_eval.store.tx import Tx
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from tests.support import do, score, staged, writing
 from tui_eval.engine.control.drawing import SEED, drawn, grading_session
 from tui_eval.model.states import Verdict
 from tui_eval.store.read.grade_queries import ScoredOutput
-from tui_eval.store.write import grade_writes
-from tui_eval.store.write.grade_writes import NewGrade
+from tui_eval.store.write.people import grade_writes
+from tui_eval.store.write.people.grade_writes import NewGrade
 
 
 def scored(n: int, passing: int, columns: int = 1) -> list[ScoredOutput]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.engine.judging.making import Waiting, question
 from tui_eval.engine.judging.batcher import HURRIED_S, Batcher
 from tui_eval.engine.judging.question import Batch, Question, Round
-from tui_eval.store.write.measured_judges import GOLD
+from tui_eval.store.write.judges.measured_judges import GOLD
 
 
 def batcher(size: int = 5, budget: int = 1000, linger_s: float = 2.0, seed: int = 0) -> Batcher:

@@ -6,9 +6,9 @@ import pytest
 from tests.reports.filled import Plan, Told, cases, filled
 from tui_eval.engine.preflight.column_forecast import ColumnForecast, column_forecasts
 from tui_eval.model.case import Column
-from tui_eval.suites.loading import template_check
-from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey import template_check
+from tui_eval.suites.survey.template_check import Survey
 
 SCORER = {"kind": "exact", "expected": "x"}
 PRICES = {"input": 1.0, "output": 10.0}

@@ -12,8 +12,9 @@ from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import grade_writes, run_writes, trial_writes
-from tui_eval.store.write.grade_writes import NewGrade
+from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write.people import grade_writes
+from tui_eval.store.write.people.grade_writes import NewGrade
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.suites.spec import Suite
 

@@ -20,7 +20,8 @@ from tui_eval.statistics.corrected import GradedShare, corrected_by_gold, correc
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import measured_judges, trial_writes
+from tui_eval.store.write import trial_writes
+from tui_eval.store.write.judges import measured_judges
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from tui_eval.reports.comparison.comparison import ComparisonChoice, compare
 from tui_eval.reports.comparison.comparison_document import row_document
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.store.connection import open_writable
-from tui_eval.store.read import baseline_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.write import baseline_writes, deletion
 from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.store.writer import once

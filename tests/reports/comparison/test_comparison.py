@@ -27,7 +27,7 @@ from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store import requests
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import human_scores
+from tui_eval.store.write.people import human_scores
 
 GOOD, WRONG, UNSURE = Told(), Told(FAIL), Told(UNGRADED)
 ALL = ComparisonChoice({})

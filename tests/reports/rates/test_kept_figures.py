@@ -26,7 +26,8 @@ from tui_eval.store.location import figures_file
 from tui_eval.store.parts import division, parts_file
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import human_scores, notes, trial_writes, undo
+from tui_eval.store.write import trial_writes, undo
+from tui_eval.store.write.people import human_scores, notes
 from tui_eval.store.writer import transact
 
 _ASKED = ("retry", "rescore", "undo", "cancel", "grade", "grade", "ungrade")

@@ -13,7 +13,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.reports.document import of_results
-from tui_eval.reports.gate_standing import gate_so_far
+from tui_eval.reports.gates.gate_standing import gate_so_far
 from tui_eval.reports.rates.scorer_rates import scorer_tallies
 from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary

@@ -26,7 +26,7 @@ from tui_eval.store.merge.merging import MergedRun, look, merge
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_parts import run_parts
 from tui_eval.store.requests import Verb
-from tui_eval.store.write import grade_writes, notes
+from tui_eval.store.write.people import grade_writes, notes
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
 

@@ -22,7 +22,8 @@ from tui_eval.store import requests, schema
 from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import notes, run_writes
+from tui_eval.store.write import run_writes
+from tui_eval.store.write.people import notes
 from tui_eval.store.writer import once
 
 WRONG: dict[str, Any] = {

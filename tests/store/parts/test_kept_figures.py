@@ -14,7 +14,8 @@ from tui_eval.store.location import figures_file
 from tui_eval.store.parts import division, kept_figures
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries
-from tui_eval.store.write import notes, run_writes, trial_writes
+from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write.people import notes
 
 counted: list[range] = []
 """The parts that were counted, in order."""

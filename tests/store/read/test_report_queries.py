@@ -13,8 +13,9 @@ from tui_eval.model.finish import Ending
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Tally
 from tui_eval.model.states import RunState, Verdict
-from tui_eval.store.read import part_queries, report_queries, run_queries
-from tui_eval.store.read.part_queries import ScorerRow
+from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read.figures import part_queries
+from tui_eval.store.read.figures.part_queries import ScorerRow
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial

@@ -8,7 +8,7 @@ from tests.support import do, score, staged
 from tui_eval.model.output import Estimate, Failure, Output
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
-from tui_eval.store.read.call_spending import spending
+from tui_eval.store.read.figures.call_spending import spending
 from tui_eval.store.read.run_counts import Counts, board, counts
 from tui_eval.store.write import trial_writes
 

@@ -16,7 +16,8 @@ from tui_eval.store import clock as moments
 from tui_eval.store import lease, requests
 from tui_eval.store.read import bulk, run_counts, run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import notes, output_writes, run_writes, trial_writes
+from tui_eval.store.write import output_writes, run_writes, trial_writes
+from tui_eval.store.write.people import notes
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact
 

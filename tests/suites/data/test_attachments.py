@@ -11,7 +11,7 @@ from tui_eval.suites.at_once import NotAtOnceError
 from tui_eval.suites.data import attachments
 from tui_eval.suites.data.attachments import AttachmentError, Attachments, media_type_of
 from tui_eval.suites.loading.suite_file import look
-from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.survey.template_check import survey
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 ASKED = '[[targets]]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'

@@ -11,7 +11,7 @@ from tui_eval.suites.importers.formats import read
 from tui_eval.suites.importers.shape import ImportNotes
 from tui_eval.suites.importers.writing import write
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.templates.renderer import Renderer, columns
 
 CALL: JsonObject = {

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from tui_eval.suites.loading.starter import starter
 from tui_eval.suites.loading.suite_file import discover, load
-from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.trust.capabilities import wanted_permissions
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.suites.writing import told, write
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load, look
-from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.survey.template_check import survey
 
 CASES = '[[cases]]\nid = 1\ncity = "Paris"\n'
 PROMPT = '[prompt]\nuser = "x"\n'

@@ -9,7 +9,6 @@ from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.judge_choice import asked_judges, kinships
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.scorers import JudgeScorer
 from tui_eval.suites.spec import (
     AskedSpec,
@@ -19,6 +18,7 @@ from tui_eval.suites.spec import (
     SimulatedJudgeSpec,
     Suite,
 )
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 
 CASES = "[[cases]]\nid = 1\n"

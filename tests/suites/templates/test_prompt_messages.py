@@ -9,8 +9,8 @@ from tests.suites.writing import TARGET, loaded, told, write
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.loading.errors import SuiteError
-from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.templates.renderer import Renderer, columns
 from tui_eval.suites.templates.template import TemplateError
 

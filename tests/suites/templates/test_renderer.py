@@ -7,8 +7,8 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.loading.errors import SuiteError
-from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.templates.renderer import Renderer, columns
 from tui_eval.suites.templates.template import TemplateError
 

@@ -13,8 +13,8 @@ from tui_eval.model.attempt_record import AttemptRecord, UsageSample
 from tui_eval.model.case import Case
 from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.model.sweep_plan import SweepPlan
+from tui_eval.store.read.charts.timeline import Timeline
 from tui_eval.store.read.sweep_queries import SweepLevel
-from tui_eval.store.read.timeline import Timeline
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import attempt_writes, run_writes, sweep_writes
 from tui_eval.store.write.run_writes import NewTrial

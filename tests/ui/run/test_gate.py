@@ -18,7 +18,7 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
-from tui_eval.reports.gate import MissedThreshold
+from tui_eval.reports.gates.gate import MissedThreshold
 from tui_eval.reports.live_results import LiveGate, live_results
 from tui_eval.reports.rates.pass_rates import ColumnPassRate
 from tui_eval.store import lease

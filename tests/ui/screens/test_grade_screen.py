@@ -20,8 +20,8 @@ from tests.ui.playing import (
     until_shown,
 )
 from tui_eval.model.states import Verdict
-from tui_eval.store.write import grade_writes
-from tui_eval.store.write.grade_writes import NewGrade
+from tui_eval.store.write.people import grade_writes
+from tui_eval.store.write.people.grade_writes import NewGrade
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.grade import blind_grading, grading_reader
 from tui_eval.ui.grade.grading_choice import GradingChoice

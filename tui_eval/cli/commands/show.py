@@ -173,7 +173,7 @@ class _Left:
     def lines(self) -> "Iterator[str]":
         """Yield them for people."""
         from tui_eval.processes.workspace.bounds import WorkspaceError
-        from tui_eval.reports.left_files import changes_of, file_lines
+        from tui_eval.reports.programs.left_files import changes_of, file_lines
         from tui_eval.reports.terminal.tables import AnsiStyle
 
         ink = AnsiStyle(streams.coloured())
@@ -193,7 +193,7 @@ class _Left:
 
     def _as_json(self, trial: "TrialRow") -> "JsonObject":
         from tui_eval.processes.workspace.bounds import WorkspaceError
-        from tui_eval.reports.left_files import changes_of, left_files
+        from tui_eval.reports.programs.left_files import changes_of, left_files
 
         try:
             changes = changes_of(self._db, self._files, trial.id)

@@ -57,7 +57,7 @@ def workspace(
     """
     from tui_eval.cli.runs import readable
     from tui_eval.processes.workspace.bounds import WorkspaceError
-    from tui_eval.reports import left_files
+    from tui_eval.reports.programs import left_files
     from tui_eval.store.files import FileStore
     from tui_eval.store.read import run_queries
 
@@ -90,7 +90,7 @@ def _the_one(
         CommandError: there is none, or more than one.
         MissingFileError: what was changed is not beside the store.
     """
-    from tui_eval.reports.left_files import changes_of
+    from tui_eval.reports.programs.left_files import changes_of
     from tui_eval.store.read import attempt_queries, run_queries
 
     left = attempt_queries.of_trials(db, [trial.id for trial in trials])
@@ -115,7 +115,7 @@ def _the_one(
 
 def _source(db: "sqlite3.Connection", run: "RunRow", trial: "TrialRow") -> "WorkspaceSource | None":
     from tui_eval.processes.workspace.bounds import WorkspaceError
-    from tui_eval.reports.left_files import ALONE, source_of
+    from tui_eval.reports.programs.left_files import ALONE, source_of
 
     try:
         return source_of(db, run.id, trial)

@@ -19,8 +19,8 @@ from tui_eval.suites.judge_choice import judges_of
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.overrides import Sets
 from tui_eval.suites.loading.suite_file import look, look_again
-from tui_eval.suites.loading.template_check import unknown_names
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey.needed_names import unknown_names
 from tui_eval.suites.trust.capabilities import wanted_permissions
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 

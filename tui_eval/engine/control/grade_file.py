@@ -15,8 +15,8 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import TrialRow
-from tui_eval.store.write import notes
-from tui_eval.store.write.grade_writes import LONGEST_NAME, NewGrade
+from tui_eval.store.write.people import notes
+from tui_eval.store.write.people.grade_writes import LONGEST_NAME, NewGrade
 from tui_eval.suites.data.grade_forms import wrong_grade
 from tui_eval.suites.loading.errors import did_you_mean
 from tui_eval.texts import jsontext

@@ -11,7 +11,7 @@ from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
 from tui_eval.store.requests import Outcome
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import human_scores
+from tui_eval.store.write.people import human_scores
 
 HUMAN: Final = "human"
 """The source of a person's scores."""

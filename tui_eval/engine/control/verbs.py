@@ -21,7 +21,8 @@ from tui_eval.store.read.run_counts import board
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.search.views import STANDS, TrialOutcome
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import human_scores, request_moves, run_writes, trial_writes, undo
+from tui_eval.store.write import request_moves, run_writes, trial_writes, undo
+from tui_eval.store.write.people import human_scores
 
 _WHICH: dict[str, str] = {
     "all": "1",

@@ -45,9 +45,9 @@ from tui_eval.model.output import Failure
 from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
 from tui_eval.store.location import attempt_folders, kept_files
-from tui_eval.store.read.call_spending import USER
+from tui_eval.store.read.figures.call_spending import USER
 from tui_eval.store.write import run_writes
-from tui_eval.store.write.measured_judges import JudgedTrial
+from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.targets import fixed

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from tui_eval.engine.judging.question import Batch, Question
-from tui_eval.store.write.measured_judges import GOLD
+from tui_eval.store.write.judges.measured_judges import GOLD
 
 HURRIED_S = 2.0
 """Seconds that what a person waits for waits for company, or `linger`, if less."""

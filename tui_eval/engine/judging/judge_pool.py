@@ -28,8 +28,8 @@ from tui_eval.providers.patience import Patience
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store.errors import StoreError
 from tui_eval.store.tx import Fact
-from tui_eval.store.write import judge_writes
-from tui_eval.store.write.judge_writes import SentCall, SentItem
+from tui_eval.store.write.judges import judge_writes
+from tui_eval.store.write.judges.judge_writes import SentCall, SentItem
 from tui_eval.suites.spec import JudgeSpec
 
 _LONG_S = 5.0

@@ -24,8 +24,8 @@ from tui_eval.engine.run_store import RunStore
 from tui_eval.model.output import Output
 from tui_eval.model.score import Score
 from tui_eval.store.tx import Fact, Tx
-from tui_eval.store.write import judge_writes
-from tui_eval.store.write.measured_judges import GOLD
+from tui_eval.store.write.judges import judge_writes
+from tui_eval.store.write.judges.measured_judges import GOLD
 
 MOST = 2000
 """Trials that wait for judges in memory at most; the others wait in the store."""

@@ -7,7 +7,7 @@ from typing import Protocol
 from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.scoring.judge.item import Item
 from tui_eval.scoring.judge.reading import Finding, PartFinding
-from tui_eval.store.write.judge_writes import NewFinding
+from tui_eval.store.write.judges.judge_writes import NewFinding
 
 
 class AnswerRecipient(Protocol):

@@ -18,7 +18,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read.judges import judge_queries
-from tui_eval.store.write import measured_judges
+from tui_eval.store.write.judges import measured_judges
 from tui_eval.suites.spec import JudgeSpec
 from tui_eval.targets import Judge
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tui_eval.format import money, number
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.store.read import report_queries
-from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey.template_check import Survey
 
 _REPLY_TOKENS = 200
 """Tokens of a reply in a conversation where no earlier run tells, or its limit, if less."""

@@ -23,14 +23,15 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.store.read import baseline_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.data.hub import hub_rows
 from tui_eval.suites.judge_choice import kinships
-from tui_eval.suites.loading import template_check
 from tui_eval.suites.loading.errors import NEAR, Mistake, SuiteError, unknown_names
-from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey import template_check
+from tui_eval.suites.survey.template_check import Survey
 from tui_eval.targets import notes
 from tui_eval.targets.base import at_most
 from tui_eval.targets.build_context import fixed

@@ -26,8 +26,8 @@ from tui_eval.scoring.judge.item import Item
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
 from tui_eval.store.text import dump
-from tui_eval.store.write import measured_judges
-from tui_eval.store.write.measured_judges import JudgedTrial
+from tui_eval.store.write.judges import measured_judges
+from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.spec import Suite
 

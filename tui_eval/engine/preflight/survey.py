@@ -4,8 +4,8 @@ from contextlib import closing
 
 from tui_eval.engine.dispatch.trial_scoring import TrialScoring
 from tui_eval.isolated.calls import IsolatedCalls
-from tui_eval.suites.loading.template_check import Survey, survey
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey.template_check import Survey, survey
 from tui_eval.suites.templates.renderer import Renderer
 
 
@@ -13,7 +13,7 @@ def surveyed(suite: Suite) -> Survey:
     """Read all cases and try every template and check on each; nobody is asked.
 
     Raises:
-        SuiteError: as `tui_eval.suites.loading.template_check.survey` does.
+        SuiteError: as `tui_eval.suites.survey.template_check.survey` does.
     """
     with closing(IsolatedCalls()) as calls:
         return survey(suite, TrialScoring(suite, Renderer(suite), calls).problem)

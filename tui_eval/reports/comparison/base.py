@@ -20,7 +20,8 @@ from tui_eval.reports.comparison.comparison import (
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.errors import UnknownRunError
-from tui_eval.store.read import baseline_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.rows import RunRow
 
 NO_BASELINE = "there is no baseline"

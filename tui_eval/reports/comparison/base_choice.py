@@ -17,7 +17,7 @@ from tui_eval.reports.comparison.pairing import NothingToPairError, paired_names
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
-from tui_eval.store.read.baseline_queries import refusal
+from tui_eval.store.read.comparing.baseline_queries import refusal
 from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.spec import Suite

@@ -14,8 +14,9 @@ from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.column_cases import ColumnCases
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
 from tui_eval.reports.rates.pass_rates import rests_on_judges
-from tui_eval.store.read import comparison_queries, run_queries
-from tui_eval.store.read.comparison_queries import compared
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import comparison_queries
+from tui_eval.store.read.comparing.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 from tui_eval.store.text import unpack_text
 from tui_eval.suites.frozen_suite import frozen_suite

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from tui_eval.reports.exports.ci.ctrf import ctrf
+from tui_eval.reports.exports.ci.github import github
+from tui_eval.reports.exports.ci.junit import junit
 from tui_eval.reports.exports.csv_table import csv_table
-from tui_eval.reports.exports.ctrf import ctrf
 from tui_eval.reports.exports.export_choice import ExportChoice
 from tui_eval.reports.exports.format_names import ENDINGS
-from tui_eval.reports.exports.github import github
 from tui_eval.reports.exports.html.page import html
 from tui_eval.reports.exports.jsonl import jsonl
-from tui_eval.reports.exports.junit import junit
 from tui_eval.reports.exports.markdown import markdown
 from tui_eval.reports.exports.parquet import parquet
 from tui_eval.reports.exports.swebench import swebench

@@ -16,7 +16,9 @@ from tui_eval.reports.rates.case_results import fate
 from tui_eval.reports.rates.rate_sums import AskedCases, RateSums, ReducedSums
 from tui_eval.statistics.estimates import ClusteredSample, Sample
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import comparison_queries, part_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import comparison_queries
+from tui_eval.store.read.figures import part_queries
 from tui_eval.suites.spec.run import RunSettings
 
 _FATES: Final = {

@@ -15,7 +15,8 @@ from tui_eval.model.json import JsonObject
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import part_queries, run_queries, trial_queries
+from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read.figures import part_queries
 from tui_eval.store.read.judges.judge_figures import has_judges
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.suites.spec.run import RunSettings

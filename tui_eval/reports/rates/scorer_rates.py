@@ -14,8 +14,8 @@ from tui_eval.model.states import Verdict
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import part_queries
-from tui_eval.store.read.part_queries import CaseScoreRow, ScorerRow
+from tui_eval.store.read.figures import part_queries
+from tui_eval.store.read.figures.part_queries import CaseScoreRow, ScorerRow
 from tui_eval.suites.spec.run import Reduce, RunSettings
 
 

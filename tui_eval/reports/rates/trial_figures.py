@@ -14,7 +14,7 @@ from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json
 from tui_eval.statistics.sorted_parts import SortedParts
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import part_queries
+from tui_eval.store.read.figures import part_queries
 
 
 def call_times(db: sqlite3.Connection, run_id: int) -> Mapping[int, SortedParts]:

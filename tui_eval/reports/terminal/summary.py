@@ -14,7 +14,7 @@ from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.judging import judge_report
-from tui_eval.reports.programs import program_line
+from tui_eval.reports.programs.program_document import program_line
 from tui_eval.reports.results import Results
 from tui_eval.reports.terminal.agreement_text import corrected_line, people_summary
 from tui_eval.reports.terminal.gate_text import (

@@ -12,7 +12,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible, visible_line
 from tui_eval.reports.judging.opinions import opinions
-from tui_eval.reports.program_words import (
+from tui_eval.reports.programs.program_words import (
     done_words,
     exit_words,
     isolation_words,

@@ -21,7 +21,7 @@ from tui_eval.store.merge.sources import (
 )
 from tui_eval.store.merge.taking_run import name_of
 from tui_eval.store.merge.workspaces import WorkspaceFiles
-from tui_eval.store.store_file import place_of
+from tui_eval.store.opening.store_file import place_of
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
 

@@ -10,12 +10,12 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from tui_eval.store.location import figures_file
+from tui_eval.store.opening.store_file import StoreFileConnection
 from tui_eval.store.parts import division as dividing
 from tui_eval.store.parts.division import Division, division
 from tui_eval.store.parts.parts_file import PartsFile, Stand
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
-from tui_eval.store.store_file import StoreFileConnection
 from tui_eval.store.text import dump
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Usage
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
-from tui_eval.store.read.call_spending import unanswered_attempt
+from tui_eval.store.read.figures.call_spending import unanswered_attempt
 from tui_eval.store.text import dump, load, pack, unpack, unpack_text
 
 _PAGE = 500

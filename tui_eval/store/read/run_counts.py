@@ -8,7 +8,7 @@ from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
-from tui_eval.store.read.call_spending import UnansweredAttempts, unanswered
+from tui_eval.store.read.figures.call_spending import UnansweredAttempts, unanswered
 from tui_eval.store.rows import ColumnRow, TallyRow
 
 

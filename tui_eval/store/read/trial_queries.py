@@ -11,8 +11,9 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import attempt_queries, conversation_queries, part_queries, run_queries
+from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
 from tui_eval.store.read.attempt_queries import StoredRecord
+from tui_eval.store.read.figures import part_queries
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
 from tui_eval.store.read.run_counts import board
 from tui_eval.store.rows import (

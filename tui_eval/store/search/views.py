@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tui_eval.model.finish import Ending
 from tui_eval.store.parts.kept_answers import keep_answer, known_answer, place_of_answer
 from tui_eval.store.parts.kept_figures import in_one_moment
-from tui_eval.store.read.endings import ended
+from tui_eval.store.read.figures.endings import ended
 from tui_eval.store.search import case_conditions
 from tui_eval.store.search.case_conditions import SqlCondition
 from tui_eval.store.search.folding import FOLDED_BY, fold_reason

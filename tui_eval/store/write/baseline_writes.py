@@ -4,7 +4,7 @@ import hashlib
 import zlib
 from dataclasses import dataclass
 
-from tui_eval.store.read import baseline_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.text import pack
 from tui_eval.store.tx import Tx
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from tui_eval.store import lease, long_texts
 from tui_eval.store.errors import StoreError
 from tui_eval.store.files import FileStore
-from tui_eval.store.read import baseline_queries, run_queries
+from tui_eval.store.opening.store_file import place_of
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.rows import RunRow
-from tui_eval.store.store_file import place_of
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import file_writes, run_writes
 from tui_eval.store.writer import transact

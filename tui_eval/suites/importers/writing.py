@@ -15,11 +15,11 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.importers.reading import not_too_deep
 from tui_eval.suites.importers.shape import Imported, ImportNote
-from tui_eval.suites.loading import template_check
 from tui_eval.suites.loading.errors import Mistake, SuiteError
 from tui_eval.suites.loading.suite_file import look
-from tui_eval.suites.loading.template_check import Survey
 from tui_eval.suites.spec import TARGETS, Suite
+from tui_eval.suites.survey import template_check
+from tui_eval.suites.survey.template_check import Survey
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LISTED: Final = 60

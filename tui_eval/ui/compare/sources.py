@@ -9,7 +9,8 @@ from typing import Protocol
 from tui_eval.reports.comparison.base import run_base
 from tui_eval.reports.comparison.baseline_file import BaselineFile, BaselineFileError
 from tui_eval.reports.comparison.side import RunSide, Side
-from tui_eval.store.read import comparison_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.rows import TrialRow
 
 _NO_TEXTS = "A baseline file has verdicts and no texts."

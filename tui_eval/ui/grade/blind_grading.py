@@ -6,8 +6,8 @@ from tui_eval.engine.control.drawing import SEED, GradingSession, grading_sessio
 from tui_eval.engine.control.output_questions import NoQuestionError
 from tui_eval.model.grade_words import grade_words
 from tui_eval.model.json import Json
-from tui_eval.store.write import grade_writes
-from tui_eval.store.write.grade_writes import NewGrade
+from tui_eval.store.write.people import grade_writes
+from tui_eval.store.write.people.grade_writes import NewGrade
 from tui_eval.store.writer import once
 from tui_eval.ui.grade import grading_reader
 from tui_eval.ui.grade.grade_entry import GradeEntry

@@ -10,7 +10,7 @@ from tui_eval.reports.agreement.run_agreement import scorer_agreement
 from tui_eval.reports.terminal.agreement_text import agreement_text
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.read import grade_queries, report_queries, run_queries, trial_queries
-from tui_eval.store.write import measured_judges
+from tui_eval.store.write.judges import measured_judges
 from tui_eval.suites.frozen_suite import readable_suite
 from tui_eval.ui.grade.question_page import ShownQuestion, shown_question
 from tui_eval.ui.run.detail.rendered_request import messages

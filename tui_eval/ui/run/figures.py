@@ -18,7 +18,7 @@ from tui_eval.store.read import (
     trial_queries,
 )
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, has_judges, judge_figures
-from tui_eval.store.write import notes
+from tui_eval.store.write.people import notes
 from tui_eval.ui.theme.tones import Tone
 
 if TYPE_CHECKING:

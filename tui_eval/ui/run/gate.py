@@ -8,7 +8,7 @@ from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.toned import Piece, width_of
 
 if TYPE_CHECKING:
-    from tui_eval.reports.gate import Missed
+    from tui_eval.reports.gates.gate import Missed
 
 
 def gate_line(gate: LiveGate | None, columns: int, width: int, glyphs: Glyphs) -> list[Piece]:

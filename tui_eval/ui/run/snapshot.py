@@ -10,12 +10,12 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.reports.spending import Spending, spending
 from tui_eval.store.read import (
     attempt_queries,
-    baseline_queries,
     report_queries,
     run_counts,
     run_queries,
     trial_queries,
 )
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.read.judges.judge_calls import JudgingNow, judging_now
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow

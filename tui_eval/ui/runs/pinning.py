@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from tui_eval.store.errors import StoreError
-from tui_eval.store.read import baseline_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.store.write import baseline_writes
 from tui_eval.store.writer import once

@@ -4,7 +4,8 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tui_eval.store.read import baseline_queries, run_counts, run_queries
+from tui_eval.store.read import run_counts, run_queries
+from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import RunRow
 

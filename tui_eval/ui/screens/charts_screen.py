@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from tui_eval.format import decimal, interval, number, rate
 from tui_eval.resources import styles_dir
 from tui_eval.store.read import run_queries
-from tui_eval.store.read.distributions import SCORE_PARTS, Spread
+from tui_eval.store.read.charts.distributions import SCORE_PARTS, Spread
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.read_pace import rest

@@ -17,7 +17,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
-from tui_eval.store.write.grade_writes import LONGEST_NAME, OutputReplacedError
+from tui_eval.store.write.people.grade_writes import LONGEST_NAME, OutputReplacedError
 from tui_eval.suites.config.app_state import GRADER, login_name
 from tui_eval.ui import run_requests
 from tui_eval.ui.context import AppContext

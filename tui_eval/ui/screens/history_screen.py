@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 
 from tui_eval.format import age, decimal, many
 from tui_eval.resources import styles_dir
-from tui_eval.store.read.case_history import PastTrial
+from tui_eval.store.read.comparing.case_history import PastTrial
 from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.run.detail.verdicts import tone_of, verdict_strip
 from tui_eval.ui.theme.glyphs import Glyphs

@@ -14,7 +14,7 @@ from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
-from tui_eval.store.read.baseline_queries import refusal
+from tui_eval.store.read.comparing.baseline_queries import refusal
 from tui_eval.store.requests import Verb, why_not_resumed
 from tui_eval.store.rows import RunRow
 from tui_eval.ui import run_requests

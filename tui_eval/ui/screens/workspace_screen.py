@@ -22,7 +22,7 @@ from tui_eval.ui.widgets.toned import Piece
 
 if TYPE_CHECKING:
     from tui_eval.processes.workspace.changes import WorkspaceChanges
-    from tui_eval.reports.left_files import LeftFile
+    from tui_eval.reports.programs.left_files import LeftFile
 
 # Files and targets are imported where they are used: the first picture needs none of them.
 
@@ -86,7 +86,7 @@ class WorkspaceScreen(BaseScreen):
 
     @work
     async def _read(self) -> None:
-        from tui_eval.reports.left_files import changes_of, counted, left_files
+        from tui_eval.reports.programs.left_files import changes_of, counted, left_files
         from tui_eval.store.files import FileStore
 
         client, trial = self.context.client, self._found.trial.id
@@ -123,7 +123,7 @@ class WorkspaceScreen(BaseScreen):
     @work(exclusive=True, group="diff")
     async def action_diff(self) -> None:
         """Show what differs in the file under the cursor from what the trial found."""
-        from tui_eval.reports.file_texts import file_texts
+        from tui_eval.reports.programs.file_texts import file_texts
         from tui_eval.store.files import FileStore
 
         file, client = self._selected, self.context.client

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tui_eval.model.case import Case, Column
     from tui_eval.model.json import Json
     from tui_eval.suites.loading.errors import SuiteError
-    from tui_eval.suites.loading.template_check import Survey
     from tui_eval.suites.spec import Suite
+    from tui_eval.suites.survey.template_check import Survey
     from tui_eval.suites.templates.renderer import OpeningMessages, Renderer
 
 _MOST = 1000

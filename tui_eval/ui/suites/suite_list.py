@@ -158,7 +158,7 @@ def trust(entry: SuiteEntry) -> None:
 def _look_through(suite: "Suite") -> "tuple[int | None, tuple[Mistake, ...]]":
     """Read the data, unless it is much; return how many cases there are, and what is wrong."""
     from tui_eval.suites.loading.errors import SuiteError
-    from tui_eval.suites.loading.template_check import survey
+    from tui_eval.suites.survey.template_check import survey
 
     data = Path(suite.dataset.path) if suite.dataset.path is not None else None
     try:

@@ -16,9 +16,10 @@ from tui_eval.model.states import Verdict
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, JudgeRequests, judge_figures
 from tui_eval.store.text import dump
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import judge_writes, measured_judges, trial_writes
+from tui_eval.store.write import trial_writes
 from tui_eval.store.write.deletion import delete
-from tui_eval.store.write.judge_writes import NewFinding, SentCall, SentItem
+from tui_eval.store.write.judges import judge_writes, measured_judges
+from tui_eval.store.write.judges.judge_writes import NewFinding, SentCall, SentItem
 
 MADE: JsonObject = {"parts": {"0": [7, "good"]}}
 

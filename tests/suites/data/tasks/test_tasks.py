@@ -11,9 +11,9 @@ from tui_eval.suites.data.data_files import DataChangedError, check_unchanged, d
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.spec import CommandTargetSpec, Suite
 from tui_eval.suites.spec.targets.command import GitWorkspace
+from tui_eval.suites.survey.template_check import survey
 
 HARBOR = """
 schema_version = "1.1"

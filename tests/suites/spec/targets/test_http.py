@@ -6,7 +6,7 @@ import pytest
 
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
+from tui_eval.suites.survey.template_check import survey
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 
 GOOD = 'url = "http://127.0.0.1:8765/ask"'

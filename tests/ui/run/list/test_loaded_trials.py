@@ -11,7 +11,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import TrialState
 from tui_eval.store.search.case_conditions import EarlierResult
 from tui_eval.store.search.views import Order, View
-from tui_eval.store.write import notes
+from tui_eval.store.write.people import notes
 from tui_eval.ui.run.list.loaded_trials import PAGE, LoadedTrials
 from tui_eval.ui.run.list.view_lookup import ViewLookup
 from tui_eval.ui.store_client import StoreClient

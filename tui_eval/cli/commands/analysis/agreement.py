@@ -64,7 +64,7 @@ def _measured(
     """
     from tui_eval.reports.agreement.run_agreement import scorer_agreement
     from tui_eval.store.read import grade_queries, report_queries
-    from tui_eval.store.write import measured_judges
+    from tui_eval.store.write.judges import measured_judges
     from tui_eval.suites.frozen_suite import readable_suite
 
     suite = readable_suite(db, run.id)

@@ -40,7 +40,8 @@ def baseline(
     from tui_eval.cli.runs import readable
     from tui_eval.cli.suite_names import suite_name
     from tui_eval.reports import jsontext
-    from tui_eval.store.read import baseline_queries, run_queries
+    from tui_eval.store.read import run_queries
+    from tui_eval.store.read.comparing import baseline_queries
     from tui_eval.store.write import baseline_writes
     from tui_eval.store.writer import once
 
@@ -81,7 +82,7 @@ def _see_that_it_may_be(suite: str, run: "RunRow") -> None:
     Raises:
         CommandError: it is another suite's, leaves something out, or has not finished.
     """
-    from tui_eval.store.read.baseline_queries import refusal
+    from tui_eval.store.read.comparing.baseline_queries import refusal
 
     if run.suite != suite:
         raise CommandError(f"{run.name} is a run of {run.suite}, not of {suite}")

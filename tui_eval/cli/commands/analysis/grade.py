@@ -123,7 +123,7 @@ def _take(store: Path, run: "RunRow", options: GradeOptions, person: str, as_jso
     )
     from tui_eval.engine.control.output_questions import NoQuestionError
     from tui_eval.reports import jsontext
-    from tui_eval.store.write import grade_writes
+    from tui_eval.store.write.people import grade_writes
     from tui_eval.store.writer import once
 
     assert options.file is not None, "it is asked for"

@@ -9,7 +9,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.options import json_option, store_file, store_option
 from tui_eval.model.visible import visible_line
-from tui_eval.store.read.case_history import RUNS, RUNS_LOOKED_AT
+from tui_eval.store.read.comparing.case_history import RUNS, RUNS_LOOKED_AT
 
 if TYPE_CHECKING:
     from tui_eval.reports.case_outcomes import SuiteHistory

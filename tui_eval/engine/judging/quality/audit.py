@@ -25,8 +25,8 @@ from tui_eval.scoring.judge.reading import Finding
 from tui_eval.scoring.judge.request import PROMPT_VERSION
 from tui_eval.scoring.judge.verdict import measured
 from tui_eval.statistics.agreement import PositionMeans
-from tui_eval.store.write import measured_judges
-from tui_eval.store.write.measured_judges import BatchedAnswer, JudgedTrial
+from tui_eval.store.write.judges import measured_judges
+from tui_eval.store.write.judges.measured_judges import BatchedAnswer, JudgedTrial
 from tui_eval.suites.judge_choice import judges_of
 from tui_eval.suites.spec import JudgeSpec, Suite
 from tui_eval.targets import seeded_draws

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tui_eval.model.judge_quality import Audit
 from tui_eval.statistics.agreement import cohen_kappa, excess, spearman
-from tui_eval.store.write.measured_judges import ItemTokens
+from tui_eval.store.write.judges.measured_judges import ItemTokens
 from tui_eval.suites.spec import JudgeSpec
 
 

@@ -28,7 +28,7 @@ from tui_eval.scoring.judge.verdict import grade
 from tui_eval.statistics.agreement import cohen_kappa, spearman
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.tx import Fact, Tx
-from tui_eval.store.write import measured_judges
+from tui_eval.store.write.judges import measured_judges
 from tui_eval.suites.data.gold import Gold
 from tui_eval.suites.data.grade_forms import RANKED
 

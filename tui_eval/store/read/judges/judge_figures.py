@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 
 from tui_eval.model.judge_quality import Audit, GoldAgreement
 from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import part_queries
-from tui_eval.store.read.call_spending import unanswered_judge_call
+from tui_eval.store.read.figures import part_queries
+from tui_eval.store.read.figures.call_spending import unanswered_judge_call
 from tui_eval.store.read.run_counts import abandoned
 from tui_eval.store.text import unpack
-from tui_eval.store.write import measured_judges
+from tui_eval.store.write.judges import measured_judges
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from tui_eval.model.states import RunState, TrialState
-from tui_eval.store.read.baseline_queries import refusal
+from tui_eval.store.read.comparing.baseline_queries import refusal
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.requests import why_not_resumed
 from tui_eval.store.rows import RunRow, TrialRow

@@ -7,7 +7,7 @@ from typing import Any
 from textual.app import App
 
 from tui_eval.format import many
-from tui_eval.store.write import notes
+from tui_eval.store.write.people import notes
 from tui_eval.store.writer import once
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.name_dialog import NameDialog

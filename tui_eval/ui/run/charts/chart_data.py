@@ -24,11 +24,13 @@ from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, reducer_names
 from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.reports.sweep_report import sweep_report
 from tui_eval.reports.throughput import WINDOW_S, mean_rate
-from tui_eval.store.read import distributions, program_figures, run_queries
-from tui_eval.store.read.distributions import Latencies, PerCase, Spread
-from tui_eval.store.read.memory_timeline import memory_over_time
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.charts import distributions
+from tui_eval.store.read.charts.distributions import Latencies, PerCase, Spread
+from tui_eval.store.read.charts.memory_timeline import memory_over_time
+from tui_eval.store.read.charts.timeline import EndpointTimeline, Timeline, timeline
+from tui_eval.store.read.figures import program_figures
 from tui_eval.store.read.run_counts import board
-from tui_eval.store.read.timeline import EndpointTimeline, Timeline, timeline
 from tui_eval.ui.run.charts.plotting import FILL, LINE, Curve, Panel, Plot, aligned
 from tui_eval.ui.run.charts.scales import scale
 from tui_eval.ui.run.charts.sweep_chart import sweep_panels

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tui_eval.format import many
 from tui_eval.model.output import Output
-from tui_eval.store.read import case_history, run_queries, trial_queries
-from tui_eval.store.read.case_history import PastTrial
+from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read.comparing import case_history
+from tui_eval.store.read.comparing.case_history import PastTrial
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.run.detail.moments import moment
 from tui_eval.ui.run.detail.trial_context import trial_context

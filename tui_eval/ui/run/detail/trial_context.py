@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
-from tui_eval.store.read import case_history
-from tui_eval.store.read.case_history import OtherTrial, PastTrial
+from tui_eval.store.read.comparing import case_history
+from tui_eval.store.read.comparing.case_history import OtherTrial, PastTrial
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.search.case_conditions import EarlierResult, EarlierRun
 from tui_eval.ui.expected_values import ExpectedValue, expected_values

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read.case_history import PastTrial
+from tui_eval.store.read.comparing.case_history import PastTrial
 from tui_eval.store.search.case_conditions import EarlierResult
 from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.text.prose import GLUE

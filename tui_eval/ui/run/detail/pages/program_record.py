@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from tui_eval.format import figure, seconds, size
 from tui_eval.model.attempt_record import AttemptRecord, UsageSample
-from tui_eval.reports.program_words import (
+from tui_eval.reports.programs.program_words import (
     changed,
     done_words,
     exit_words,

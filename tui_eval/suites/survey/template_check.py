@@ -3,9 +3,8 @@
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from tui_eval.format import many
@@ -17,24 +16,14 @@ from tui_eval.model.output import Failure
 from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.data.rows import DataProblems
-from tui_eval.suites.loading import toml_lines
-from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
-from tui_eval.suites.loading.source_map import shown
-from tui_eval.suites.scorers import Scorer
+from tui_eval.suites.loading.errors import SuiteError, did_you_mean
 from tui_eval.suites.spec import Suite
-from tui_eval.suites.spec.prompts import has_turns
-from tui_eval.suites.templates.renderer import (
-    RenderedPrompt,
-    Renderer,
-    prompt_field,
-)
-from tui_eval.suites.templates.template import (
-    RESERVED,
-    VALUES,
-    NestedTemplate,
-    TemplateError,
-    holds,
-)
+from tui_eval.suites.survey.mistake_places import mistake
+from tui_eval.suites.survey.needed_names import unknown_names
+from tui_eval.suites.survey.suite_warnings import odd_orders, several_calls
+from tui_eval.suites.survey.tried_templates import TriedTemplate, tried_templates
+from tui_eval.suites.templates.renderer import RenderedPrompt, Renderer
+from tui_eval.suites.templates.template import RESERVED, VALUES, TemplateError, holds
 
 _CHARS_PER_TOKEN: Final = 4
 """A rule of thumb for English with today's tokenizers; no tokenizer is asked."""
@@ -108,128 +97,9 @@ def survey(suite: Suite, problem: Problem | None = None, *, rendered: bool = Tru
 
     Raises:
         SuiteError: for mistakes in the data, a suite without cases, and templates with a name
-            that no case has (see `unknown_names`).
+            that no case has (see `needed_names`).
     """
     return _Surveyor(suite, problem, rendered).survey()
-
-
-def unknown_names(suite: Suite, columns: Collection[str]) -> tuple[Mistake, ...]:
-    """Return a mistake for each name that templates need and no case has.
-
-    Names a template asks about first (`is defined`, `default`) are not needed, nor are those of a
-    scorer whose `when` asks about them. `check`, `run` and the app refuse a suite by this alone.
-
-    Args:
-        suite: The suite.
-        columns: The top-level columns of all its cases together.
-    """
-    found: dict[tuple[str, str], Mistake] = {}
-    for need in _needed(suite):
-        there = columns if need.columns is None else need.columns
-        for name in sorted(need.names - {*there, *need.given}):
-            whose = "no case" if need.columns is None else "no example"
-            message = f'{whose} has "{name}"'
-            hint = did_you_mean(name, sorted(there))
-            if name in RESERVED:
-                hint = _NOT_THERE.get(name, f"{name} is known to scorers only")
-            found[(need.field, name)] = _mistake(suite, need.field, message, hint)
-    return tuple(found.values())
-
-
-_NOT_THERE: Final = {
-    "prompt": "there is no [prompt]",
-    "messages": "there is no [prompt]",
-    "examples": 'only a prompt whose examples have as = "text" knows them',
-    "fields": "no target gives fields",
-    "workspace": "no target has a workspace",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """The names a template needs."""
-
-    field: str
-    names: frozenset[str]
-    given: frozenset[str]
-    """Names it knows beside columns."""
-    columns: frozenset[str] | None = None
-    """The columns it sees, where they are not those of cases."""
-
-
-_TO_PROMPTS: Final = frozenset(("case",))
-_TO_TARGETS: Final = frozenset(("case", "prompt", "messages"))
-
-
-def _needed(suite: Suite) -> Iterator[_Need]:
-    for prompt in Renderer(suite).prompts():
-        examples = frozenset(("examples",)) if prompt.examples_as_text else frozenset()
-        for template in prompt.templates:
-            yield _Need(template.field, template.required, _TO_PROMPTS | examples)
-        where = prompt.examples_where
-        if where is not None:
-            yield _Need(where.field, where.required, _TO_PROMPTS | {"example"})
-        for template in prompt.example_templates:
-            columns = prompt.example_columns
-            yield _Need(template.field, template.required, _TO_PROMPTS, columns)
-    to_scorers = _TO_TARGETS | suite.names_of_output
-    to_targets = _TO_TARGETS if suite.prompts else _TO_PROMPTS
-    for tried in _tried(suite):
-        given = to_targets | tried.late if tried.scorer is None else to_scorers
-        yield _Need(tried.field, tried.template.required - tried.asked, given)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """A template beside those of prompts."""
-
-    field: str
-    template: NestedTemplate
-    scorer: str | None = None
-    """The scorer it belongs to."""
-    when: NestedTemplate | None = None
-    """Where it gives false, the template is not used."""
-    late: frozenset[str] = frozenset()
-    """Names that it knows only once a target was asked, or has answered."""
-
-    @property
-    def asked(self) -> frozenset[str]:
-        """Names its `when` looks at."""
-        if self.when is None:
-            return frozenset()
-        return frozenset(name for one in self.when.templates() for name in one.names)
-
-    @property
-    def waits(self) -> bool:
-        """Whether it needs an answer."""
-        made = self.template.templates() + ([] if self.when is None else self.when.templates())
-        return any(one.names & self.late for one in made)
-
-
-def _tried(suite: Suite) -> list[_Tried]:
-    found: list[_Tried] = []
-    for index, target in enumerate(suite.targets):
-        for field, value in target.templates().items():
-            path = f"targets[{index}].{field}"
-            late = target.late_names(field)
-            found.append(_Tried(path, NestedTemplate(value, path), late=late))
-    if suite.user is not None:
-        for field, value in suite.user.templates().items():
-            found.append(_Tried(f"user.{field}", NestedTemplate(value, f"user.{field}")))
-    for index, scorer in enumerate(suite.scorers):
-        found += _of_scorer(scorer, f"scorers[{index}]", suite.names_of_output)
-    return found
-
-
-def _of_scorer(scorer: Scorer, path: str, late: frozenset[str]) -> list[_Tried]:
-    sources = scorer.templates()
-    at = f"{path}.when"
-    when = NestedTemplate(sources.pop("when"), at) if "when" in sources else None
-    found = [
-        _Tried(f"{path}.{name}", NestedTemplate(value, f"{path}.{name}"), scorer.name, when, late)
-        for name, value in sources.items()
-    ]
-    return found if when is None else [_Tried(at, when, scorer.name, late=late), *found]
 
 
 class _Surveyor:
@@ -241,7 +111,7 @@ class _Surveyor:
         self._rendered = rendered
         self._renderer = Renderer(suite)
         self._prompts = list(self._renderer.prompts())
-        self._tried = _tried(suite)
+        self._tried = tried_templates(suite)
         self._attachments = Attachments(suite)
         self._asks = any(one.SOURCE is AnswerSource.ASKED for one in suite.targets)
         self._troubles: dict[tuple[str, str], TemplateFailure] = {}
@@ -279,7 +149,7 @@ class _Surveyor:
         mistakes = [*unknown_names(self._suite, self._columns)]
         if not self._cases:
             hint = "its filter leaves none" if self._suite.dataset.filter else "its data is empty"
-            mistakes.append(_mistake(self._suite, "dataset", "no case is left", hint))
+            mistakes.append(mistake(self._suite, "dataset", "no case is left", hint))
         if mistakes:
             raise SuiteError(mistakes)
         epochs = self._suite.run.epochs
@@ -385,7 +255,7 @@ class _Surveyor:
             self._note(case, TemplateError(field, trouble))
 
     @staticmethod
-    def _applies(tried: _Tried, names: dict[str, Json]) -> bool:
+    def _applies(tried: TriedTemplate, names: dict[str, Json]) -> bool:
         if tried.when is None:
             return True
         try:
@@ -393,7 +263,7 @@ class _Surveyor:
         except TemplateError:
             return False  # reported for `when` itself
 
-    def _try(self, case: Case, tried: _Tried, names: dict[str, Json]) -> None:
+    def _try(self, case: Case, tried: TriedTemplate, names: dict[str, Json]) -> None:
         try:
             value = tried.template.value(names)
         except TemplateError as error:
@@ -439,8 +309,8 @@ class _Surveyor:
         for name in VALUES:
             if name in self._columns - recorded:
                 yield f'the column "{name}" is called like a value of templates: write case.{name}'
-        yield from _odd_orders(self._suite)
-        yield from _several_calls(self._suite)
+        yield from odd_orders(self._suite)
+        yield from several_calls(self._suite)
         for name, why in sorted(self._problems.left_out.items()):
             yield f"{name} is left out: {why}"
         for what, tasks in sorted(self._unsupported.items()):
@@ -484,68 +354,3 @@ class _Surveyor:
                 f'target "{name}" has recordings of {most} epochs, and [run] epochs is {epochs}: '
                 "those after it are not used"
             )
-
-
-def _several_calls(suite: Suite) -> Iterator[str]:
-    """Say that trials make more calls than are foreseen, where a model's do."""
-    asked_again = suite.user is not None or any(has_turns(one.turns) for one in suite.prompts)
-    named = []
-    for target in suite.targets:
-        table = target.as_written()
-        with_tools = target.TALKS_WITH_USER and target.gives_messages(table)
-        several = with_tools or (asked_again and target.takes_turns(table))
-        if several and target.SOURCE is AnswerSource.ASKED:
-            named.append(target.name)
-    if named:
-        yield (
-            f"{', '.join(named)}: conversations of several calls, and what is foreseen of calls, "
-            "tokens and cost is that of the first; caps hold before each"
-        )
-
-
-def _odd_orders(suite: Suite) -> Iterator[str]:
-    """Yield a warning for each message that many endpoints refuse at its place."""
-    for index, prompt in enumerate(suite.prompts):
-        if isinstance(prompt.messages, str):
-            continue  # its cases say them
-        roles = [message.role for message in prompt.messages or ()]
-        if not roles:
-            continue
-        path = prompt_field(suite, index)
-        if not {"user", "assistant"} & {*roles}:
-            yield _at(suite, f"{path}.messages", "there are instructions only, and no question")
-            continue
-        if roles[-1] == "assistant":
-            last = f"{path}.messages[{len(roles) - 1}]"
-            yield _at(
-                suite,
-                last,
-                "the last message is the assistant's, to be gone on with: some endpoints refuse "
-                "that, others answer as if it were whole",
-            )
-        asked = next(n for n, role in enumerate(roles) if role in ("user", "assistant"))
-        for place, role in enumerate(roles[asked:], asked):
-            if role in ("system", "developer"):
-                message = f"a {role} message after the conversation has begun: some endpoints "
-                yield _at(suite, f"{path}.messages[{place}]", f"{message}refuse or move it")
-                break
-
-
-def _at(suite: Suite, path: str, message: str) -> str:
-    """Say something of a field, with its place in the suite file."""
-    return str(_mistake(suite, path, message, None))
-
-
-def _mistake(suite: Suite, path: str, message: str, hint: str | None) -> Mistake:
-    """Return a mistake of a field, with its line in the suite file where there is one."""
-    if suite.file is None:
-        return Mistake(suite.name, None, path, message, hint)
-    return Mistake(Path(suite.file).name, _line(Path(suite.file), path), path, message, hint)
-
-
-def _line(file: Path, path: str) -> int | None:
-    try:
-        found = toml_lines.lines(file.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
-        return None
-    return next((line for at, line in found.items() if shown(at) == path), None)

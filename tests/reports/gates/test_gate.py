@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_eval.reports.gate import GateMeasures, MissedThreshold, TargetMeasures, judge
+from tui_eval.reports.gates.gate import GateMeasures, MissedThreshold, TargetMeasures, judge
 from tui_eval.suites.spec.gate import Gate
 
 

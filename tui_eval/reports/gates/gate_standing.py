@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tui_eval.format import estimated_usd
-from tui_eval.reports import gate
 from tui_eval.reports.column_results import ColumnResults, column_results
 from tui_eval.reports.comparison.base import BaseComparison, base_comparison
 from tui_eval.reports.comparison.baseline_gate import ColumnAgainstBaseline, against_baseline
-from tui_eval.reports.gate import GateMeasures, Missed, TargetMeasures
+from tui_eval.reports.gates import gate
+from tui_eval.reports.gates.gate import GateMeasures, Missed, TargetMeasures
 from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.statistics.estimates import percentile
 from tui_eval.store.read import report_queries, run_queries

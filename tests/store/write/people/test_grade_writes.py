@@ -14,8 +14,9 @@ from tui_eval.engine.control.drawing import grading_session
 from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
 from tui_eval.store.read import grade_queries, run_queries
-from tui_eval.store.write import grade_writes, trial_writes
-from tui_eval.store.write.grade_writes import NewGrade, OutputReplacedError
+from tui_eval.store.write import trial_writes
+from tui_eval.store.write.people import grade_writes
+from tui_eval.store.write.people.grade_writes import NewGrade, OutputReplacedError
 
 KILLED = """
 import os, signal, sys
@@ -23,9 +24,9 @@ from pathlib import Path
 from tui_eval.engine.control.drawing import grading_session
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
-from tui_eval.store.write import grade_writes
+from tui_eval.store.write.people import grade_writes
 from tui_eval.store.writer import once
-from tui_eval.store.write.grade_writes import NewGrade
+from tui_eval.store.write.people.grade_writes import NewGrade
 path, run = Path(sys.argv[1]), int(sys.argv[2])
 db = open_readable(path)
 session = grading_session(db, run, "good", "anna", 20)

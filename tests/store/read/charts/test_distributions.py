@@ -11,8 +11,8 @@ from tests.ui.playing import by_hand
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import distributions
-from tui_eval.store.read.timeline import timeline
+from tui_eval.store.read.charts import distributions
+from tui_eval.store.read.charts.timeline import timeline
 from tui_eval.ui.run.charts.chart_data import CHARTS
 
 START = 1_000.0

@@ -4,7 +4,7 @@ from tui_eval.format import many, seconds, size
 from tui_eval.model.json import Json
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.jsontext import rounded
-from tui_eval.store.read.program_figures import ProgramFigures
+from tui_eval.store.read.figures.program_figures import ProgramFigures
 
 
 def program_line(of: ProgramFigures | None) -> str | None:

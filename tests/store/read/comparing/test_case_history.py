@@ -8,7 +8,7 @@ from tests.ui.playing import by_hand
 from tui_eval.model.case import Case
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import run_queries
-from tui_eval.store.read.case_history import PastTrial, flaky, history
+from tui_eval.store.read.comparing.case_history import PastTrial, flaky, history
 
 
 def run_of(path: Path, text: str, *, fails: bool = False, suite: str = "s") -> Staged:

@@ -5,7 +5,8 @@ import pytest
 from tests.suites.writing import TARGET, loaded
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.loading.errors import SuiteError
-from tui_eval.suites.loading.template_check import Survey, survey, unknown_names
+from tui_eval.suites.survey.needed_names import unknown_names
+from tui_eval.suites.survey.template_check import Survey, survey
 
 DATA = '[dataset]\npath = "data.jsonl"\ntags = "topic"\n'
 PROMPT = '[prompt]\nuser = "What is {{ country }}?"\n'

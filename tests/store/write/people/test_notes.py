@@ -4,7 +4,7 @@ import pytest
 
 from tests.support import do, staged
 from tui_eval.store.read import run_queries
-from tui_eval.store.write import notes
+from tui_eval.store.write.people import notes
 
 
 def note_of(db: sqlite3.Connection, trial: int) -> str | None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.store import file_system
 from tui_eval.store.connection import open_readable, open_writable
 from tui_eval.store.errors import StoreRemoteError
-from tui_eval.store.file_system import Mount, mount_of, see_that_it_is_local
+from tui_eval.store.opening import file_system
+from tui_eval.store.opening.file_system import Mount, mount_of, see_that_it_is_local
 
 Mounted = Callable[..., None]
 

@@ -11,7 +11,7 @@ from tui_eval.format import size
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.manifest import EntryKind
 from tui_eval.processes.workspace.source import read_from
-from tui_eval.reports.left_files import ADDED, LeftFile, source_of
+from tui_eval.reports.programs.left_files import ADDED, LeftFile, source_of
 from tui_eval.store.files import FileStore
 from tui_eval.store.rows import TrialRow
 

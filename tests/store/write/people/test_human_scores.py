@@ -9,7 +9,8 @@ from tui_eval.store.read import grade_queries, run_queries
 from tui_eval.store.requests import Verb, ask
 from tui_eval.store.rows import ScoreRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import human_scores, trial_writes
+from tui_eval.store.write import trial_writes
+from tui_eval.store.write.people import human_scores
 
 BY_HAND = score(True, "good", source="human")
 

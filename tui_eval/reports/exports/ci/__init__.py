@@ -1,0 +1,1 @@
+"""Reports that CI servers read."""

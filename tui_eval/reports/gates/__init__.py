@@ -1,0 +1,1 @@
+"""Whether a run holds to its gate."""

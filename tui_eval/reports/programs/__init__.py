@@ -1,0 +1,1 @@
+"""What programs took and left, in words and documents."""

@@ -1,0 +1,1 @@
+"""What charts show of a run: over time, and by how much."""

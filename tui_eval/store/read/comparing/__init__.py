@@ -1,0 +1,1 @@
+"""What comparisons, baselines and histories ask of runs."""

@@ -1,0 +1,1 @@
+"""Sums over attempts and trials: spending, endings, what programs took."""

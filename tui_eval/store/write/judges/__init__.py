@@ -1,0 +1,1 @@
+"""What judges said, and how they were measured."""

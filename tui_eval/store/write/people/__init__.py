@@ -1,0 +1,1 @@
+"""What people give a run: grades, verdicts, notes."""
