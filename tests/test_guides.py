@@ -21,8 +21,10 @@ from tui_eval.isolated.calls import import_path
 DOCS = Path(__file__).parent.parent / "docs"
 ELSEWHERE = {
     "benchmarks-you-have": "its suites are run by tests/test_benchmarks_page.py",
+    "ci": "it is followed by tests/test_ci_page.py",
     "http-apps": "its app is run by tests/cli/test_apps.py",
     "importing": "its imports are made by tests/suites/importers",
+    "install": "it installs: wheels by tests/test_package.py, shells by tests/cli/completion",
     "pytest": "it is followed by tests/pytest_plugin/test_guide.py",
     "serve": "its servers are started by tests/web",
 }
@@ -90,6 +92,14 @@ def ran(words: list[str]) -> tuple[int, str]:
         else:
             code = run_command_line(words[1:])
     return code, out.getvalue() + err.getvalue()
+
+
+def test_pages_that_are_run_elsewhere_are_there() -> None:
+    there = {page.stem for folder in FOLDERS for page in (DOCS / folder).glob("*.md")}
+    assert set(ELSEWHERE) <= there
+    named = re.findall(r"tests/[\w/.]+", " ".join(ELSEWHERE.values()))
+    assert len(named) >= len(ELSEWHERE)
+    assert not [one for one in named if not (DOCS.parent / one).exists()]
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -23,8 +24,9 @@ BESIDE = (
     "CONTRIBUTING.md",
     "sample_suites/README.md",
     "benchmarks/README.md",
+    "Dockerfile",
 )
-"""The pages that do not lie in `docs/`."""
+"""What does not lie in `docs/`: pages, and files that pages lead to."""
 LOADING = {"src", "srcset", "poster", "data"}
 """Attributes whose address a browser loads by itself; of `href` only that of a `link` is."""
 
@@ -46,37 +48,38 @@ def lay_out(folder: Path) -> None:
     shutil.copyfile(HERE / "zensical.toml", folder / "zensical.toml")
 
 
-class _Loaded(HTMLParser):
-    """What a page loads from another host."""
+class _Addresses(HTMLParser):
+    """The addresses of a page: what it loads from another host, and what of the site it names."""
 
     def __init__(self) -> None:
         super().__init__()
         self.foreign: list[str] = []
+        self.local: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the addresses that a tag has loaded; links for people are not loaded."""
+        """Note the addresses of a tag; links for people are not loaded."""
         for name, value in attrs:
             loads = name in LOADING or (name == "href" and tag == "link")
-            address = (value or "").strip().lower()
+            address = (value or "").strip()
             if loads and ("://" in address or address.startswith("//")):
                 self.foreign.append(f"<{tag} {name}={value!r}>")
-
-
-def foreign(page: str) -> list[str]:
-    """Return what an HTML page would load from another host, tag by tag."""
-    parser = _Loaded()
-    parser.feed(page)
-    return parser.foreign
+            elif (loads or name == "href") and not urlsplit(address).scheme and "," not in address:
+                self.local.append(unquote(urlsplit(address).path))
 
 
 def troubles(site: Path) -> Iterator[str]:
-    """Yield what a built site has that it must not: a page without its policy, a foreign part."""
+    """Yield what a built site must not have: pages without a policy, foreign parts, dead links."""
     for page in sorted(site.rglob("*.html")):
         text = page.read_text("utf-8")
         name = page.relative_to(site)
         if "Content-Security-Policy" not in text:
             yield f"{name}: no content policy"
-        yield from (f"{name}: loads {one}" for one in foreign(text))
+        parser = _Addresses()
+        parser.feed(text)
+        yield from (f"{name}: loads {one}" for one in parser.foreign)
+        if name.name != "404.html":  # its addresses begin at the root of whatever host it is on
+            dead = (to for to in dict.fromkeys(parser.local) if not (page.parent / to).exists())
+            yield from (f"{name}: leads to {to}, which is not there" for to in dead)
 
 
 def main() -> int:
