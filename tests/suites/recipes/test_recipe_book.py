@@ -17,7 +17,6 @@ from tui_eval.model.states import Verdict
 from tui_eval.scoring.grading import grade
 from tui_eval.scoring.scorers import Scorers
 from tui_eval.suites.loading.suite_file import load
-from tui_eval.suites.loading.template_check import survey
 from tui_eval.suites.recipes.recipe_book import (
     NEEDS,
     Recipe,
@@ -27,6 +26,7 @@ from tui_eval.suites.recipes.recipe_book import (
     suite_text,
 )
 from tui_eval.suites.spec import Suite
+from tui_eval.suites.survey.template_check import survey
 
 DATA = Path(os.environ.get("TUI_EVAL_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
 
