@@ -117,14 +117,16 @@ def _report_keys(
     )
     title = f"A key until it is seen: {args.in_flight} in flight, {args.size}"
     report.table("keys", title, figures, rows)
-    figures = (
+    of_dialogs = (
         Figure("dialog", ""),
         Figure("p50_ms", "p50 ms", ".1f"),
         Figure("max_ms", "max ms", ".1f"),
         Figure("cpu_ms", "app's CPU ms", ".0f"),
         Figure("bursts", "bursts, at most", ".0f"),
     )
-    report.table("dialogs", f"A dialog until all of it is painted, {args.size}", figures, dialogs)
+    report.table(
+        "dialogs", f"A dialog until all of it is painted, {args.size}", of_dialogs, dialogs
+    )
 
 
 def _pressed(name: str, terminal: Terminal, seconds: float) -> Row:
