@@ -210,6 +210,12 @@ def test_other_columns_are_told_with_those_that_are_needed() -> None:
     )
 
 
+def test_columns_of_a_file_forge_no_line() -> None:
+    with pytest.raises(RecipeError) as caught:
+        form_of(recipes()["arc"], {"\x1b[31mred\nerror: forged": 1})
+    assert str(caught.value).isprintable()
+
+
 def test_a_path_is_quoted(tmp_path: Path) -> None:
     name = 'a "b" \\ é.jsonl'
     text = suite_text(recipes()["aime"], name, ROWS["aime"][0])

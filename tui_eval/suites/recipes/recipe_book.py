@@ -13,6 +13,7 @@ from jinja2 import Environment, nodes
 
 from tui_eval.format import many
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.visible import visible_line
 from tui_eval.suites.data.hub.hub_address import is_hub
 from tui_eval.suites.loading.starter import SCHEMA_FILE
 
@@ -161,7 +162,7 @@ def form_of(recipe: Recipe, row: JsonObject, *, examples: bool = False) -> dict[
     wanted = " or ".join(
         ", ".join(sorted({".".join(path) for path in _columns(form)})) for form in forms
     )
-    there = ", ".join(list(row)[:20])
+    there = visible_line(", ".join(list(row)[:20]), 300)
     raise RecipeError(
         f"{recipe.name} is written for the columns {wanted}; there are {there}: "
         "rename them, or write the suite without --data and change its templates"
