@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from tui_eval.api.given import GivenFunction
 from tui_eval.engine.launch import create_run
-from tui_eval.targets.python_function.function_worker import encoded, raised
+from tui_eval.isolated.function_worker import encoded, raised
 
 _Future = concurrent.futures.Future
 _BUFFER: Final = 1 << 16

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from tui_eval.api.code_digest import code_digest
+from tui_eval.isolated.function_worker import (
+    RefusedCallableError,
+    names_taken,
+)
 from tui_eval.suites import given_functions
 from tui_eval.suites.given_functions import FunctionHolder
 from tui_eval.suites.loading.errors import Mistake, SuiteError
 from tui_eval.suites.scorers.function import SEEN_BY_FUNCTIONS
-from tui_eval.targets.python_function.function_worker import (
-    RefusedCallableError,
-    names_taken,
-)
 
 MAPPING: Final = "(mapping)"
 """What mistakes name in place of a file, where a suite is given as a mapping."""

@@ -31,6 +31,7 @@ from tui_eval.targets.judges.embedding_judge import EmbeddingJudge
 from tui_eval.targets.judges.model_judge import ModelJudge
 from tui_eval.targets.judges.simulated_judge import SimulatedJudge
 from tui_eval.targets.model import ModelTarget
+from tui_eval.targets.plugin_target import PluginTarget
 from tui_eval.targets.python_function.python_target import PythonTarget
 from tui_eval.targets.replay import ReplayTarget
 from tui_eval.targets.simulated import SimulatedTarget
@@ -55,6 +56,7 @@ TARGETS: Final[dict[str, Callable[[Any, BuildContext], Target]]] = {
     "command": CommandTarget,
     "python": PythonTarget,
     "function": FunctionTarget,
+    "plugin": PluginTarget,
     "replay": ReplayTarget,
     "simulated": SimulatedTarget,
 }

@@ -7,6 +7,7 @@ from tui_eval.engine.grading.code_grader import CodeGrader
 from tui_eval.engine.grading.command_grader import CommandGrader
 from tui_eval.engine.grading.function_grader import FunctionGrader
 from tui_eval.engine.grading.grader import Grader, GradingMeans
+from tui_eval.engine.grading.plugin_grader import PluginGrader
 from tui_eval.engine.grading.python_grader import PythonGrader
 
 GRADERS: Final[Mapping[str, Callable[[GradingMeans], Grader]]] = {
@@ -14,5 +15,6 @@ GRADERS: Final[Mapping[str, Callable[[GradingMeans], Grader]]] = {
     "command": CommandGrader,
     "python": PythonGrader,
     "function": FunctionGrader,
+    "plugin": PluginGrader,
 }
 """By the kind of scorer; one module each."""

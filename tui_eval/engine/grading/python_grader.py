@@ -1,17 +1,15 @@
 """Decides checks of the kind `python`: a function of the suite is called in a kept process."""
 
 import asyncio
-import itertools
-import os
 from dataclasses import replace
-from pathlib import Path
-from typing import TypeAlias
 
 from tui_eval.engine.grading import grading_folder
-from tui_eval.engine.grading.function_reply import broken, reply_grade
+from tui_eval.engine.grading.function_reply import reply_grade
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.engine.grading.grading_folder import GradingFolder
-from tui_eval.engine.grading.program_run import ProgramRunner, grading_prefix, limits_of
+from tui_eval.engine.grading.program_run import ProgramRunner, limits_of
+from tui_eval.engine.grading.worker_pools import WorkerPools
+from tui_eval.isolated.one_call import minimal_environment
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.processes.program import ProgramLimits
@@ -22,15 +20,9 @@ from tui_eval.suites.scorers.python import SEEN
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.python_function import interpreters
 from tui_eval.targets.python_function.function_pool import (
-    CallRefusal,
-    CallReply,
     FunctionPool,
-    WorkerEnd,
 )
 from tui_eval.targets.python_function.worker_process import CalledFunction
-
-_Workers: TypeAlias = tuple[str, str, int | None, str]
-"""What workers have in common: function, interpreter, memory, and what its code is."""
 
 
 class PythonGrader(Grader):
@@ -40,8 +32,7 @@ class PythonGrader(Grader):
         """Take what is needed to run workers; none is started."""
         super().__init__(means)
         self._runner = ProgramRunner(means)
-        self._pools: dict[_Workers, FunctionPool] = {}
-        self._numbers = itertools.count()
+        self._workers = WorkerPools(means)
 
     def made_of(self, asked: GradingRequest) -> JsonObject:
         """Return the interpreter, and the digests of its code, its files and its workspace."""
@@ -63,8 +54,7 @@ class PythonGrader(Grader):
 
     async def close(self) -> None:
         """End all workers."""
-        pools, self._pools = self._pools, {}
-        await asyncio.gather(*(pool.close() for pool in pools.values()))
+        await self._workers.close()
 
     def _prepare(self, folder: TrialFolder, asked: GradingRequest) -> str:
         """Make the workspace anew, lay files over it; return what is to be told. Blocking."""
@@ -81,19 +71,11 @@ class PythonGrader(Grader):
         pool = await self._pool(asked)
         seconds = limits_of(asked.check.settings).wall
         assert seconds is not None, "each check has a time limit"
-        came = await pool.call([], request, seconds, self._worker_folder)
         name = text(asked.check.settings["callable"])
-        match came:
-            case CallReply(large=True):
-                return await asyncio.to_thread(reply_grade, asked, name, came)
-            case CallReply():
-                return reply_grade(asked, name, came)
-            case CallRefusal():
-                raise broken(f"{name}: {came.message}", came.printed)
-            case WorkerEnd(timed_out=True):
-                raise broken(f"{name} took longer than {seconds:g} s", came.printed)
-            case WorkerEnd():
-                raise broken(f"{name}: {came.in_words()} in the call", came.printed)
+        came = await self._workers.call(pool, name, request, seconds)
+        if came.large:
+            return await asyncio.to_thread(reply_grade, asked, name, came)
+        return reply_grade(asked, name, came)
 
     async def _pool(self, asked: GradingRequest) -> FunctionPool:
         """Return the workers that have a function's code as it is now.
@@ -111,24 +93,20 @@ class PythonGrader(Grader):
             )
         name, memory = text(settings["callable"]), limits_of(settings).memory
         code = await asyncio.to_thread(self._code, asked)
+        module, _, function = name.partition(":")
+        called = CalledFunction(
+            module=module,
+            function=function,
+            folder=folder,
+            interpreter=found,
+            env=minimal_environment(),
+            positional=0,
+            keywords=SEEN,
+            limits=ProgramLimits(memory=memory),
+            offered=True,
+        )
         key = (name, found, memory, repr(code))
-        if key not in self._pools:
-            module, _, function = name.partition(":")
-            called = CalledFunction(
-                module=module,
-                function=function,
-                folder=folder,
-                interpreter=found,
-                env=interpreters.environment(),
-                positional=0,
-                keywords=SEEN,
-                limits=ProgramLimits(memory=memory),
-                offered=True,
-            )
-            self._pools[key] = FunctionPool(
-                self._means.processes, called, lambda: self._code(asked) != code
-            )
-        return self._pools[key]
+        return self._workers.pool(key, called, lambda: self._code(asked) != code)
 
     def _code(self, asked: GradingRequest) -> dict[str, Json]:
         """Return the digests of the modules beside the suite that the function is made of.
@@ -143,12 +121,6 @@ class PythonGrader(Grader):
             str(file.relative_to(folder)): self._means.digest(asked.check.name, file)
             for file in files
         }
-
-    def _worker_folder(self) -> Path:
-        name = f"{grading_prefix(self._means.run)}{os.getpid()}-worker-{next(self._numbers)}"
-        folder = self._means.attempts / name
-        folder.mkdir(mode=0o700, parents=True)
-        return folder
 
 
 def _python(asked: GradingRequest) -> str | None:

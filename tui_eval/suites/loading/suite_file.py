@@ -5,6 +5,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from tui_eval.suites.loading.errors import Mistake, SuiteError, did_you_mean
 from tui_eval.suites.loading.overrides import Sets
 from tui_eval.suites.loading.source_map import SourceLocation, SourceMap, tables
 from tui_eval.suites.loading.validation import validated
+from tui_eval.suites.plugins import plugin_tables
 from tui_eval.suites.program_fields import digest_of
 from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.scorers.scorer import EMBEDDING
@@ -99,12 +101,14 @@ def look(
     data, places = source.data, source.places
     if folder.refused:  # what is included is not known: nothing can be judged yet
         _with_defaults(data, places)
+        plugin_tables.resolve(data, places, lambda _: False)
         inlining.inline(data, places, folder)
         return LoadedSuite(
             None, (*folder.asks, *_judged(_written_permissions(data, folder.path), grants, trusted))
         )
     mistakes = [*source.mistakes, *overrides.apply(data, places, sets)]
     mistakes += _with_defaults(data, places)
+    mistakes += plugin_tables.resolve(data, places, partial(_is_allowed, grants, trusted))
     # what files hold is put in place before anything is checked, so that it is checked too
     mistakes += inlining.inline(data, places, folder)
     mistakes += _mistakes_in_fields(data, places)
@@ -164,6 +168,10 @@ def look_again(frozen: Suite, sets: Sets, *, trusted: bool = False) -> LoadedSui
     folder = Folder(path.absolute().parent, trusted, Grants(path))
     suite = _suite(data, path, folder)
     return LoadedSuite(suite, tuple(_judged(suite_permissions(suite), Grants(path), trusted)))
+
+
+def _is_allowed(grants: Grants, trusted: bool, permission: Permission) -> bool:
+    return trusted or grants.judge(permission).standing is PermissionState.TRUSTED
 
 
 def _judged(

@@ -26,6 +26,7 @@ from tui_eval.suites.scorers.judge import JudgeScorer
 from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
 from tui_eval.suites.scorers.mathematics import MathScorer
 from tui_eval.suites.scorers.numeric import NumericScorer
+from tui_eval.suites.scorers.plugin import PluginScorer
 from tui_eval.suites.scorers.python import PythonScorer
 from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
 from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part
@@ -97,6 +98,7 @@ ScorerSpec = Annotated[
     | CommandScorer
     | PythonScorer
     | FunctionScorer
+    | PluginScorer
     | JudgeScorer,
     Field(discriminator="kind"),
     AfterValidator(_that_asks_something),

@@ -1,14 +1,9 @@
 """Which Python calls a suite's functions, and with what of this process's environment."""
 
-import os
 import sys
 from pathlib import Path
-from typing import Final
 
 from tui_eval.suites.program_fields import find_interpreter
-
-_PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
-"""Of the environment, what a worker gets unasked; there may be keys in the rest."""
 
 
 def interpreter(wanted: str | None, folder: Path) -> str | None:
@@ -27,8 +22,3 @@ def known_as(wanted: str | None) -> str:
     """Return what keys know an interpreter by: its name, of this very one its version."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     return own if wanted is None else wanted
-
-
-def environment() -> dict[str, str]:
-    """Return what a worker has of the environment unasked."""
-    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

@@ -5,8 +5,8 @@ import json
 from contextlib import suppress
 from typing import Any, Final
 
+from tui_eval.isolated.function_worker import MOST_REPLY
 from tui_eval.model.json import JsonObject
-from tui_eval.targets.python_function.function_worker import MOST_REPLY
 
 _CHUNK: Final = 1 << 16
 LARGE: Final = 100_000

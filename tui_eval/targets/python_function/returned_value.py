@@ -12,6 +12,7 @@ T = TypeVar("T")
 FIELDS: Final = (
     "text",
     "output",
+    "reasoning",
     "messages",
     "tool_calls",
     "usage",
@@ -81,6 +82,7 @@ def _of_table(table: JsonObject) -> Output | None:
         return None
     return Output(
         text=text,
+        reasoning=_given(table, "reasoning", str, "a text"),
         messages=messages,
         fields=fields or {},
         finish_reason=finish,

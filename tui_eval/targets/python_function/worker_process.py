@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tui_eval.isolated import function_worker
 from tui_eval.model.json import JsonObject
 from tui_eval.processes.program import (
     ERR,
@@ -17,7 +18,6 @@ from tui_eval.processes.program import (
 from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.supervisor import Processes
 from tui_eval.targets.attempt_context import PROGRAM
-from tui_eval.targets.python_function import function_worker
 from tui_eval.targets.python_function.call_prints import CallPrints
 from tui_eval.targets.python_function.message_lines import LARGE, MessageLines, WorkerLostError
 
@@ -41,6 +41,8 @@ class CalledFunction:
     positional: int
     keywords: tuple[str, ...]
     limits: ProgramLimits
+    path: tuple[str, ...] | None = None
+    """Where modules are looked for; None: beside the suite, then where the interpreter does."""
     offered: bool = False
     """Whether it takes of the keywords those that it has, and need not take all."""
 
@@ -94,6 +96,7 @@ class FunctionProcess:
         wanted: JsonObject = {
             "id": call,
             "folder": str(function.folder),
+            "path": None if function.path is None else [*function.path],
             "module": function.module,
             "function": function.function,
             "positional": function.positional,

@@ -14,6 +14,7 @@ from tui_eval.suites.spec.targets.command import CommandTargetSpec
 from tui_eval.suites.spec.targets.function import FunctionTargetSpec
 from tui_eval.suites.spec.targets.http import HttpTargetSpec
 from tui_eval.suites.spec.targets.model import ModelTargetSpec
+from tui_eval.suites.spec.targets.plugin import PluginTargetSpec
 from tui_eval.suites.spec.targets.python import PythonTargetSpec
 from tui_eval.suites.spec.targets.replay import ReplayTargetSpec
 from tui_eval.suites.spec.targets.simulated import SimulatedTargetSpec
@@ -25,6 +26,7 @@ __all__ = [
     "FunctionTargetSpec",
     "HttpTargetSpec",
     "ModelTargetSpec",
+    "PluginTargetSpec",
     "PythonTargetSpec",
     "ReplayTargetSpec",
     "SimulatedTargetSpec",
@@ -39,6 +41,7 @@ TARGETS: Final = Kinds(
     CommandTargetSpec,
     PythonTargetSpec,
     FunctionTargetSpec,
+    PluginTargetSpec,
     ReplayTargetSpec,
     SimulatedTargetSpec,
 )

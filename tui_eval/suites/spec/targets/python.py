@@ -24,7 +24,41 @@ _UNWATCHED: Final = ("cpu_s", "disk", *Limits.TOLD)
 """Limits that nobody can watch for one call of a process that makes many."""
 
 
-class PythonTargetSpec(TargetSpec, RunsProcesses):
+class WorkerTargetSpec(TargetSpec, RunsProcesses):
+    """What is called in kept processes, a call at a time in each."""
+
+    workers: Whole | None = None
+    """Processes that call it at the same time. Default: `concurrency`."""
+    concurrency: Whole | None = None
+    """Calls in flight, in place of [run] concurrency; never more than `workers`. Default: one a
+    processor."""
+
+    @classmethod
+    def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
+        """Yield the limits that cannot be watched."""
+        limits = table.get("limits")
+        given = limits if isinstance(limits, Mapping) else {}
+        for name in _UNWATCHED:
+            if given.get(name) is not None:
+                message = "cannot be watched for one call: its process makes many"
+                yield FieldMistake(("limits", name), message, "there are wall, memory, processes")
+
+    @classmethod
+    def gives_messages(cls, table: Mapping[str, object]) -> bool:
+        """Say that it may return a conversation."""
+        return True
+
+    @classmethod
+    def gives_fields(cls, table: Mapping[str, object]) -> bool:
+        """Say that it may return fields."""
+        return True
+
+    def input_tokens(self, estimate: int) -> int | None:
+        """Return that nobody knows what models it asks, and how."""
+        return None
+
+
+class PythonTargetSpec(WorkerTargetSpec):
     """A Python function, called in kept processes of its own, a call at a time in each."""
 
     TEMPLATED: ClassVar[tuple[str, ...]] = ("args",)
@@ -46,11 +80,6 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
     python: Text | None = None
     """The interpreter: a name on the PATH, or a path relative to the suite. Default: tui-eval's
     own."""
-    workers: Whole | None = None
-    """Processes that call it at the same time. Default: `concurrency`."""
-    concurrency: Whole | None = None
-    """Calls in flight, in place of [run] concurrency; never more than `workers`. Default: one a
-    processor."""
     env: dict[EnvName, StrictStr] = Field(default_factory=dict)
     """Variables of the processes' environment, beside PATH, HOME, LANG and TMPDIR."""
     version: Text | None = None
@@ -60,16 +89,6 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
     def hint_for_param(cls, name: str) -> str | None:
         """Return that the function asks its model itself."""
         return f"a function asks its model itself: hand it on, args = {{ {name} = … }}"
-
-    @classmethod
-    def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
-        """Yield the limits that cannot be watched."""
-        limits = table.get("limits")
-        given = limits if isinstance(limits, Mapping) else {}
-        for name in _UNWATCHED:
-            if given.get(name) is not None:
-                message = "cannot be watched for one call: its process makes many"
-                yield FieldMistake(("limits", name), message, "there are wall, memory, processes")
 
     @classmethod
     def file_mistakes(cls, table: Mapping[str, object], folder: Path) -> Iterator[FieldMistake]:
@@ -91,23 +110,9 @@ class PythonTargetSpec(TargetSpec, RunsProcesses):
         yield from call_permissions(table, folder, "call")
         yield from cls.environment_permissions(table, str(table.get("callable")))
 
-    @classmethod
-    def gives_messages(cls, table: Mapping[str, object]) -> bool:
-        """Say that the function may return a conversation."""
-        return True
-
-    @classmethod
-    def gives_fields(cls, table: Mapping[str, object]) -> bool:
-        """Say that the function may return fields."""
-        return True
-
     def in_words(self) -> str:
         """Say which function it is."""
         return f"function {self.callable}"
-
-    def input_tokens(self, estimate: int) -> int | None:
-        """Return that nobody knows what models it asks, and how."""
-        return None
 
 
 def _module(table: Mapping[str, object]) -> str:

@@ -1,0 +1,1 @@
+"""What tui-eval finds by the entry points of this distribution."""
