@@ -42,6 +42,7 @@ def doctor(as_json: bool, store: Path | None) -> None:
         "endpoints": asyncio.run(_endpoints()),
         "local_model": _local_model(),
         "isolation": asyncio.run(_isolation()),
+        "plugins": _plugins(),
         "terminal": _terminal(),
     }
     if as_json:
@@ -125,6 +126,20 @@ def _keys() -> "JsonObject":
         for preset in PRESETS.values()
         if preset.api_key_env is not None
     }
+
+
+def _plugins() -> "JsonObject":
+    """Say which plugins are installed, each with its distribution's version."""
+    from tui_eval.plugins.lookup import PluginError, all_plugins
+
+    found: dict[str, list[Json]] = {}
+    for one in all_plugins():
+        if isinstance(one, PluginError):
+            found.setdefault("not usable", []).append(str(one))
+        else:
+            said = f"{one.sort} of {one.distribution}, module {one.module}"
+            found.setdefault(one.name, []).append(said)
+    return {name: [*said] for name, said in found.items()}
 
 
 def _key_state(variable: str) -> str:
@@ -250,5 +265,5 @@ def _lines(name: str, value: "Json") -> list[str]:
     rows = []
     for inner, it in value.items():
         several = it if isinstance(it, list) else [it]
-        rows += [f"  {inner:<22}{visible_line(str(one))}" for one in several or ["none"]]
-    return [title, *rows]
+        rows += [f"  {inner:<21} {visible_line(str(one))}" for one in several or ["none"]]
+    return [title if rows else f"{title:<14}none", *rows]

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tui_eval.cli.errors import CommandError
+from tui_eval.cli.format_name import FormatName
 from tui_eval.cli.options import run_argument, store_file, store_option
 from tui_eval.reports.exports.format_names import ENDINGS
 
@@ -15,9 +16,9 @@ from tui_eval.reports.exports.format_names import ENDINGS
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice([*ENDINGS]),
+    type=FormatName([*ENDINGS]),
     help="Trials: jsonl (keeps everything), csv, parquet, swebench. For CI: junit, ctrf, github. "
-    "For people: html, markdown.  [default: by FILE's ending]",
+    "For people: html, markdown. Or a plugin's: DISTRIBUTION.NAME.  [default: by FILE's ending]",
 )
 @click.option(
     "-o",
@@ -71,10 +72,11 @@ def export(
     from tui_eval.cli.runs import found, readable
     from tui_eval.cli.sides import side_named
     from tui_eval.cli.suggest import refuse_unknown
+    from tui_eval.plugins.lookup import PluginError
     from tui_eval.reports.comparison.base import base_of
     from tui_eval.reports.comparison.baseline_file import BaselineFileError
     from tui_eval.reports.exports.export_choice import ExportChoice
-    from tui_eval.reports.exports.formats import FORMATS, format_of
+    from tui_eval.reports.exports.formats import export_of, format_of
     from tui_eval.reports.exports.parquet import MissingLibraryError
     from tui_eval.reports.exports.whole_file import to_file, to_stream
     from tui_eval.store.read import run_queries
@@ -96,12 +98,14 @@ def export(
         try:
             base = None if baseline is None else base_of(side_named(db, baseline))
             choice = ExportChoice(not no_case, failed, target, base, rows, chars)
-            pieces = FORMATS[format_name](db, run, choice)
+            pieces = export_of(format_name)(db, run, choice)
             if output is not None:
                 to_file(output, pieces)
             else:
                 to_stream(sys.stdout, pieces)
         except BaselineFileError as error:
             raise CommandError(f"--baseline: {error}") from error
+        except PluginError as error:
+            raise CommandError(str(error)) from None
         except MissingLibraryError as error:
             raise CommandError(f"{format_name}: {error}") from error

@@ -12,6 +12,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
+from tui_eval.cli.format_name import FormatName
 from tui_eval.cli.options import grouped, store_file, store_option
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.importers.catalogue import FORMATS, SCORERS
@@ -23,18 +24,6 @@ if TYPE_CHECKING:
 
 _DIFFERENCES = 20
 """Verdicts told one by one; the suite's first lines and --json have more."""
-
-
-class _Format(click.Choice[str]):
-    """A format by its name; what is none is refused with the nearest there is."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from tui_eval.suites.loading.errors import nearest
-
-        near = None if value in self.choices else nearest(value, map(str, self.choices))
-        if near is not None:
-            self.fail(f"no format is called {value!r}; did you mean {near}?", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +96,8 @@ def import_file(
     """Write a suite and its dataset out of FILE, another tool's; list what is not carried over.
 
     FORMAT is promptfoo, inspect, lm-eval, deepeval, pydantic-evals, langfuse, braintrust,
-    openai-evals, jsonl, json or csv; without it FILE says it. Nothing in FILE is run and nobody is
-    asked.
+    openai-evals, jsonl, json or csv, or a plugin's (DISTRIBUTION.NAME); without it FILE says it.
+    Nothing in FILE is run and nobody is asked.
 
     With --compare the results in FILE are compared with a run, case by case by their ids: FILE is
     A and the run B. Then no SUITE needs to be written.
@@ -141,7 +130,7 @@ def _format_and_file(words: tuple[str, ...]) -> tuple[str, Path]:
     if len(words) > 2:
         raise click.UsageError("name one format and one file")
     if len(words) == 2:
-        return _Format(FORMATS).convert(words[0], None, None), Path(words[1])
+        return FormatName([*FORMATS]).convert(words[0], None, None), Path(words[1])
     (name,) = words
     if name in FORMATS and not Path(name).exists():
         raise click.UsageError(f"name the file, too: tui-eval import {name} FILE -o SUITE")

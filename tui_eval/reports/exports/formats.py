@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from tui_eval.plugins.lookup import is_plugin_name
 from tui_eval.reports.exports.ci.ctrf import ctrf
 from tui_eval.reports.exports.ci.github import github
 from tui_eval.reports.exports.ci.junit import junit
@@ -15,6 +16,7 @@ from tui_eval.reports.exports.html.page import html
 from tui_eval.reports.exports.jsonl import jsonl
 from tui_eval.reports.exports.markdown import markdown
 from tui_eval.reports.exports.parquet import parquet
+from tui_eval.reports.exports.plugin_export import PluginExport
 from tui_eval.reports.exports.swebench import swebench
 from tui_eval.reports.exports.whole_file import Pieces
 from tui_eval.store.rows import RunRow
@@ -34,6 +36,15 @@ FORMATS: Final[dict[str, Export]] = {
     "swebench": swebench,
 }
 """By name, as `format_names.ENDINGS` has them."""
+
+
+def export_of(name: str) -> Export:
+    """Return the export of a format's name, or of a plugin's.
+
+    Raises:
+        PluginError: there is no such plugin.
+    """
+    return PluginExport(name) if is_plugin_name(name) else FORMATS[name]
 
 
 def format_of(file: Path) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import Json
+from tui_eval.plugins.lookup import is_plugin_name
 from tui_eval.suites.data.files import open_regular
 from tui_eval.suites.importers.experiments.braintrust import read_braintrust
 from tui_eval.suites.importers.experiments.deepeval import read_deepeval
@@ -14,6 +15,7 @@ from tui_eval.suites.importers.experiments.langfuse import read_langfuse
 from tui_eval.suites.importers.experiments.pydantic_evals import read_pydantic_evals
 from tui_eval.suites.importers.inspect.log import read_inspect
 from tui_eval.suites.importers.lm_eval import read_lm_eval
+from tui_eval.suites.importers.plugin_import import read_by_plugin
 from tui_eval.suites.importers.promptfoo.config import read_promptfoo
 from tui_eval.suites.importers.reading import not_too_deep, refuse
 from tui_eval.suites.importers.shape import Imported
@@ -28,13 +30,15 @@ def read(format_name: str, path: Path, wanted: TableChoices | None = None) -> Im
     """Begin to import a file; its cases are read lazily.
 
     Args:
-        format_name: One of `importers.catalogue.FORMATS`.
+        format_name: One of `importers.catalogue.FORMATS`, or the name of a plugin.
         path: The file.
         wanted: What the person said of a table's columns.
 
     Raises:
         SuiteError: it cannot be read, or is not of that format.
     """
+    if is_plugin_name(format_name):
+        return read_by_plugin(format_name, path)
     wanted = wanted or TableChoices()
     if format_name in _TABLES:
         endings = _TABLES[format_name]
