@@ -17,6 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, TypeAdapter
 
+from tests.plugins.installed import install
 from tui_eval.cli.main import cli
 from tui_eval.cli.main import run as run_command_line
 from tui_eval.model.case import Case
@@ -43,6 +44,7 @@ from tui_eval.suites.spec import (
     Message,
     ModelJudgeSpec,
     ModelTargetSpec,
+    PluginTargetSpec,
     Prompt,
     PythonTargetSpec,
     ReplayTargetSpec,
@@ -229,8 +231,17 @@ def editor() -> Any:
 
 
 @pytest.mark.parametrize("block", TOML, ids=by_id)
-def test_every_suite_shown_loads(block: Block, editor: Any, tmp_path: Path) -> None:
+def test_every_suite_shown_loads(
+    block: Block, editor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite = tomllib.loads(block.text)
+    if "acme." in block.text:
+        example = ROOT / "docs" / "plugin-example"
+        points = tomllib.loads((example / "pyproject.toml").read_text("utf-8"))["project"]
+        lines = [f"{name} = {it}" for name, it in points["entry-points"]["tui_eval"].items()]
+        install(tmp_path, points["name"], points["version"], *lines)
+        for folder in (example, tmp_path):
+            monkeypatch.syspath_prepend(folder)
     parts = [suite, *included(suite)]
     for name in (name for part in parts for name in files_named(part)):
         stand_in(tmp_path, name)
@@ -266,6 +277,7 @@ MODELS: list[tuple[str, tuple[type[BaseModel], ...], tuple[type[BaseModel], ...]
     ("Models", (ModelTargetSpec, TokenPrices), (TargetSpec,)),
     ("Apps", (HttpTargetSpec, AnswerUsage, Polling), (TargetSpec,)),
     ("Functions", (PythonTargetSpec,), (TargetSpec,)),
+    ("Plugins", (PluginTargetSpec,), (TargetSpec,)),
     ("Functions of a program", (FunctionTargetSpec,), (TargetSpec,)),
     ("Programs", (CommandTargetSpec, Limits, Transcript), (TargetSpec,)),
     ("Replays", (ReplayTargetSpec,), (TargetSpec,)),

@@ -1,5 +1,6 @@
 """Plugins as a target and a scorer of a run: in workers, under keys, whatever they do."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.engine.harness import Harness
 from tests.plugins.installed import install, site
-from tui_eval.engine.preflight.preflight import preflight
+from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
@@ -116,7 +117,8 @@ async def test_it_is_found_again_by_distribution_versions_and_settings(
     assert harness.sql("SELECT DISTINCT verdict FROM scores") == [("pass",)]
     before = suite(tmp_path, "plain")
     newer()
-    target, scorer = preflight(None, before, Settings()).missing
+    with closing(Session(before, Settings())) as session:
+        target, scorer = session.problems()
     assert "plugin acme.echo was of acme 1.0, and is of acme 1.1 now" in target
     assert "plugin acme.half was of acme 1.0" in scorer
     assert await calls() == 2

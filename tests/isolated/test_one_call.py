@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tui_eval.isolated.one_call import CallFailedError, OneCall, call_once
+from tui_eval.isolated.one_call import OneCall, OneCallError, call_once
 
 MODULE = """
 import os, sys, time
@@ -46,10 +46,10 @@ def test_it_returns_what_the_function_does(tmp_path: Path, monkeypatch: pytest.M
     ],
 )
 def test_whatever_goes_wrong_is_told(tmp_path: Path, function: str, why: str) -> None:
-    with pytest.raises(CallFailedError, match=why):
+    with pytest.raises(OneCallError, match=why):
         called(tmp_path, function)
 
 
 def test_what_does_not_come_back_is_ended(tmp_path: Path) -> None:
-    with pytest.raises(CallFailedError, match=r"took longer than 0\.5 s"):
+    with pytest.raises(OneCallError, match=r"took longer than 0\.5 s"):
         called(tmp_path, "hangs", timeout_s=0.5)

@@ -25,7 +25,7 @@ _MOST: Final = function_worker.MOST_REPLY + 1_000_000
 _CHUNK: Final = 1 << 16
 
 
-class CallFailedError(Exception):
+class OneCallError(Exception):
     """A call gave nothing; the message says why."""
 
 
@@ -51,7 +51,7 @@ def call_once(call: OneCall, kwargs: Mapping[str, Json]) -> Json:
     """Return what the function returns; what it prints is dropped.
 
     Raises:
-        CallFailedError: it raised, took too long, ended its process, or returned no JSON.
+        OneCallError: it raised, took too long, ended its process, or returned no JSON.
     """
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-u", "-B", str(function_worker.__file__)]
@@ -71,9 +71,9 @@ def call_once(call: OneCall, kwargs: Mapping[str, Json]) -> Json:
         try:
             return _answer(_Talk(ours, time.monotonic() + call.timeout_s), call, kwargs)
         except TimeoutError:
-            raise CallFailedError(f"took longer than {call.timeout_s:g} s") from None
+            raise OneCallError(f"took longer than {call.timeout_s:g} s") from None
         except (OSError, EOFError):
-            raise CallFailedError("its process has ended in the call") from None
+            raise OneCallError("its process has ended in the call") from None
         finally:
             with suppress(ProcessLookupError):  # all that it started
                 os.killpg(process.pid, signal.SIGKILL)
@@ -94,15 +94,15 @@ def _answer(talk: "_Talk", call: OneCall, kwargs: Mapping[str, Json]) -> Json:
     })  # fmt: skip
     refused = talk.receive().get("refused")
     if isinstance(refused, dict):
-        raise CallFailedError(str(refused["message"]))
+        raise OneCallError(str(refused["message"]))
     talk.send({"call": "1", "args": [], "kwargs": dict(kwargs)})
     talk.receive()  # that it began
     reply = talk.receive()
     raised = reply.get("raised")
     if isinstance(raised, dict):
-        raise CallFailedError(str(raised["summary"]))
+        raise OneCallError(str(raised["summary"]))
     if "unsuitable" in reply:
-        raise CallFailedError(str(reply["unsuitable"]))
+        raise OneCallError(str(reply["unsuitable"]))
     return reply.get("returned")
 
 

@@ -17,7 +17,9 @@ from typing import Final
 import tui_eval
 
 GROUP: Final = "tui_eval"
-_NAME: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\.([A-Za-z_][A-Za-z0-9_-]*)")
+NAME: Final = r"([A-Za-z0-9][A-Za-z0-9._-]*)\.([A-Za-z_][A-Za-z0-9_-]*)"
+"""A plugin's name: the distribution's, and its own."""
+_NAME: Final = re.compile(NAME)
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 

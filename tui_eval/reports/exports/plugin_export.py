@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tui_eval.isolated.one_call import CallFailedError, OneCall, call_once
+from tui_eval.isolated.one_call import OneCall, OneCallError, call_once
 from tui_eval.model.json import Json
 from tui_eval.model.visible import visible
 from tui_eval.plugins.lookup import PluginError, PluginSort, find_plugin, worker_path
@@ -49,7 +49,7 @@ class PluginExport:
             }
             try:
                 call_once(call, {"module": self._plugin.module, **given})
-            except CallFailedError as error:
+            except OneCallError as error:
                 raise PluginError(f"exporter {self._plugin.name}: {error}") from None
             with target.open(encoding="utf-8", newline="") as written:
                 while piece := written.read(_PIECE):

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tui_eval.isolated.one_call import CallFailedError, OneCall, call_once
+from tui_eval.isolated.one_call import OneCall, OneCallError, call_once
 from tui_eval.model.json import JsonObject
 from tui_eval.plugins.lookup import PluginError, PluginSort, find_plugin, worker_path
 from tui_eval.suites.importers.reading import refuse
@@ -36,7 +36,7 @@ def read_by_plugin(name: str, path: Path) -> Imported:
     given = {"path": str(path.absolute()), "cases": str(rows)}
     try:
         found = call_once(call, {"module": plugin.module, **given})
-    except CallFailedError as error:
+    except OneCallError as error:
         kept.cleanup()
         refuse(str(path), f"cannot be read by {name}: {error}")
     assert isinstance(found, dict), "as `plugin_calls.read` returns it"

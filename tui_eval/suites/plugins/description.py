@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from tui_eval.isolated.one_call import CallFailedError, OneCall, call_once
+from tui_eval.isolated.one_call import OneCall, OneCallError, call_once
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.plugins.lookup import Plugin, PluginSort, worker_path
 from tui_eval.suites.loading.errors import FieldMistake
@@ -36,7 +36,7 @@ def described(plugin: Plugin, settings: JsonObject) -> PluginDescription:
     """
     try:
         found = _asked(plugin, canonical(settings), tuple(worker_path()))
-    except CallFailedError as error:
+    except OneCallError as error:
         why = f"plugin {plugin.name} of {plugin.distribution} cannot be used: {error}"
         return PluginDescription("", settings, (FieldMistake(("kind",), why),))
     kept = found["settings"]
