@@ -32,6 +32,8 @@ LEAST: dict[str, dict[str, object]] = {
     "code": {"tests": "assert f(1) == 2"},
     "command": {"command": ["check"]},
     "python": {"callable": "grading:score"},
+    "function": {"function": "score", "digest": "of its code"},
+    "plugin": {"plugin": "acme.even", "distribution": "acme 1.0", "version": "1"},
     "judge": {"rubric": "Is it clear?", "scale": [1, 5]},
 }
 
