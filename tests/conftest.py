@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.containers import Podman, working_podman
+from tests.prepared import prepared_starts
 from tui_eval.cli import logs
 from tui_eval.providers import keys
 
@@ -44,6 +45,13 @@ def _no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """Keep every test away from the user's own configuration and what the user trusts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TUI_EVAL_CONFIG", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _prepared_starts() -> Iterator[None]:
+    """Let processes of the package that tests start begin with its modules imported."""
+    with prepared_starts():
         yield
 
 
