@@ -32,7 +32,7 @@ FAULTS := $(addprefix tests/,benchmarks faults processes targets/transcripts tar
 	engine/test_command_containers.py engine/test_command_deaths.py engine/test_command_hostile.py \
 	ui/keys/test_key_queue.py ui/test_terminal.py web/test_browser.py test_commands_shown.py)
 
-.PHONY: help demo dist test check fast faults dev console hooks format install lock samples pictures docs clean
+.PHONY: help demo dist test check types tests fast faults dev console hooks format install lock samples pictures docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1	\2/' | expand -t 20
@@ -47,8 +47,14 @@ test: $(VENV)/.test  ## install and run every check: format, lint, types, layers
 check:  ## run every check with what is installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	@$(MAKE) --no-print-directory --jobs 2 types tests
+
+# Types are checked beside the tests: without a cache mypy takes half a minute of one processor.
+types:
+	$(BIN)/mypy
+
+tests:
 	$(BIN)/python -m pytest $(PYTEST)
 
 fast: $(VENV)/.test  ## lint, types and the tests that take no time: a minute together
