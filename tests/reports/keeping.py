@@ -12,7 +12,7 @@ from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, rests_on_judges
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.reports.rates.scorer_rates import scorer_tallies
-from tui_eval.store.parts import division, kept_figures
+from tui_eval.store.chunks import division, kept_figures
 from tui_eval.store.read import report_queries
 from tui_eval.store.read.judges.judge_figures import judge_figures
 from tui_eval.suites.frozen_suite import frozen_suite
@@ -20,7 +20,7 @@ from tui_eval.suites.frozen_suite import frozen_suite
 
 @contextmanager
 def keeping(trials: int) -> Iterator[None]:
-    """Have runs divided into parts of so many trials, and all of them kept in files."""
+    """Have runs divided into chunks of so many trials, and all of them kept in files."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(division, "TRIALS", trials)
         patched.setattr(kept_figures, "KEPT_FROM", 1)
@@ -37,7 +37,7 @@ def _knowing_nothing() -> Iterator[None]:
 
 
 def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
-    """Give every figure of a run that is made of its parts."""
+    """Give every figure of a run that is made of its chunks."""
     rules = frozen_suite(db, run).run
     times = trial_figures.call_times(db, run)
     return {

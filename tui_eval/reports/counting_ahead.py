@@ -4,7 +4,7 @@ import sqlite3
 
 from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.results import results
-from tui_eval.store.parts.kept_figures import is_kept
+from tui_eval.store.chunks.kept_figures import is_kept
 from tui_eval.store.read import run_queries
 
 

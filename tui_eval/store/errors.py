@@ -26,7 +26,8 @@ class StoreRemoteError(StoreError):
         super().__init__(
             f"{path}: on a network file system ({kind}, mounted at {point}), where SQLite's log "
             f"does not work and a store would be damaged. Keep it on a disk of this machine: "
-            f"--store FILE, or TUI_EVAL_STORE; one that is there already is copied first"
+            f"--store FILE, or TUI_EVAL_STORE; one that is there already is copied first. "
+            f"`tui-eval merge` unites the stores of several machines"
         )
 
 

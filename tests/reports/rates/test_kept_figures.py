@@ -22,8 +22,8 @@ from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
 from tui_eval.reports.counting_ahead import count_ahead
 from tui_eval.reports.document import document
+from tui_eval.store.chunks import chunks_file, division
 from tui_eval.store.location import figures_file
-from tui_eval.store.parts import division, parts_file
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes, undo
@@ -143,7 +143,7 @@ def test_parts_together_say_what_all_trials_say_at_once(tmp_path: Path) -> None:
     with reading(path) as db:
         at_once = document(db, run)
     with keeping(4), reading(path) as db:
-        assert division.division(db, run_queries.run(db, run), division.TRIALS).parts > 5
+        assert division.division(db, run_queries.run(db, run), division.TRIALS).chunks > 5
         for _ in range(2):
             in_parts = document(db, run)
             assert {**in_parts, "wall_s": 0} == {**at_once, "wall_s": 0}
@@ -206,9 +206,9 @@ def test_who_counts_otherwise_gives_the_file_another_format(tmp_path: Path) -> N
         file = figures_file(path, run_queries.run(db, run).name)
     with closing(sqlite3.connect(file)) as kept:
         rows = kept.execute(
-            "SELECT figures, part, content FROM parts WHERE figures <> 'settled at' ORDER BY 1, 2"
+            "SELECT figures, chunk, content FROM chunks WHERE figures <> 'settled at' ORDER BY 1, 2"
         ).fetchall()
-    assert (parts_file.FORMAT, digest(rows).hex()[:12]) == (2, "bcc507675746")
+    assert (chunks_file.FORMAT, digest(rows).hex()[:12]) == (3, "bcc507675746")
 
 
 def test_a_run_that_is_half_deleted_is_counted_as_it_is(tmp_path: Path) -> None:

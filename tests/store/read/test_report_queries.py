@@ -14,8 +14,8 @@ from tui_eval.model.output import Failure
 from tui_eval.model.score import Tally
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.read import report_queries, run_queries
-from tui_eval.store.read.figures import part_queries
-from tui_eval.store.read.figures.part_queries import ScorerRow
+from tui_eval.store.read.figures import chunk_queries
+from tui_eval.store.read.figures.chunk_queries import ScorerRow
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial
@@ -28,7 +28,7 @@ def test_text_that_utf8_cannot_hold_comes_back_to_the_letter(tmp_path: Path) -> 
     case = Case(0, SURROGATE, {}, tags=(SURROGATE,), weight=2.0)
     with filled(tmp_path / "store.db", Plan({"gpt": [Told(text=SURROGATE)]}, [case])) as (db, run):
         (line,) = report_queries.lines(db, run)
-        (row,) = part_queries.cases_of(db, run, ALL)
+        (row,) = chunk_queries.cases_of(db, run, ALL)
         of_case = report_queries.lines_of_case(db, run, SURROGATE)
     assert (line.case_id, line.text, line.tags) == (SURROGATE, SURROGATE, (SURROGATE,))
     assert (row.weight, json.loads(row.tags or "")) == (2.0, [SURROGATE])
@@ -71,7 +71,7 @@ def test_scores_are_counted_by_column_scorer_and_verdict(tmp_path: Path) -> None
     with filled(tmp_path / "store.db", Plan(told, cases(2))) as (db, run):
         found = {
             (row.col, row.scorer, row.verdict.value): row.n
-            for row in part_queries.scorers(db, run, ALL)
+            for row in chunk_queries.scorers(db, run, ALL)
         }
         names = report_queries.scorer_names(db, run)
     assert found == {(0, "exact", "pass"): 1, (1, "exact", "fail"): 1, (0, "other", "pass"): 1}
@@ -94,22 +94,22 @@ def made(db: sqlite3.Connection) -> Staged:
 
 
 def test_grades_stream_by_case_column_and_epoch(db: sqlite3.Connection, made: Staged) -> None:
-    rows = list(part_queries.grades(db, made.run, ALL))
+    rows = list(chunk_queries.grades(db, made.run, ALL))
     assert [row[:2] for row in rows] == [(s, c) for s in range(3) for c in range(2)]
     assert rows[0] == (0, 0, "done", "pass", 1.0)
     assert rows[5] == (2, 1, "queued", None, None)
-    assert list(part_queries.grades(db, made.run, range(1, 2))) == rows[2:4]
+    assert list(chunk_queries.grades(db, made.run, range(1, 2))) == rows[2:4]
 
 
 def test_cases_stream_with_weight_and_tags(db: sqlite3.Connection) -> None:
     run = new_run(db)
     given = [Case(0, "a", {}, tags=("x", "é"), weight=2.5), case(1)]
     do(db, lambda tx: run_writes.add_cases(tx, run, given))
-    first, second = part_queries.cases_of(db, run, ALL)
+    first, second = chunk_queries.cases_of(db, run, ALL)
     assert (first.seq, first.weight, json.loads(first.tags or "")) == (0, 2.5, ["x", "é"])
     assert second == (1, 1.0, None, None)
-    assert part_queries.weighted(db, run, ALL)
-    assert not part_queries.weighted(db, run, range(1, 2))
+    assert chunk_queries.weighted(db, run, ALL)
+    assert not chunk_queries.weighted(db, run, range(1, 2))
 
 
 def test_the_columns_of_all_cases_are_known(db: sqlite3.Connection) -> None:
@@ -121,7 +121,7 @@ def test_the_columns_of_all_cases_are_known(db: sqlite3.Connection) -> None:
 
 
 def test_current_scores_are_counted_by_scorer(db: sqlite3.Connection, made: Staged) -> None:
-    assert part_queries.scorers(db, made.run, ALL) == [
+    assert chunk_queries.scorers(db, made.run, ALL) == [
         ScorerRow(0, "exact", Verdict.PASS, 1, 1.0, True, 1),
         ScorerRow(0, "regex", Verdict.PASS, 2, 2.0, True, 2),
         ScorerRow(0, "exact", Verdict.FAIL, 1, 0.0, True, 3),
@@ -139,17 +139,17 @@ def test_what_a_rescore_replaced_is_not_counted(db: sqlite3.Connection, made: St
         ),
     )
     do(db, lambda tx: trial_writes.settle(tx, made.trials[0], Tally(Verdict.FAIL, 0.5)))
-    rows = [row for row in part_queries.scorers(db, made.run, ALL) if row.scorer == "regex"]
+    rows = [row for row in chunk_queries.scorers(db, made.run, ALL) if row.scorer == "regex"]
     assert {(row.verdict, row.n) for row in rows} == {(Verdict.PASS, 1), (Verdict.FAIL, 1)}
 
 
 def test_latencies_come_ascending(db: sqlite3.Connection, made: Staged) -> None:
-    assert part_queries.latencies(db, made.run, ALL) == {0: array("d", [1.0, 2.0, 3.0])}
+    assert chunk_queries.latencies(db, made.run, ALL) == {0: array("d", [1.0, 2.0, 3.0])}
     assert report_queries.latencies(db, made.run, 0, "no such tag") == []
 
 
 def test_outputs_that_were_cut_are_counted_by_column(db: sqlite3.Connection, made: Staged) -> None:
-    assert part_queries.endings(db, made.run, ALL)[0][Ending.CUT] == 1
+    assert chunk_queries.endings(db, made.run, ALL)[0][Ending.CUT] == 1
 
 
 def test_errors_are_told_once_with_their_columns_the_most_frequent_first(
@@ -217,4 +217,4 @@ def test_money_of_a_tag_is_unknown_where_some_of_it_is(db: sqlite3.Connection) -
 
 
 def test_nothing_was_judged_yet(db: sqlite3.Connection, made: Staged) -> None:
-    assert part_queries.copied_scores(db, made.run, ALL) == 0
+    assert chunk_queries.copied_scores(db, made.run, ALL) == 0

@@ -12,7 +12,7 @@ from tui_eval.model.output import Failure
 from tui_eval.model.score import Grade, Score, Tally
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates import trial_figures
-from tui_eval.store.parts import kept_figures
+from tui_eval.store.chunks import kept_figures
 from tui_eval.store.search import groups as groups_module
 from tui_eval.store.search import views
 from tui_eval.store.search.folding import fold_reason

@@ -6,7 +6,7 @@ import pytest
 from tests.store.fates import CANCELLED, ERROR, FAILED, PASSED, QUEUED, RUNNING, UNGRADED, finish
 from tests.support import ODD_TEXTS, Staged, do, joined, new_run, reading, score, staged
 from tui_eval.model.case import Case
-from tui_eval.store.parts import kept_figures
+from tui_eval.store.chunks import kept_figures
 from tui_eval.store.search import views
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, Order, TrialOutcome, View
 from tui_eval.store.tx import Tx

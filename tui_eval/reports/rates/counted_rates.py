@@ -1,4 +1,4 @@
-"""Rates of a run counted part by part, see `store.parts`."""
+"""Rates of a run counted chunk by chunk, see `store.chunks`."""
 
 import json
 import sqlite3
@@ -15,10 +15,10 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.reports.rates.case_results import fate
 from tui_eval.reports.rates.rate_sums import AskedCases, RateSums, ReducedSums
 from tui_eval.statistics.estimates import ClusteredSample, Sample
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import comparison_queries
-from tui_eval.store.read.figures import part_queries
+from tui_eval.store.read.figures import chunk_queries
 from tui_eval.suites.spec.run import RunSettings
 
 _FATES: Final = {
@@ -128,11 +128,11 @@ def _alike(
     """Count cases by all that their rates depend on, in the order they turn up."""
     known = {
         case.seq: (case.weight, case.tags, case.cluster)
-        for case in part_queries.cases_of(db, run_id, cases, clusters)
+        for case in chunk_queries.cases_of(db, run_id, cases, clusters)
     }
     asked: Counter[tuple[Any, ...]] = Counter()
     scored: Counter[tuple[Any, ...]] = Counter()
-    trials = part_queries.grades(db, run_id, cases)
+    trials = chunk_queries.grades(db, run_id, cases)
     for (seq, col), epochs in groupby(trials, itemgetter(0, 1)):
         fates: list[str] = []
         scores: list[float] = []

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.statistics.intervals import wilson
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries, trial_queries
-from tui_eval.store.read.figures import part_queries
+from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.judges.judge_figures import has_judges
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.suites.spec.run import RunSettings
@@ -79,7 +79,7 @@ def rests_on_judges(db: sqlite3.Connection, run_id: int) -> bool:
     return has_judges(db, run_id) and figures_of(db, run_id, _JUDGED)
 
 
-_JUDGED: Final[KeptFigures[bool, bool]] = KeptFigures("judged", part_queries.judged, any)
+_JUDGED: Final[KeptFigures[bool, bool]] = KeptFigures("judged", chunk_queries.judged, any)
 
 
 def a_case_is_a_trial(db: sqlite3.Connection, run_id: int) -> bool:

@@ -94,7 +94,7 @@ class RunRates:
 
 
 def rates(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> RunRates:
-    """Return a run's rates; of a large run, those of its parts put together.
+    """Return a run's rates; of a large run, those of its chunks put together.
 
     Until all of them are staged a rate has no interval.
 

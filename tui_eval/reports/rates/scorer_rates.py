@@ -13,9 +13,9 @@ from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read.figures import part_queries
-from tui_eval.store.read.figures.part_queries import CaseScoreRow, ScorerRow
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
+from tui_eval.store.read.figures import chunk_queries
+from tui_eval.store.read.figures.chunk_queries import CaseScoreRow, ScorerRow
 from tui_eval.suites.spec.run import Reduce, RunSettings
 
 
@@ -113,7 +113,7 @@ def scorer_tallies(
 
 
 def _count_trials(db: sqlite3.Connection, run_id: int, cases: range) -> list[ScorerRow]:
-    return part_queries.scorers(db, run_id, cases)
+    return chunk_queries.scorers(db, run_id, cases)
 
 
 def _merge_trials(parts: Sequence[list[ScorerRow]]) -> dict[int, dict[str, ScorerTally]]:
@@ -227,7 +227,7 @@ def _count_cases(
     db: sqlite3.Connection, run_id: int, cases: range, *, how: Sequence[Reduce]
 ) -> Json:
     of: dict[tuple[int, str], _Collector] = {}
-    rows = part_queries.case_scores(db, run_id, cases)
+    rows = chunk_queries.case_scores(db, run_id, cases)
     for (_, col), of_case in groupby(rows, attrgetter("seq", "col")):
         by_scorer: dict[str, list[CaseScoreRow]] = {}
         for row in of_case:

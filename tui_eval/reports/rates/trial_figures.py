@@ -1,4 +1,4 @@
-"""KeptFigures over a run's trials that no rule of its suite decides; counted part by part."""
+"""KeptFigures over a run's trials that no rule of its suite decides; counted chunk by chunk."""
 
 import base64
 import json
@@ -13,8 +13,8 @@ from typing import Final
 from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json
 from tui_eval.statistics.sorted_parts import SortedParts
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read.figures import part_queries
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
+from tui_eval.store.read.figures import chunk_queries
 
 
 def call_times(db: sqlite3.Connection, run_id: int) -> Mapping[int, SortedParts]:
@@ -104,7 +104,7 @@ def _merge_counts(parts: Sequence[Counter[str]]) -> Counter[str]:
 
 def _count_tags(db: sqlite3.Connection, run_id: int, cases: range) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for listed, n in part_queries.tags(db, run_id, cases):
+    for listed, n in chunk_queries.tags(db, run_id, cases):
         counts.update(dict.fromkeys(json.loads(listed), n))
     return counts
 
@@ -142,23 +142,23 @@ def _counts_of_json(kept: Mapping[str, int]) -> Counter[str]:
 
 
 _CALL_TIMES: Final = KeptFigures(
-    "call times", part_queries.latencies, _merge_times, _times_as_json, _times_of_json
+    "call times", chunk_queries.latencies, _merge_times, _times_as_json, _times_of_json
 )
 _ENDINGS: Final = KeptFigures(
-    "endings", part_queries.endings, _merge_endings, _endings_as_json, _endings_of_json
+    "endings", chunk_queries.endings, _merge_endings, _endings_as_json, _endings_of_json
 )
 _SETTLED_AT: Final[KeptFigures["array[float]", Sequence["array[float]"]]] = KeptFigures(
-    "settled at", part_queries.settled_at, list, _packed, _unpacked
+    "settled at", chunk_queries.settled_at, list, _packed, _unpacked
 )
 _TAGS: Final[KeptFigures[Counter[str], Counter[str]]] = KeptFigures(
     "tags", _count_tags, _merge_counts, of_json=_counts_of_json
 )
 _FAILING: Final[KeptFigures[Counter[str], Counter[str]]] = KeptFigures(
-    "failing", part_queries.failing, _merge_counts, of_json=_counts_of_json
+    "failing", chunk_queries.failing, _merge_counts, of_json=_counts_of_json
 )
 _COPIED: Final[KeptFigures[int, int]] = KeptFigures(
-    "copied scores", part_queries.copied_scores, sum
+    "copied scores", chunk_queries.copied_scores, sum
 )
 _BACKING_OFF: Final[KeptFigures[int, int]] = KeptFigures(
-    "backing off", part_queries.backing_off, sum
+    "backing off", chunk_queries.backing_off, sum
 )

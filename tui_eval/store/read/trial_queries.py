@@ -10,10 +10,10 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
 from tui_eval.store.read.attempt_queries import StoredRecord
-from tui_eval.store.read.figures import part_queries
+from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
 from tui_eval.store.read.run_counts import board
 from tui_eval.store.rows import (
@@ -42,7 +42,7 @@ def weighted(db: sqlite3.Connection, run: int) -> bool:
     return figures_of(db, run, _WEIGHTED)
 
 
-_WEIGHTED: Final[KeptFigures[bool, bool]] = KeptFigures("weighted", part_queries.weighted, any)
+_WEIGHTED: Final[KeptFigures[bool, bool]] = KeptFigures("weighted", chunk_queries.weighted, any)
 
 
 def left_alone(db: sqlite3.Connection, run: int) -> dict[str, LimitRow]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeAlias
 
-from tui_eval.store.parts.kept_answers import (
+from tui_eval.store.chunks.kept_answers import (
     AnswerPlace,
     keep_answer,
     known_answer,

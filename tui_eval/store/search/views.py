@@ -14,8 +14,8 @@ from itertools import groupby
 from typing import TypeAlias
 
 from tui_eval.model.finish import Ending
-from tui_eval.store.parts.kept_answers import keep_answer, known_answer, place_of_answer
-from tui_eval.store.parts.kept_figures import in_one_moment
+from tui_eval.store.chunks.kept_answers import keep_answer, known_answer, place_of_answer
+from tui_eval.store.chunks.kept_figures import in_one_moment
 from tui_eval.store.read.figures.endings import ended
 from tui_eval.store.search import case_conditions
 from tui_eval.store.search.case_conditions import SqlCondition

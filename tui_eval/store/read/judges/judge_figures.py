@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from tui_eval.model.judge_quality import Audit, GoldAgreement
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read.figures import part_queries
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
+from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.figures.call_spending import unanswered_judge_call
 from tui_eval.store.read.run_counts import abandoned
 from tui_eval.store.text import unpack
@@ -264,5 +264,5 @@ def _merge(parts: Sequence[Sequence[Sequence[Any]]]) -> dict[tuple[str, str], li
 
 
 _Rows: TypeAlias = KeptFigures[Sequence[Sequence[Any]], dict[tuple[str, str], list[Any]]]
-_FINDINGS: Final[_Rows] = KeptFigures("findings", part_queries.findings, _merge)
-_SPREAD: Final[_Rows] = KeptFigures("spread of judges", part_queries.spread, _merge)
+_FINDINGS: Final[_Rows] = KeptFigures("findings", chunk_queries.findings, _merge)
+_SPREAD: Final[_Rows] = KeptFigures("spread of judges", chunk_queries.spread, _merge)

@@ -10,15 +10,15 @@ from tests.store.fates import finish
 from tests.support import Staged, do, reading, score, staged, writing
 from tui_eval.engine import run_deletion
 from tui_eval.model.states import RunState
+from tui_eval.store.chunks import division, kept_figures
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.location import figures_file
-from tui_eval.store.parts import division, kept_figures
-from tui_eval.store.parts.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.write.people import notes
 
 counted: list[range] = []
-"""The parts that were counted, in order."""
+"""The chunks that were counted, in order."""
 
 
 def _states(db: sqlite3.Connection, run: int, cases: range) -> Counter[str]:
@@ -31,13 +31,13 @@ def _states(db: sqlite3.Connection, run: int, cases: range) -> Counter[str]:
 
 
 STATES: KeptFigures[Counter[str], Counter[str]] = KeptFigures(
-    "states", _states, lambda parts: sum(parts, Counter()), of_json=Counter
+    "states", _states, lambda chunks: sum(chunks, Counter()), of_json=Counter
 )
 
 
 @pytest.fixture
 def made(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> Staged:
-    """Eight trials of two columns, in parts of two cases, each worth keeping."""
+    """Eight trials of two columns, in chunks of two cases, each worth keeping."""
     monkeypatch.setattr(division, "TRIALS", 4)
     monkeypatch.setattr(kept_figures, "KEPT_FROM", 1)
     made = staged(db, 8, columns=2)
@@ -46,7 +46,7 @@ def made(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> Staged:
 
 
 def states(path: Path, run: int) -> tuple[Counter[str], int]:
-    """Give trials by state as a new process does, and how many parts it counted."""
+    """Give trials by state as a new process does, and how many chunks it counted."""
     counted.clear()
     with reading(path) as db:
         return figures_of(db, run, STATES), len(counted)
@@ -87,7 +87,7 @@ def test_a_part_with_a_trial_that_is_scored_is_counted_each_time(
     assert counted == [range(2)]
 
 
-@pytest.mark.parametrize("damage", ["bytes", "content", "format", "other run", "a part"])
+@pytest.mark.parametrize("damage", ["bytes", "content", "format", "other run", "a chunk"])
 def test_a_file_that_is_damaged_or_of_another_run_is_made_anew(
     path: Path, db: sqlite3.Connection, made: Staged, damage: str
 ) -> None:
@@ -99,10 +99,10 @@ def test_a_file_that_is_damaged_or_of_another_run_is_made_anew(
         with closing(sqlite3.connect(file, isolation_level=None)) as kept:
             kept.execute(
                 {
-                    "content": "UPDATE parts SET content = '{\"done\":16}' WHERE part = 1",
+                    "content": "UPDATE chunks SET content = '{\"done\":16}' WHERE chunk = 1",
                     "format": "PRAGMA user_version = 77",
                     "other run": "UPDATE run SET created_at = 1.0",
-                    "a part": "DELETE FROM parts WHERE part = 3",
+                    "a chunk": "DELETE FROM chunks WHERE chunk = 3",
                 }[damage]
             )
     assert states(path, made.run) == ({"queued": 16}, 4)

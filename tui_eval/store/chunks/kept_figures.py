@@ -1,4 +1,4 @@
-"""KeptFigures of a run, counted part by part; what did not change is not counted again."""
+"""KeptFigures of a run, counted chunk by chunk; what did not change is not counted again."""
 
 import json
 import logging
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from tui_eval.store.chunks import division as dividing
+from tui_eval.store.chunks.chunks_file import ChunksFile, Stand
+from tui_eval.store.chunks.division import Division, division
 from tui_eval.store.location import figures_file
 from tui_eval.store.opening.store_file import StoreFileConnection
-from tui_eval.store.parts import division as dividing
-from tui_eval.store.parts.division import Division, division
-from tui_eval.store.parts.parts_file import PartsFile, Stand
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.store.text import dump
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 KEPT_FROM: Final = 50_000
 """Trials from which on what was counted is kept in a file: below, counting takes no time."""
 WORTH_WRITING: Final = 16
-"""Parts counted anew that are written while an engine works on the run."""
+"""Chunks counted anew that are written while an engine works on the run."""
 _RUNS: Final = 2
 """Runs of which a connection keeps what was counted."""
 
@@ -33,16 +33,16 @@ W = TypeVar("W")
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures(Generic[P, W]):
-    """How something is counted: of a part, and of parts put together."""
+    """How something is counted: of a chunk, and of chunks put together."""
 
     name: str
     """Two that count differently have different names."""
     count: Callable[[sqlite3.Connection, int, range], P]
     """What the trials of some cases of a run come to."""
     merge: Callable[[Sequence[P]], W]
-    """What parts come to together; leaves them as they are."""
-    as_json: Callable[[P], Any] = lambda part: part
-    """How the file keeps a part; without it, it is JSON."""
+    """What chunks come to together; leaves them as they are."""
+    as_json: Callable[[P], Any] = lambda chunk: chunk
+    """How the file keeps a chunk; without it, it is JSON."""
     of_json: Callable[[Any], P] = lambda kept: kept
     """Back to the last digit."""
 
@@ -53,12 +53,12 @@ class _Counted:
 
     division: Division
     change: int = -1
-    """The store's newest change when the parts were looked at last; -1: never."""
-    parts: list[Any] = field(default_factory=list)
+    """The store's newest change when the chunks were looked at last; -1: never."""
+    chunks: list[Any] = field(default_factory=list)
     whole: Any = None
-    """All parts put together."""
+    """All chunks put together."""
     unwritten: set[int] = field(default_factory=set)
-    """Parts that the file does not have as they are."""
+    """Chunks that the file does not have as they are."""
     in_file: Stand | None = None
     """What the file had when it was looked into."""
 
@@ -76,7 +76,7 @@ def figures_of(db: sqlite3.Connection, run_id: int, figures: KeptFigures[P, W]) 
     with in_one_moment(db):
         run = run_queries.run(db, run_id)
         divided = division(db, run, dividing.TRIALS) if run.staged else None
-        if divided is None or divided.parts <= 1:
+        if divided is None or divided.chunks <= 1:
             return figures.merge([figures.count(db, run_id, _ALL)])
         counted = _counted(db, run, figures, divided)
         # also where no change has a newer number: scores come before the trial changes
@@ -127,16 +127,16 @@ def _bring_up_to_date(
 ) -> None:
     divided = counted.division
     if counted.change < 0:
-        stale = frozenset(range(divided.parts))
-        counted.parts = [None] * divided.parts
+        stale = frozenset(range(divided.chunks))
+        counted.chunks = [None] * divided.chunks
     else:
         stale = dividing.changed_since(db, run.id, divided, counted.change)
-    for part in sorted(stale):
-        counted.parts[part] = figures.count(db, run.id, divided.cases_of(part))
+    for chunk in sorted(stale):
+        counted.chunks[chunk] = figures.count(db, run.id, divided.cases_of(chunk))
     counted.change = change
     counted.unwritten |= stale
     if stale or counted.whole is None:
-        counted.whole = figures.merge(counted.parts)
+        counted.whole = figures.merge(counted.chunks)
     if counted.unwritten and (not run.live or len(counted.unwritten) >= WORTH_WRITING):
         _write(db, run, figures, counted)
 
@@ -162,10 +162,10 @@ def _in_file(
     except (sqlite3.Error, OSError) as error:
         log.info("figures of %s are counted anew: %s", run.name, error)
         return nothing
-    if contents.keys() != set(range(divided.parts)):
+    if contents.keys() != set(range(divided.chunks)):
         return nothing
-    parts = [figures.of_json(json.loads(contents[part])) for part in range(divided.parts)]
-    return _Counted(divided, stand.change, parts, in_file=stand)
+    chunks = [figures.of_json(json.loads(contents[chunk])) for chunk in range(divided.chunks)]
+    return _Counted(divided, stand.change, chunks, in_file=stand)
 
 
 def _write(
@@ -174,16 +174,16 @@ def _write(
     if not is_kept(db, run):
         return
     stand = Stand(counted.change, counted.division, dividing.newest(db, run.id, counted.change))
-    parts = ((part, dump(figures.as_json(counted.parts[part]))) for part in counted.unwritten)
+    chunks = ((chunk, dump(figures.as_json(counted.chunks[chunk]))) for chunk in counted.unwritten)
     try:
         with closing(opened_file(db, run)) as file:
-            taken = file.keep(figures.name, stand, parts, counted.in_file)
+            taken = file.keep(figures.name, stand, chunks, counted.in_file)
             counted.in_file = file.stand(figures.name)
     except (sqlite3.Error, OSError) as error:
         log.info("figures of %s are not kept: %s", run.name, error)
         return
-    # what another process has put there does not go with the parts known here
-    counted.unwritten = set() if taken else set(range(counted.division.parts))
+    # what another process has put there does not go with the chunks known here
+    counted.unwritten = set() if taken else set(range(counted.division.chunks))
 
 
 def is_kept(db: sqlite3.Connection, run: RunRow) -> bool:
@@ -191,7 +191,7 @@ def is_kept(db: sqlite3.Connection, run: RunRow) -> bool:
     return isinstance(db, StoreFileConnection) and run.total >= KEPT_FROM
 
 
-def opened_file(db: sqlite3.Connection, run: RunRow) -> PartsFile:
+def opened_file(db: sqlite3.Connection, run: RunRow) -> ChunksFile:
     """Open the file of a run that `is_kept`.
 
     Raises:
@@ -199,4 +199,4 @@ def opened_file(db: sqlite3.Connection, run: RunRow) -> PartsFile:
         OSError: likewise.
     """
     assert isinstance(db, StoreFileConnection)
-    return PartsFile(figures_file(db.path, run.name), run.created_at)
+    return ChunksFile(figures_file(db.path, run.name), run.created_at)

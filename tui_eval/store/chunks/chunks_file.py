@@ -1,6 +1,6 @@
-"""What the parts of a large run came to, kept in a file beside the store.
+"""What the chunks of a large run came to, kept in a file beside the store.
 
-It is written by whoever counts. Where it cannot be kept the parts are counted each time.
+It is written by whoever counts. Where it cannot be kept the chunks are counted each time.
 """
 
 import json
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tui_eval.store.parts.division import Division
+from tui_eval.store.chunks.division import Division
 from tui_eval.store.run_file import RunFile, RunFileKind
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of all that is kept in it: another number, and everything is counted anew."""
 _ANSWERS: Final = 32
 """Lists and groups that are kept; a list of a million trials takes 4 MB."""
@@ -25,12 +25,12 @@ CREATE TABLE stands (
     division TEXT NOT NULL,             -- JSON, as the next one
     newest TEXT NOT NULL
 );
-CREATE TABLE parts (
+CREATE TABLE chunks (
     figures TEXT NOT NULL,
-    part INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
     content TEXT NOT NULL,
     checksum INTEGER NOT NULL,
-    PRIMARY KEY (figures, part)
+    PRIMARY KEY (figures, chunk)
 );
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY,             -- the higher the later it was kept
@@ -53,7 +53,7 @@ class Stand:
     """See `division.newest`: what the store says of that change now must be the same."""
 
 
-class PartsFile(RunFile):
+class ChunksFile(RunFile):
     """The file of one run."""
 
     def __init__(self, file: Path, created_at: float) -> None:
@@ -82,29 +82,29 @@ class PartsFile(RunFile):
         )
 
     def contents(self, figures: str) -> dict[int, str]:
-        """Return the parts of figures, as they were given.
+        """Return the chunks of figures, as they were given.
 
         Raises:
             sqlite3.DatabaseError: one is not what was written.
         """
         found: dict[int, str] = {}
-        for part, content, checksum in self.db.execute(
-            "SELECT part, content, checksum FROM parts WHERE figures = ?", (figures,)
+        for chunk, content, checksum in self.db.execute(
+            "SELECT chunk, content, checksum FROM chunks WHERE figures = ?", (figures,)
         ):
             if _checksum(content) != checksum:
-                raise sqlite3.DatabaseError("what is kept of a part is damaged")
-            found[part] = content
+                raise sqlite3.DatabaseError("what is kept of a chunk is damaged")
+            found[chunk] = content
         return found
 
     def keep(
-        self, figures: str, stand: Stand, parts: Iterable[tuple[int, str]], since: Stand | None
+        self, figures: str, stand: Stand, chunks: Iterable[tuple[int, str]], since: Stand | None
     ) -> bool:
-        """Put parts in, those that are there and not given stay.
+        """Put chunks in, those that are there and not given stay.
 
         Args:
-            figures: Whose parts.
+            figures: Whose chunks.
             stand: What all of them rest on now.
-            parts: Those that were counted anew.
+            chunks: Those that were counted anew.
             since: What the others rest on.
 
         Returns:
@@ -128,8 +128,8 @@ class PartsFile(RunFile):
                     ),
                 )
                 db.executemany(
-                    "INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?)",
-                    ((figures, part, content, _checksum(content)) for part, content in parts),
+                    "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)",
+                    ((figures, chunk, content, _checksum(content)) for chunk, content in chunks),
                 )
         return taken
 

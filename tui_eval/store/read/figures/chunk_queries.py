@@ -1,4 +1,4 @@
-"""What is counted of some consecutive cases of a run; a figure of the run is made of such parts.
+"""What is counted of some consecutive cases of a run; a figure of the run is made of such chunks.
 
 `cases` are their numbers, as the column `seq` has them.
 """

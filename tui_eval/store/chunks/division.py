@@ -1,4 +1,4 @@
-"""The parts of a run, and which of them have changed."""
+"""The chunks of a run, and which of them have changed."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 from tui_eval.store.rows import RunRow
 
 TRIALS: Final = 8192
-"""Trials of a part, about: a part is counted in some hundredths of a second."""
+"""Trials of a chunk, about: a chunk is counted in some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,38 +18,38 @@ class Division:
     """Of the run."""
     cases: int
     size: int
-    """Cases of a part; the last one may have fewer."""
+    """Cases of a chunk; the last one may have fewer."""
 
     @property
-    def parts(self) -> int:
-        """How many parts there are."""
+    def chunks(self) -> int:
+        """How many chunks there are."""
         return -(-self.cases // self.size)
 
-    def cases_of(self, part: int) -> range:
-        """Return the numbers of a part's cases."""
-        return range(part * self.size, min((part + 1) * self.size, self.cases))
+    def cases_of(self, chunk: int) -> range:
+        """Return the numbers of a chunk's cases."""
+        return range(chunk * self.size, min((chunk + 1) * self.size, self.cases))
 
 
-def division(db: sqlite3.Connection, run: RunRow, trials_of_part: int = TRIALS) -> Division:
+def division(db: sqlite3.Connection, run: RunRow, trials_of_chunk: int = TRIALS) -> Division:
     """Divide a run; all its trials must be there.
 
     Args:
         db: The connection.
         run: The run.
-        trials_of_part: About how many trials a part shall have.
+        trials_of_chunk: About how many trials a chunk shall have.
     """
     last = db.execute(
         "SELECT seq FROM trials WHERE run = ? ORDER BY place DESC LIMIT 1", (run.id,)
     ).fetchone()
     cases = 0 if last is None else last[0] + 1
-    size = max(trials_of_part * cases // max(run.total, 1), 1)
+    size = max(trials_of_chunk * cases // max(run.total, 1), 1)
     return Division(run.total, cases, size)
 
 
 def changed_since(
     db: sqlite3.Connection, run_id: int, divided: Division, change: int
 ) -> frozenset[int]:
-    """Return the parts with a trial that changed after a change number.
+    """Return the chunks with a trial that changed after a change number.
 
     Those with a trial that is being scored are always among them: what is known of its output grows
     before the trial itself changes.

@@ -5,9 +5,9 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 
+from tui_eval.store.chunks import division as dividing
+from tui_eval.store.chunks.kept_figures import is_kept, opened_file
 from tui_eval.store.errors import UnknownRunError
-from tui_eval.store.parts import division as dividing
-from tui_eval.store.parts.kept_figures import is_kept, opened_file
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
 
