@@ -18,6 +18,8 @@ from urllib.parse import unquote, urlsplit
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "docs"
+EXAMPLE = ROOT / "docs" / "plugin-example"
+"""A package that pages lead into; its files are served as they are."""
 BESIDE = (
     "README.md",
     "CHANGELOG.md",
@@ -32,9 +34,10 @@ LOADING = {"src", "srcset", "poster", "data"}
 
 
 def sources() -> list[Path]:
-    """Return the pages and pictures that the site is made of, relative to the repository."""
+    """Return the pages, pictures and other files of the site, relative to the repository."""
     docs = ROOT / "docs"
     found = [path for path in docs.rglob("*") if path.suffix in (".md", ".png")]
+    found += [path for path in EXAMPLE.rglob("*") if path.suffix in (".py", ".toml")]
     return sorted(path.relative_to(ROOT) for path in (*found, *(ROOT / name for name in BESIDE)))
 
 
