@@ -99,6 +99,7 @@ async def test_whatever_a_plugin_does_harms_one_trial(
     assert "asked plain ['args', 'messages', 'prompt'] True" in str(printed[0])
 
 
+@pytest.mark.whole  # four descriptions and three runs, each with processes of its own
 async def test_it_is_found_again_by_distribution_versions_and_settings(
     both: Path, site: Path, tmp_path: Path
 ) -> None:
