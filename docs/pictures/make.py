@@ -199,37 +199,37 @@ class Picture:
     config: str = ""
 
 
-LOCAL, MADE_UP = "capitals-local", "simulated"
+SIMULATED_RUN = "simulated"
 EDIT = Edited("parts/capitals.toml", 'match = "any"', 'match = "all"')
 COMPARED = ("equals_sign", "enter", Seen("Question"))
 BY_TAG = ("shift+tab", "down", "down", "down")
 WHO = ("G", Seen("who grades"), *["backspace"] * 20, *"anna", "enter")
 PICTURES = (
-    Picture("run", (100, 30), [Settled(30), "n", "n"], LOCAL, live=True),
+    Picture("run", (120, 34), [Settled(220), "n", "n"], SIMULATED_RUN, live=True),
     Picture("suites", (100, 30), ["/", *"capitals", "enter", Seen("What is the capital")]),
     Picture("launch", (100, 30), ["/", *"capitals", "enter", "enter", Seen("reusable")]),
-    Picture("runs", (100, 24), [Settled(55), "2", Seen("running")], MADE_UP, live=True),
-    Picture("run-wide", (160, 48), [Settled(100), "n", "n"], MADE_UP, live=True),
-    Picture("charts", (100, 30), [Settled(250), "v"], MADE_UP, live=True),
+    Picture("runs", (100, 24), [Settled(55), "2", Seen("running")], SIMULATED_RUN, live=True),
+    Picture("run-wide", (160, 48), [Settled(100), "n", "n"], SIMULATED_RUN, live=True),
+    Picture("charts", (100, 30), [Settled(250), "v"], SIMULATED_RUN, live=True),
     Picture("result", (120, 36), ["n", "tab"], "explain"),
     Picture("detail", (100, 24), ["/", *"json-04", "enter", "enter"], "instructions"),
-    Picture("attempts", (100, 24), ["/", *"ghana", "enter", "j", "enter", *"]]]"], MADE_UP),
+    Picture("attempts", (100, 24), ["/", *"ghana", "enter", "j", "enter", *"]]]"], SIMULATED_RUN),
     Picture("live", (100, 30), ["end", Seen("turn 14"), "enter", "["], "agents", live=True),
     Picture("workspace", (100, 12), ["/", *"two", "enter", "enter", "w"], "agents"),
     Picture("judge", (100, 30), ["n", "enter", *"]]]]"], "explain"),
     Picture("grade", (100, 24), [*WHO, Seen("1 of"), "3", Seen("2 of")], "explain"),
     Picture("filter", (100, 30), ["f", "j", "space"], "capitals"),
-    Picture("cases", (100, 30), ["M", "n", "right"], MADE_UP),
+    Picture("cases", (100, 30), ["M", "n", "right"], SIMULATED_RUN),
     Picture("groups", (100, 30), ["b"], "instructions"),
     Picture("confusion", (100, 20), ["b", Seen("choice"), "["], "choices"),
-    Picture("latency", (100, 30), ["v", "]"], MADE_UP),
+    Picture("latency", (100, 30), ["v", "]"], SIMULATED_RUN),
     Picture("sweep", (100, 36), ["v"], "load"),
     Picture("diff", (120, 24), ["d"], "orders"),
-    Picture("compare", (120, 36), [*COMPARED, "n"], MADE_UP),
-    Picture("compare-groups", (100, 30), [*COMPARED, "b", Seen("africa"), *BY_TAG], MADE_UP),
-    Picture("history", (100, 30), ["n", "h"], MADE_UP),
-    Picture("edited", (100, 30), [EDIT, Seen("d shows")], MADE_UP),
-    Picture("would-change", (100, 30), [EDIT, Seen("d shows"), "D"], MADE_UP),
+    Picture("compare", (120, 36), [*COMPARED, "n"], SIMULATED_RUN),
+    Picture("compare-groups", (100, 30), [*COMPARED, "b", Seen("africa"), *BY_TAG], SIMULATED_RUN),
+    Picture("history", (100, 30), ["n", "h"], SIMULATED_RUN),
+    Picture("edited", (100, 30), [EDIT, Seen("d shows")], SIMULATED_RUN),
+    Picture("would-change", (100, 30), [EDIT, Seen("d shows"), "D"], SIMULATED_RUN),
     Picture("settings", (100, 30), ["comma"], config=CONFIGURATION),
     Picture("help", (100, 30), ["question_mark"], "capitals", theme="dark-contrast"),
 )
