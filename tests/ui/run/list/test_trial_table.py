@@ -30,6 +30,8 @@ def test_what_came_stands_before_what_was_expected(store: Path) -> None:
     )
     none = 'expected 6, found no number in "none"'
     assert why(trial, none, 0.0) == 'no number in "none", expected 6'
+    named = 'capital: expected to include "Paris", got "Lyon: a city"'
+    assert why(trial, named, 0.0) == 'capital: "Lyon: a city", expected to include "Paris"'
     for said in ("expected a list", "latency: 3 s, got worse", ""):
         assert why(trial, said or None, 0.0) == said
 

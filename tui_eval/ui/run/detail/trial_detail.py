@@ -264,7 +264,9 @@ class TrialDetail(Vertical):
             name = f"{self._glyphs.cursor} {name}"  # colour is never the only sign
         left, right = tab_pieces(there, self.tab, name, self._column, room, self._glyphs)
         self._tabs.show(left, right)
-        self._show_below(name if all(piece.tone != "strong" for piece in left) else "")
+        told = "".join(piece.text for piece in left)
+        whole = name in told and self._column in told
+        self._show_below("" if whole else name)
 
     @property
     def _column(self) -> str:

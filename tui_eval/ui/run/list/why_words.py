@@ -46,9 +46,13 @@ def output_first(reason: str) -> str:
     """Turn `expected 18, got 21` into `21, expected 18`: what differs comes first.
 
     Args:
-        reason: What a scorer says; anything else is returned as it is. May be foreign.
+        reason: What a scorer says, with its name before it where there are several; may be foreign.
+            Anything else is returned as it is.
     """
-    expected, came = parted(reason)
-    if not expected:
+    scorer, sign, said = reason.partition(": ")
+    if reason.startswith("expected "):
+        scorer, sign, said = "", "", reason
+    expected, came = parted(said)
+    if not expected or '"' in scorer:
         return reason
-    return f"{came.partition(' ')[2]}, {expected}"
+    return f"{scorer}{sign}{came.partition(' ')[2]}, {expected}"
