@@ -16,6 +16,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.grading import grade
 from tui_eval.scoring.scorers import Scorers
+from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.recipes.recipe_book import (
     NEEDS,
@@ -27,6 +28,7 @@ from tui_eval.suites.recipes.recipe_book import (
 )
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.survey.template_check import survey
+from tui_eval.suites.templates.renderer import Renderer, columns
 
 DATA = Path(os.environ.get("TUI_EVAL_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
 
@@ -43,7 +45,8 @@ ROWS: dict[str, Sequence[JsonObject]] = {
     ),
     "mmlu-pro": (
         {"question_id": 1, "question": "What burns?", "options": OPTIONS, "answer": "C",
-         "answer_index": 2, "category": "physics", "cot_content": "", "src": "x"},
+         "answer_index": 2, "category": "physics", "src": "x",
+         "cot_content": "A: Let's think step by step. Stars do. The answer is (C)."},
     ),
     "arc": (
         {"id": "q1", "question": "What burns?", "answerKey": "3",
@@ -81,7 +84,7 @@ ROWS: dict[str, Sequence[JsonObject]] = {
         {"input": "def one() -> int:\n", "metadata": {"test": "x", "entry_point": "one"}},
     ),
     "mbpp": (
-        {"task_id": 1, "text": "Give one.", "code": "x", "test_setup_code": "",
+        {"task_id": 3, "text": "Give one.", "code": "one = lambda: 1", "test_setup_code": "",
          "test_list": ["assert one() == 1"], "challenge_test_list": []},
     ),
     "ifeval": (
@@ -100,7 +103,7 @@ ROWS: dict[str, Sequence[JsonObject]] = {
          "answers": {"text": ["A star", "star"], "answer_start": [0, 2]}},
     ),
     "bfcl": (
-        {"id": "simple_0", "question": [[{"role": "user", "content": "Area of 3 by 4?"}]],
+        {"id": "simple_python_0", "question": [[{"role": "user", "content": "Area of 3 by 4?"}]],
          "function": [{"name": "area", "parameters": {"type": "dict"}}],
          "ground_truth": [{"area": {"width": [3, 3.0], "height": [4], "unit": ["cm", ""]}}]},
     ),
@@ -115,7 +118,7 @@ SAID: dict[str, tuple[str, str]] = {
     "gsm8k": ("So they make $1,002.", "So it is 1002 minus 2, which is 1000."),
     "mmlu": ("C", "The answer is B."),
     "mmlu-pro": ("So the answer is (C).", "I think it is C."),
-    "arc": ("C", "D. a fish"),
+    "arc": ("Stars do. The best answer is C.", "D. a fish"),
     "hellaswag": ("C", "A"),
     "bbh": ("Well. So the answer is **False**.", "So the answer is True."),
     "gpqa": ("… The answer is (C)", "The answer is (A)"),
@@ -186,7 +189,7 @@ def test_the_text_names_source_licence_and_needs(recipe: Recipe) -> None:
 def test_examples_stand_before_the_question(tmp_path: Path) -> None:
     for recipe in recipes().values():
         rows = ROWS[recipe.name]
-        if recipe.examples is None:
+        if not recipe.takes_examples:
             with pytest.raises(RecipeError, match="takes no examples"):
                 suite_text(recipe, "rows.jsonl", rows[0], "examples.jsonl")
             continue
@@ -196,9 +199,55 @@ def test_examples_stand_before_the_question(tmp_path: Path) -> None:
             suite_over(tmp_path, recipe, [row])
             text = suite_text(recipe, "rows.jsonl", row, "examples.jsonl")
             (tmp_path / "suite.toml").write_text(text)
-            suite = load(tmp_path / "suite.toml")
+            suite = load(tmp_path / "suite.toml", trusted=True)
             assert survey(suite).troubles == ()
             assert suite.prompts[0].examples is not None
+
+
+EXAMPLES: dict[str, tuple[str, Sequence[JsonObject], list[str]]] = {
+    "mmlu-pro": (
+        "question",
+        [
+            {"category": "physics", "cot_content": "A: Let's think step by step. It is (A)."},
+            {"category": "law", "cot_content": "A: Let's think step by step. It is (B)."},
+            {"category": "physics", "cot_content": "It is (C)."},
+        ],
+        ["It is (A).", "It is (C)."],
+    ),
+    "mbpp": (
+        "text",
+        [{"task_id": number, "code": f"x = {number}"} for number in (1, 2, 3, 4, 5)],
+        [f"```python\nx = {number}\n```" for number in (2, 3, 4)],
+    ),
+    "bbh": (
+        "input",
+        [
+            {"target": "So the answer is True.", "metadata": {"task": "boolean"}},
+            {"target": "So the answer is (A).", "metadata": {"task": "dates"}},
+        ],
+        ["So the answer is True."],
+    ),
+}
+"""The column of the question, what rows of examples have in place of a case's, and the replies
+that are shown of them."""
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES])
+def test_the_examples_are_those_that_the_benchmark_shows(name: str, tmp_path: Path) -> None:
+    recipe, row = recipes()[name], ROWS[name][-1]
+    question, given, replies = EXAMPLES[name]
+    suite_over(tmp_path, recipe, [row])
+    shown = "".join(
+        json.dumps(row | {question: f"Question {number}"} | own) + "\n"
+        for number, own in enumerate(given)
+    )
+    (tmp_path / "examples.jsonl").write_text(shown)
+    (tmp_path / "suite.toml").write_text(suite_text(recipe, "rows.jsonl", row, "examples.jsonl"))
+    suite = load(tmp_path / "suite.toml", trusted=True)
+    messages = Renderer(suite).messages(columns(suite)[0], next(cases(suite)))
+    assert [one["content"] for one in messages if one["role"] == "assistant"] == replies
+    questions = [one["content"] for one in messages if one["role"] == "user"]
+    assert len(questions) == len(replies) + 1
 
 
 def test_other_columns_are_told_with_those_that_are_needed() -> None:

@@ -72,7 +72,7 @@ class Recipe:
     data: str | None = None
     """The dataset of the Hub; None: a file has to be given."""
     examples: str | None = None
-    """The dataset of the Hub that its examples are of; None: it has none."""
+    """The dataset of the Hub that its examples are of; None: none, though a file may have them."""
     tried: str | None = None
     """What its verdicts were compared with; None: with nothing."""
 
@@ -80,6 +80,11 @@ class Recipe:
     def needed(self) -> tuple[str, ...]:
         """All that it needs, where its data comes from among it, as words of `NEEDS`."""
         return ("file" if self.data is None else "hf", *self.needs)
+
+    @property
+    def takes_examples(self) -> bool:
+        """Whether its suite can show examples."""
+        return _EXAMPLES.search(self.template()) is not None
 
     def template(self) -> str:
         """Return the text of its suite, with names for what differs."""
@@ -116,7 +121,7 @@ def suite_text(
     path = data or recipe.data
     if path is None:
         raise RecipeError(f"{recipe.name} has no data that is read from the Hub: give --data FILE")
-    if examples is not None and recipe.examples is None:
+    if examples is not None and not recipe.takes_examples:
         raise RecipeError(f"{recipe.name} takes no examples: leave --examples out")
     form = recipe.columns[0] if row is None else form_of(recipe, row)
     words = {
@@ -128,8 +133,10 @@ def suite_text(
     def block(found: re.Match[str]) -> str:
         if examples is not None:
             return found[1]
-        where = f"# Examples: --examples FILE, or --examples {recipe.examples}\n"
-        return where + "".join(f"# {line}\n" for line in found[1].splitlines())
+        hub = f", or --examples {recipe.examples}" if recipe.examples else ""
+        return f"# Examples: --examples FILE{hub}\n" + "".join(
+            f"# {line}\n" for line in found[1].splitlines()
+        )
 
     body = _EXAMPLES.sub(block, recipe.template())
     kept = [line for line in body.split("\n") if {*_WORD.findall(line)} <= {*words}]
