@@ -1,7 +1,13 @@
 """What a function's code is known by, and what it is not."""
 
+import dataclasses
 import functools
+import re
+from collections import deque
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +95,48 @@ def test_closures_methods_and_partials() -> None:
     ):
         assert code_digest(made_of(1)) == code_digest(made_of(1))
         assert code_digest(made_of(1)) != code_digest(made_of(2))
+
+
+def test_what_is_held_in_slots_and_behind_a_cache_is_seen() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Bot:
+        prompt: str
+
+        def __call__(self, question: str) -> str:
+            return self.prompt + question
+
+    one, two = (functools.cache(made(f"def f(x): return {n}")) for n in (1, 2))
+    assert code_digest(Bot("a")) == code_digest(Bot("a"))
+    assert code_digest(Bot("a")) != code_digest(Bot("b"))
+    assert code_digest(one) != code_digest(two)
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (re.compile("a"), re.compile("b")),
+        (re.compile("a"), re.compile("a", re.IGNORECASE)),
+        (re.compile("a" * 300), re.compile("a" * 299 + "b")),
+        (Decimal("0.1"), Decimal("0.2")),
+        (Path("a"), Path("b")),
+        (date(2020, 1, 1), date(2020, 1, 2)),
+        (deque([1]), deque([2])),
+        (range(2), range(3)),
+    ],
+)
+def test_values_of_the_standard_library_are_seen(was: object, now: object) -> None:
+    source = "def f(x):\n    return KNOWN"
+    assert code_digest(made(source, KNOWN=was)) != code_digest(made(source, KNOWN=now))
+
+
+def test_a_set_of_objects_is_the_same_wherever_they_are() -> None:
+    source = "class C: pass\ndef f(x):\n    return KNOWN"
+    digests = set()
+    for _ in range(2):
+        one = made(source)
+        one.__globals__["KNOWN"] = {one.__globals__["C"]()}
+        digests.add(code_digest(one))
+    assert len(digests) == 1
 
 
 def test_what_names_itself_comes_to_an_end() -> None:

@@ -1,11 +1,13 @@
 """Functions among the targets and scorers of a suite that is given as a mapping."""
 
 import functools
+from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
 
-from tui_eval.api.given import GivenFunction, known_functions, name_of, with_names
+from tui_eval.api.given import GivenFunction, held, known_functions, name_of, with_names
 from tui_eval.suites.loading.errors import SuiteError
 
 
@@ -45,6 +47,22 @@ def test_functions_stand_by_name_and_digest() -> None:
         ],
     }
     assert known_functions([digests[0], "of another program"]) == {digests[0]: functions[0]}
+
+
+def test_functions_that_differ_in_what_is_not_seen_are_each_called_for_themselves() -> None:
+    one, two = Event(), Event()  # of another package, as clients are
+    one.set()
+
+    def ask(client: Event) -> Callable[[str], bool]:
+        return lambda case: client.is_set()
+
+    _, functions = with_names({"targets": [ask(one), ask(two)], "scorers": [right, right]})
+    assert len({given.seen for given in functions}) == 2
+    calls = {given.code: given.function for given in functions}
+    assert len(calls) == 3
+    assert [calls[given.code]("?") for given in functions[:2]] == [True, False]
+    again = held([given.function for given in functions])
+    assert [given.code for given in again] == [given.code for given in functions]
 
 
 def test_a_function_is_known_as_long_as_somebody_has_it() -> None:

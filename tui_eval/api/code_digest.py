@@ -2,21 +2,40 @@
 
 Seen are: the compiled code of the function and of all that is written inside it, its defaults, the
 values it closes over, and of what it names from its own package: functions and classes (likewise,
-and what those name), and values made of texts, numbers, lists, tables. Of an object that is called,
-or whose method is, its fields of that sort are seen too.
+and what those name), and values made of texts, numbers, lists, tables, dates, paths and patterns.
+Of an object that is called, or whose method is, its fields of that sort are seen too; of what
+stands around a function, as `functools.cache` does, the function.
 
 Not seen are: what is named through a module (`prompts.TEXT`), code of other packages, files, the
 environment, what a client or another object holds. Comments, line numbers and names of files do not
 count.
 """
 
+import datetime
+import decimal
+import fractions
 import functools
+import pathlib
+import re
 import types
+import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from types import NoneType
 from typing import Any, Final
 
 from tui_eval.model.json import Json, digest
 
+_SAID_WHOLLY: Final = (
+    bytearray, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal,
+    fractions.Fraction, pathlib.PurePath, range, slice, uuid.UUID,
+)  # fmt: skip
+"""Values of the standard library whose `repr` says all that they are."""
+_OF_THE_COMPILER: Final = frozenset(
+    ("__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__")
+)
+"""Members of classes that say where a class stands, or what is written about it."""
 _MOST: Final = 20_000
 """Values that are looked at; a table of data that is larger is seen in part."""
 
@@ -55,10 +74,12 @@ class _Seer:
                 return ["method", self.of(value.__func__), self._object(value.__self__)]
             case functools.partial():
                 return ["partial", *map(self.of, (value.func, value.args, value.keywords))]
-            case list() | tuple():
+            case list() | tuple() | deque():
                 return [type(value).__name__, *map(self.of, value)]
             case set() | frozenset():
-                return [type(value).__name__, *sorted(map(repr, value))]
+                return [type(value).__name__, *sorted(map(_of_a_set, value))]
+            case re.Pattern():  # its repr is cut off
+                return ["Pattern", self.of(value.pattern), value.flags]
             case Mapping():
                 return ["table", *([self.of(key), self.of(one)] for key, one in value.items())]
             case type():
@@ -94,7 +115,7 @@ class _Seer:
             return _named(kind)
         bases = [self.of(base) for base in kind.__bases__]
         members = [[name, self._member(one)] for name, one in sorted(vars(kind).items())
-                   if name not in ("__dict__", "__weakref__", "__module__")]  # fmt: skip
+                   if name not in _OF_THE_COMPILER]  # fmt: skip
         return ["class", *bases, *members]
 
     def _member(self, value: object) -> Json:
@@ -108,12 +129,32 @@ class _Seer:
         if isinstance(value, type):
             return self._class(value)
         kind = type(value)
-        if not self._is_own(kind):
-            return ["object", *_named(kind)]
-        return ["object", self.of(kind), self.of(dict(getattr(value, "__dict__", {})))]
+        if self._is_own(kind):
+            return ["object", self.of(kind), self.of(_fields(value))]
+        if isinstance(value, _SAID_WHOLLY):
+            return ["object", *_named(kind), repr(value)]
+        within = _fields(value).get("__wrapped__")
+        return ["object", *_named(kind), *([] if within is None else [self.of(within)])]
 
     def _is_own(self, what: object) -> bool:
         return _package_of(what) == self._package
+
+
+def _fields(value: object) -> dict[str, object]:
+    """Return what an object holds, in slots too."""
+    fields = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        for name, slot in vars(kind).items():
+            if isinstance(slot, types.MemberDescriptorType):
+                with suppress(AttributeError):  # nothing is in it
+                    fields[f"{kind.__name__}.{name}"] = slot.__get__(value)
+    return fields
+
+
+def _of_a_set(value: object) -> str:
+    """Return what is seen of a member of a set: an object's `repr` may say where it is."""
+    plain = isinstance(value, (str, bytes, int, float, complex, tuple, frozenset, NoneType))
+    return repr(value) if plain else repr(_named(type(value)))
 
 
 def _package_of(what: object) -> str:

@@ -9,6 +9,7 @@ from tui_eval.isolated.function_worker import (
     RefusedCallableError,
     names_taken,
 )
+from tui_eval.model.json import digest
 from tui_eval.suites import given_functions
 from tui_eval.suites.given_functions import FunctionHolder
 from tui_eval.suites.loading.errors import Mistake, SuiteError
@@ -22,13 +23,25 @@ _UNNAMED: Final = "suite"
 class GivenFunction(FunctionHolder):
     """A function of this program, known to suites as long as somebody has this."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        """Take a function; its code is looked at."""
+    def __init__(
+        self, function: Callable[..., Any], beside: Iterable["GivenFunction"] = ()
+    ) -> None:
+        """Take a function; its code is looked at.
+
+        Args:
+            function: The function.
+            beside: Others that the same engine calls: two may differ in what is not seen of them
+                alone, as methods of two clients do, and each is to be called for itself.
+        """
         self.function = function
         self.name = name_of(function)
         """As people read it."""
-        self.code = code_digest(function)
+        self.seen = code_digest(function)
         """The digest of its code."""
+        alike = {id(one.function): one.code for one in beside if one.seen == self.seen}
+        numbered = digest([self.seen, len(alike)]).hex() if alike else self.seen
+        self.code = alike.get(id(function), numbered)
+        """What it is called by: the digest, with a number where others of the suite have it too."""
         given_functions.offer(self.code, self)
 
     @property
@@ -66,6 +79,14 @@ def name_of(function: Callable[..., Any]) -> str:
     inner = getattr(function, "func", function)  # of a partial one
     name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
     return str(name).rpartition("<locals>.")[2].strip("<>") or "function"
+
+
+def held(functions: Iterable[Callable[..., Any]]) -> list[GivenFunction]:
+    """Take the functions of one suite, in its order."""
+    taken: list[GivenFunction] = []
+    for function in functions:
+        taken.append(GivenFunction(function, taken))
+    return taken
 
 
 def known_functions(codes: Iterable[str]) -> dict[str, GivenFunction]:
@@ -123,7 +144,7 @@ class _Reading:
         function = _function_in(given)
         if function is None:
             return given
-        held = GivenFunction(function)
+        held = GivenFunction(function, self.functions)
         table = {**given} if isinstance(given, Mapping) else {}
         shown = held.name.rpartition(".")[2]
         if field == "targets" and self.name is None:

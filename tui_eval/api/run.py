@@ -14,7 +14,7 @@ from tui_eval.api.errors import LaunchError, RunBusy
 from tui_eval.api.following import follow
 from tui_eval.api.frames import Backend, attempt_rows, frame, score_rows, trial_rows
 from tui_eval.api.function_server import spawn
-from tui_eval.api.given import MAPPING, GivenFunction, known_functions, with_names
+from tui_eval.api.given import MAPPING, GivenFunction, held, known_functions, with_names
 from tui_eval.api.options import SuiteLike
 from tui_eval.api.results import ColumnView, GateView
 from tui_eval.engine.control import submit
@@ -190,7 +190,7 @@ class Run:
         self._refuse_cancelled()
         caps: dict[str, Json] = {"max_cost_usd": max_cost_usd, "max_tokens": max_tokens}
         args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
-        self._hold(map(GivenFunction, functions))
+        self._hold(held(functions))
         self._need(Verb.RESUME, trust=trust)
         return self._ask(Verb.RESUME, args)
 
@@ -313,19 +313,20 @@ class Run:
         Raises:
             RunBusy: one works on it that cannot call them.
         """
-        new = {one.code: one for one in functions if one.code not in self._functions}
+        given = {one.code: one for one in functions}
+        new = {code: one for code, one in given.items() if code not in self._functions}
         if new and self._goes_on():
             names = ", ".join(one.name for one in new.values())
             raise RunBusy(
                 f"an engine works on run {self.name} that cannot call {names}: wait() for its end, "
                 "or stop() it"
             )
-        self._functions |= new
+        self._functions |= given
 
     def _spawned(self) -> "subprocess.Popen[bytes]":
         with self._reading() as db:
             named = frozen_suite(db, self._id).given_functions
-        self._functions |= known_functions(named)  # of another `Run` here
+        self._functions = known_functions(named) | self._functions  # of another `Run` here
         return spawn(self._store, self.name, [*self._functions.values()], self._loop)
 
     def _ask(self, verb: Verb, args: JsonObject) -> Self:
