@@ -40,7 +40,7 @@ class GivenFunction(FunctionHolder):
         """The digest of its code."""
         alike = {id(one.function): one.code for one in beside if one.seen == self.seen}
         numbered = digest([self.seen, len(alike)]).hex() if alike else self.seen
-        self.code = alike.get(id(function), numbered)
+        self.code: str = alike.get(id(function), numbered)
         """What it is called by: the digest, with a number where others of the suite have it too."""
         given_functions.offer(self.code, self)
 

@@ -126,6 +126,12 @@ def run_of(path: Path) -> Any:
     return row
 
 
+def spec_of(path: Path) -> Any:
+    """Return how the only run of a store is scored."""
+    with closing(open_readable(path)) as db:
+        return db.execute("SELECT spec FROM runs").fetchone()[0]
+
+
 def counted(path: Path) -> Counter[str]:
     """Return how many rows the tables have that merging fills."""
     tables = (
@@ -193,6 +199,72 @@ async def test_what_changed_in_a_store_since_is_taken_and_nothing_else(
     assert facts(into) == facts(anew)
     (nothing,) = united(into, parts[:1])
     assert (nothing.new, nothing.taken) == (0, 0)
+
+
+async def test_what_was_done_in_copies_of_a_store_is_taken_from_each(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    copies = [Path(shutil.copy(parts[0], tmp_path / f"copy{n}.sqlite3")) for n in (0, 1)]
+    run = run_of(parts[0]).id
+    for n, path in enumerate(copies):  # the first copy counts further than the second
+        harness = Harness.__new__(Harness)
+        harness.path = path
+        some = [one.id for one in harness.trials(run)]
+        await harness.again(run, Verb.RETRY, trials=some[6:8] if n else some[:5])
+    found: list[list[Any]] = []
+    for order in (copies, copies[::-1]):
+        into = tmp_path / f"into{len(found)}.sqlite3"
+        united(into, parts)
+        for path in order:
+            with closing(open_readable(into)) as db:
+                (planned,) = look(db, path)
+            (done,) = united(into, [path])
+            assert (planned.new, planned.taken) == (done.new, done.taken)
+        assert sum(one.taken for one in united(into, [*copies, *parts])) == 0
+        found.append(facts(into))
+    assert found[0] == found[1]
+
+
+async def test_stores_that_were_merged_are_merged(parts: list[Path], tmp_path: Path) -> None:
+    some, others = tmp_path / "some.sqlite3", tmp_path / "others.sqlite3"
+    united(some, parts[:2])
+    united(others, parts[2:])
+    united(others, [some])
+    at_once = tmp_path / "at_once.sqlite3"
+    united(at_once, parts)
+    assert facts(others) == facts(at_once)
+    assert not run_of(others).partial
+
+
+async def test_what_a_run_of_parts_is_rests_on_no_order(parts: list[Path], tmp_path: Path) -> None:
+    with closing(open_writable(parts[0])) as db:
+        db.execute("UPDATE runs SET state = 'cancelled', reason = 'by hand'")
+    states = set()
+    for order in (parts, parts[::-1]):
+        into = tmp_path / f"into{order[0].stem}.sqlite3"
+        united(into, order)
+        states.add((run_of(into).state, run_of(into).reason))
+    assert states == {("done", None)}
+    alone = tmp_path / "alone.sqlite3"
+    united(alone, parts[:1])
+    assert (run_of(alone).state, run_of(alone).reason) == ("cancelled", "by hand")
+
+
+async def test_a_run_is_scored_as_the_one_that_it_was_made_of(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into, both = tmp_path / "into.sqlite3", tmp_path / "both.sqlite3"
+    united(into, parts[:1])
+    united(both, parts[:2])
+    before = spec_of(into)
+    with closing(open_writable(parts[0])) as db:
+        db.execute("UPDATE runs SET spec = replace(spec, 'Is it kind?', 'Is it short?')")
+        trial = db.execute("SELECT min(id) FROM trials").fetchone()[0]
+        transact(db, lambda tx: notes.write(tx, {trial: "scored anew"}))
+    united(into, parts[:1])
+    united(both, parts[:1])
+    assert spec_of(into) == spec_of(parts[0]) != before
+    assert spec_of(both) == before
 
 
 async def test_of_two_outputs_of_a_trial_the_earlier_counts_and_the_other_is_kept(

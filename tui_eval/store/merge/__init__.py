@@ -1,6 +1,7 @@
 """Uniting stores: what engines wrote into several files becomes the runs of one.
 
     sources     attaching another store, and which of its runs is which run here
+    lacking     which of its trials have something that is not here yet
     numbering   the places of cases in a run of which not all parts are there
     copying     rows with other ids
     facts       outputs, attempts, scores, findings, grades, notes: each once, by what they are

@@ -2,15 +2,13 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tui_eval.store import lease
-from tui_eval.store.connection import open_readable
 from tui_eval.store.files import FileStore
-from tui_eval.store.merge import facts, numbering, standing, taking_run
+from tui_eval.store.merge import facts, lacking, numbering, standing, taking_run
 from tui_eval.store.merge.copying import copy, make_maps
 from tui_eval.store.merge.sources import (
     SourceRun,
@@ -85,37 +83,34 @@ def look(db: sqlite3.Connection | None, path: Path) -> list[MergedRun]:
     Raises:
         StoreError: the other store cannot be used.
     """
-    found = []
-    with closing(open_readable(path)) as other:
-        for one in source_runs(path):
-            target = None if db is None else target_of(db, one)
-            since = 0 if db is None or target is None else taken(db, target, one)
-            n = _changed(other, one, since)
-            name = one.row.name
-            if one.refusal is not None:
-                found.append(MergedRun(name, None, one.refusal, 0, 0))
-            elif db is None or target is None:
-                found.append(MergedRun(name, name, None, n, 0))
-            else:
-                here = name_of(db, target)
-                found.append(MergedRun(name, here, None, *((0, n) if since else (n, 0))))
+    runs = source_runs(path)
+    if db is None:
+        return [_seen(one, None, one.trials) for one in runs]
+    with attached(db, path):
+        found = []
+        for one in runs:
+            target = target_of(db, one)
+            if target is None:
+                found.append(_seen(one, None, one.trials))
+                continue
+            since = taken(db, target, one)
+            n = lacking.count(db, one, target, since)
+            found.append(_seen(one, name_of(db, target), *((0, n) if since else (n, 0))))
     return found
 
 
-def _changed(other: sqlite3.Connection, source: SourceRun, since: int) -> int:
-    row = other.execute(
-        "SELECT count(*) FROM trials WHERE run = ? AND change > ?", (source.row.id, since)
-    ).fetchone()
-    return int(row[0])
+def _seen(one: SourceRun, here: str | None, new: int, changed: int = 0) -> MergedRun:
+    if one.refusal is not None:
+        return MergedRun(one.row.name, None, one.refusal, 0, 0)
+    return MergedRun(one.row.name, here or one.row.name, None, new, changed)
 
 
 def _merge_run(
     db: sqlite3.Connection, source: SourceRun, path: Path, told: Callable[[int], None]
 ) -> MergedRun:
     since = 0 if (target := target_of(db, source)) is None else taken(db, target, source)
-    if target is not None and since and not _todo(db, source, since):
+    if not lacking.write_down(db, source, target, since) and target is not None and since:
         return MergedRun(source.row.name, name_of(db, target), None, 0, 0)
-    _todo(db, source, since)
     held = transact(db, lambda tx: taking_run.take(tx, source, target))
     numbering.spread(db, held.run, held.number)
     transact(db, lambda tx: _judge_calls(tx, source, held.run), held.run, held.number)
@@ -133,20 +128,6 @@ def _merge_run(
     numbering.close_up(db, held.run, held.number)
     transact(db, lambda tx: taking_run.finish(tx, source, held.run), held.run, held.number)
     return MergedRun(source.row.name, held.name, None, new, moved, files.missing)
-
-
-def _todo(db: sqlite3.Connection, source: SourceRun, since: int) -> int:
-    """Write down which trials there are to be taken; return how many."""
-    db.execute("DELETE FROM temp.todo")
-    db.execute(
-        "INSERT INTO temp.todo SELECT id FROM src.trials WHERE run = ?1 AND change > ?2 "
-        "UNION SELECT trial FROM src.grades g WHERE run = ?1 AND NOT EXISTS ("
-        "SELECT 1 FROM main.grades d WHERE d.person = g.person AND d.at = g.at "
-        "AND d.scorer = g.scorer AND d.run IN "
-        "(SELECT run FROM main.merged_runs WHERE origin = ?3))",
-        (source.row.id, since, source.origin),
-    )
-    return int(db.execute("SELECT count(*) FROM temp.todo").fetchone()[0])
 
 
 def _judge_calls(tx: Tx, source: SourceRun, run: int) -> None:

@@ -25,6 +25,8 @@ class SourceRun:
     """The digest of the whole run that it is parts of; None: it is no part."""
     change: int
     """The newest change of its trials."""
+    trials: int
+    """How many it has."""
 
     @property
     def refusal(self) -> str | None:
@@ -57,10 +59,10 @@ def source_runs(path: Path) -> list[SourceRun]:
 
 def _source_run(db: sqlite3.Connection, row: RunRow) -> SourceRun:
     whole = db.execute("SELECT whole FROM run_parts WHERE run = ?", (row.id,)).fetchone()
-    (change,) = db.execute(
-        "SELECT ifnull(max(change), 0) FROM trials WHERE run = ?", (row.id,)
+    change, trials = db.execute(
+        "SELECT ifnull(max(change), 0), count(*) FROM trials WHERE run = ?", (row.id,)
     ).fetchone()
-    return SourceRun(row, origin_of(row), None if whole is None else whole[0], change)
+    return SourceRun(row, origin_of(row), None if whole is None else whole[0], change, trials)
 
 
 def target_of(db: sqlite3.Connection, source: SourceRun) -> int | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from tui_eval.store.tx import Tx
 
-_LAST: Final = (
+LAST: Final = (
     "max(ifnull({0}.since, 0), ifnull((SELECT max(max(x.at, ifnull(x.withdrawn_at, 0))) "
     "FROM {1}.scores x WHERE x.trial = {0}.id), 0))"
 )
@@ -19,7 +19,7 @@ _SETTLED: Final = "({0}.state IN ('done', 'error', 'cancelled'))"
 
 def decide(db: sqlite3.Connection) -> None:
     """Fill `verdicts` with the trials of the portion that were here, before their scores came."""
-    later = f"{_LAST.format('s', 'src')} > {_LAST.format('d', 'main')}"
+    later = f"{LAST.format('s', 'src')} > {LAST.format('d', 'main')}"
     settled_there, settled_here = _SETTLED.format("s"), _SETTLED.format("d")
     db.execute("DELETE FROM temp.verdicts")
     db.execute(

@@ -10,7 +10,7 @@ from tui_eval.store import lease
 from tui_eval.store.errors import StoreError
 from tui_eval.store.merge import facts
 from tui_eval.store.merge.copying import copy
-from tui_eval.store.merge.sources import SourceRun, origin_of
+from tui_eval.store.merge.sources import SourceRun, origin_of, taken
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
@@ -118,9 +118,10 @@ def finish(tx: Tx, source: SourceRun, run: int) -> None:
     """Write down what was taken, and what the run is by now; let it go."""
     db, row = tx.db, source.row
     facts.of_run(db, row.id, run)
+    change = max(source.change, taken(db, run, source))  # of copies, the one that counts further
     db.execute(
         "INSERT OR REPLACE INTO merged_runs VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (run, source.origin, row.name, source.change, row.started_at, row.ended_at, row.wall_s),
+        (run, source.origin, row.name, change, row.started_at, row.ended_at, row.wall_s),
     )
     copy(
         db,
@@ -131,10 +132,12 @@ def finish(tx: Tx, source: SourceRun, run: int) -> None:
         parameters=(run, row.id),
     )
     run_writes.count_anew(tx, run)
+    _take_spec(tx, source, run)
     (unsettled,) = db.execute(
         "SELECT count(*) FROM trials WHERE run = ? AND state IN ('queued', 'running', 'scoring')",
         (run,),
     ).fetchone()
+    (alone,) = db.execute("SELECT count(*) = 1 FROM merged_runs WHERE run = ?", (run,)).fetchone()
     db.execute(
         "UPDATE runs SET total = (SELECT count(*) FROM trials WHERE run = ?1), "
         "partial = (?3 OR (SELECT count(*) FROM cases WHERE run = ?1) < "
@@ -146,21 +149,42 @@ def finish(tx: Tx, source: SourceRun, run: int) -> None:
         (
             run,
             tx.change,
-            _narrowed(row),
-            *(("interrupted", _UNSETTLED, "merge") if unsettled else _ended(row)),
+            _narrowed(source),
+            *(("interrupted", _UNSETTLED, "merge") if unsettled else _ended(row, alone=alone)),
         ),
     )
     lease.release(tx, run)
 
 
-def _ended(row: RunRow) -> tuple[str, str | None, str | None]:
-    state = str(row.state)
-    return (state, row.reason, row.stopped_by) if state == "cancelled" else ("done", None, None)
+def _take_spec(tx: Tx, source: SourceRun, run: int) -> None:
+    """Have a run be scored as the one is that it was made of, which may have been scored anew.
+
+    Not where it is made of several, or was itself scored by another suite here.
+    """
+    tx.db.execute(
+        "UPDATE runs SET spec = s.spec, spec_change = ?3 FROM src.runs s WHERE s.id = ?2 "
+        "AND runs.id = ?1 AND runs.spec <> s.spec "
+        "AND (SELECT count(*) FROM merged_runs WHERE run = ?1) = 1 "
+        "AND NOT EXISTS (SELECT 1 FROM former_specs WHERE run = ?1)",
+        (run, source.row.id, tx.change),
+    )
 
 
-def _narrowed(row: RunRow) -> bool:
+def _ended(row: RunRow, *, alone: bool) -> tuple[str, str | None, str | None]:
+    """Return what a run is that has nothing left to do, why, and the word for that.
+
+    A run that was cancelled is so here. One that is made of several is not, whichever of them was
+    cancelled: it would rest on which came last.
+    """
+    if alone and str(row.state) == "cancelled":
+        return str(row.state), row.reason, row.stopped_by
+    return "done", None, None
+
+
+def _narrowed(source: SourceRun) -> bool:
     """Whether the whole run, of which there may be parts, leaves something of its suite out."""
-    return row.partial if "part" not in row.settings else bool(row.settings.keys() & _NARROWING)
+    row = source.row
+    return row.partial if source.whole is None else bool(row.settings.keys() & _NARROWING)
 
 
 _NARROWING: Final = {"targets", "cases", "tags", "only", "changed_dataset", "limit", "sample"}
