@@ -105,7 +105,8 @@ ROWS: dict[str, Sequence[JsonObject]] = {
     "bfcl": (
         {"id": "simple_python_0", "question": [[{"role": "user", "content": "Area of 3 by 4?"}]],
          "function": [{"name": "area", "parameters": {"type": "dict"}}],
-         "ground_truth": [{"area": {"width": [3, 3.0], "height": [4], "unit": ["cm", ""]}}]},
+         "ground_truth": [{"area": {"width": [3, 3.0], "height": [4], "unit": ["cm", ""],
+                                    "doors": [[{"at": ["left", "west"], "open": [True, ""]}]]}}]},
     ),
     "swe-bench-verified": (
         {"instance_id": "a__b-1", "repo": "a/b", "base_commit": "0" * 40,
@@ -127,8 +128,8 @@ SAID: dict[str, tuple[str, str]] = {
     "ifeval": ("Hi there", "Hi, there"),
     "squad": ("the star.", "a star that burns"),
     "bfcl": (
-        'Calls:\n[{"name": "area", "arguments": {"height": 4, "width": 3}}]',
-        '[{"name": "area", "arguments": {"height": 3, "width": 4}}]',
+        'So:\n[{"name": "area", "arguments": {"height": 4, "width": 3, "doors": [{"at": "left"}]}}]',
+        '[{"name": "area", "arguments": {"height": 3, "width": 4, "doors": [{"at": "left"}]}}]',
     ),
 }
 """What passes and what fails, of recipes whose scorers need nobody and run nothing."""
