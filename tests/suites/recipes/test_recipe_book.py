@@ -128,7 +128,7 @@ SAID: dict[str, tuple[str, str]] = {
     "ifeval": ("Hi there", "Hi, there"),
     "squad": ("the star.", "a star that burns"),
     "bfcl": (
-        'So:\n[{"name": "area", "arguments": {"height": 4, "width": 3, "doors": [{"at": "left"}]}}]',
+        'A:\n[{"name": "area", "arguments": {"height": 4, "width": 3, "doors": [{"at": "left"}]}}]',
         '[{"name": "area", "arguments": {"height": 3, "width": 4, "doors": [{"at": "left"}]}}]',
     ),
 }
