@@ -118,7 +118,10 @@ ROWS: dict[str, Sequence[JsonObject]] = {
 SAID: dict[str, tuple[str, str]] = {
     "gsm8k": ("So they make $1,002.", "So it is 1002 minus 2, which is 1000."),
     "mmlu": ("C", "The answer is B."),
-    "mmlu-pro": ("So the answer is (C).", "I think it is C."),
+    "mmlu-pro": (
+        "So the answer is (C).\nQuestion: …\nthe answer is (A).",
+        "The answer is B. The answer is C.",
+    ),
     "arc": ("Stars do. The best answer is C.", "D. a fish"),
     "hellaswag": ("C", "A"),
     "bbh": ("Well. So the answer is **False**.", "So the answer is True."),
