@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
-import httpx2
-
 from tui_eval.model.json import Json
 from tui_eval.providers import keys, presets
 
@@ -132,6 +130,8 @@ def fetched(repo: str, commit: str, file: str) -> Path:
 
 def _asked(repo: str, question: "Callable[[HfApi], _Answer]") -> _Answer:
     """Ask the Hub, again where it did not answer."""
+    import httpx2
+
     try:
         from huggingface_hub import HfApi
     except ImportError:
@@ -170,9 +170,9 @@ def _is_offline() -> bool:
 def _status(error: BaseException) -> int | None:
     """Return the HTTP status that an error comes of; None: nothing was answered."""
     for one in (error, error.__cause__):
-        response = getattr(one, "response", None)
-        if isinstance(response, httpx2.Response):
-            return response.status_code
+        status = getattr(getattr(one, "response", None), "status_code", None)
+        if isinstance(status, int):
+            return status
     return None
 
 

@@ -35,7 +35,7 @@ _VERSUS = Field("vs base", 16, drop=4)
 _TRUNCATED = Field("truncated", 9, right=True, drop=1)
 _P50 = Field("p50", 6, right=True, drop=2)
 _LONGEST_NAME = 24
-"""Cells of a target's name that leave room for how it differs, or take it."""
+"""Cells of a target's name that other columns leave room for, or go."""
 
 
 def target_lines(
@@ -113,11 +113,11 @@ def _fields(
     """Return the table's columns, wide enough for what they are to hold."""
     shown = run.columns[:room]
     name = replace(_NAME, title="target · prompt") if any(one.prompt for one in shown) else _NAME
+    longest = max(width_of(_named(column, run)) for column in shown)
+    name = replace(name, least=max(name.least, min(longest, _LONGEST_NAME)))
     most = max((counts.total for counts in run.by_column.values()), default=0)
     fields = [*_RATE, Field("n", max(5, len(number(most))), right=True)]
     if compared is not None:
-        longest = max(width_of(_named(column, run)) for column in shown)
-        name = replace(name, least=max(name.least, min(longest, _LONGEST_NAME)))
         base = compared.base or (shown[0].name if shown else "base")
         fields.append(replace(_VERSUS, title=f"vs {base}"))
     words = width >= _WORDS_FROM
