@@ -362,6 +362,52 @@ async def test_a_merge_that_was_killed_goes_on(
     assert run_of(into).state == "done"
 
 
+def broken_off(into: Path, store: Path) -> None:
+    """Merge a store, and be killed after the first portion."""
+
+    def die(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with closing(open_writable(into)) as db:
+        with pytest.raises(KeyboardInterrupt):
+            merge(db, store, die)
+        db.execute("UPDATE runs SET lease_pid = NULL")  # as a process that is gone
+
+
+async def test_what_a_killed_merge_began_is_found_by_other_parts(
+    parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_eval.store.merge.merging._PORTION", 7)
+    into, at_once = tmp_path / "into.sqlite3", tmp_path / "at-once.sqlite3"
+    united(at_once, parts)
+    broken_off(into, parts[0])
+    united(into, parts[1:])
+    with closing(open_readable(into)) as db:
+        found = run_parts(db, run_of(into).id)
+    assert found is not None
+    assert (found.numbers, found.missing) == ((2, 3), (1,))
+    assert run_of(into).partial
+    united(into, parts[:1])
+    assert facts(into) == facts(at_once)
+    assert not run_of(into).partial
+
+
+async def test_what_a_killed_merge_began_under_a_free_name_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_eval.store.merge.merging._PORTION", 7)
+    into, other = tmp_path / "into.sqlite3", tmp_path / "other.sqlite3"
+    for path in (into, other):
+        await Harness(path).run(suite())
+        with closing(open_writable(path)) as db:
+            db.execute("UPDATE runs SET name = 'sums-same'")
+    broken_off(into, other)
+    united(into, [other])
+    with closing(open_readable(into)) as db:
+        assert {row.total for row in run_queries.runs(db)} == {_CASES * 4}
+        assert len(run_queries.runs(db)) == 2
+
+
 async def test_whole_runs_are_taken_as_they_are_under_names_that_are_free(tmp_path: Path) -> None:
     one, other = tmp_path / "one.sqlite3", tmp_path / "other.sqlite3"
     for path in (one, other):
@@ -381,6 +427,30 @@ async def test_whole_runs_are_taken_as_they_are_under_names_that_are_free(tmp_pa
     before = counted(into)
     united(into, [other, one])
     assert counted(into) == before
+
+
+async def test_what_a_run_is_compared_with_comes_along(tmp_path: Path) -> None:
+    path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
+    harness = Harness(path)
+    for _ in range(2):
+        await harness.run(suite())
+    with closing(open_writable(path)) as db:
+        digest = b"f" * 32
+        for n, base, file in ((2, 1, None), (1, None, digest)):
+            db.execute("INSERT INTO run_bases VALUES (?, 'base', ?, ?)", (n, base, file))
+        db.execute("INSERT INTO baseline_files VALUES (?, 1, x'')", (digest,))
+    with closing(open_writable(into)) as db:  # runs have other numbers here
+        db.execute("INSERT INTO meta VALUES ('last run', 40)")
+    united(into, [path])
+    with closing(open_readable(into)) as db:
+        (name,) = db.execute("SELECT name FROM runs WHERE id = 41").fetchone()
+        assert db.execute(
+            "SELECT run, name, base, file FROM run_bases ORDER BY run"
+        ).fetchall() == [
+            (41, "base", None, digest),
+            (42, name, 41, None),
+        ]
+        assert db.execute("SELECT digest FROM baseline_files").fetchall() == [(digest,)]
 
 
 async def test_a_copy_of_a_store_is_merged_back_into_it(tmp_path: Path) -> None:

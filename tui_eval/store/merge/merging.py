@@ -24,7 +24,7 @@ from tui_eval.store.tx import Tx
 from tui_eval.store.writer import transact
 
 _PORTION: Final = 2000
-"""Trials of one transaction."""
+"""Trials of one transaction, and what is left of the last case: none is ever here in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +145,14 @@ def _portion(tx: Tx, source: SourceRun, run: int, files: WorkspaceFiles) -> tupl
     ).fetchone()
     db.execute(
         "INSERT INTO temp.map_trials SELECT s.id, ifnull(d.id, 0), d.id IS NULL "
-        "FROM (SELECT src FROM temp.todo ORDER BY src LIMIT ?2) w "
-        "JOIN src.trials s ON s.id = w.src JOIN src.cases c ON c.run = s.run AND c.seq = s.seq "
+        "FROM (SELECT DISTINCT t.seq FROM (SELECT src FROM temp.todo ORDER BY src LIMIT ?2) f "
+        "JOIN src.trials t ON t.id = f.src) w "
+        "JOIN src.trials s ON s.run = ?3 AND s.seq = w.seq AND s.id IN (SELECT src FROM temp.todo) "
+        "JOIN src.cases c ON c.run = s.run AND c.seq = s.seq "
         "LEFT JOIN main.cases e ON e.run = ?1 AND e.id = c.id "
         "LEFT JOIN main.trials d ON d.run = ?1 AND d.seq = e.seq AND d.col = s.col "
         "AND d.epoch = s.epoch",
-        (run, _PORTION),
+        (run, _PORTION, source.row.id),
     )
     db.execute(
         "UPDATE temp.map_trials SET dst = n.dst FROM (SELECT src, "

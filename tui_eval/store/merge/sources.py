@@ -40,7 +40,17 @@ class SourceRun:
 
 def origin_of(row: RunRow) -> bytes:
     """Return what tells a run from all others: its name and the moment it was made."""
-    made = f"{row.name}\0{row.created_at!r}\0{row.suite}"
+    return _origin(row.name, row.created_at, row.suite)
+
+
+def origin_there(db: sqlite3.Connection, run: int) -> bytes | None:
+    """Return the same of a run of the store that is attached; None: there is no such run."""
+    row = db.execute("SELECT name, created_at, suite FROM src.runs WHERE id = ?", (run,)).fetchone()
+    return None if row is None else _origin(*row)
+
+
+def _origin(name: str, created_at: float, suite: str) -> bytes:
+    made = f"{name}\0{created_at!r}\0{suite}"
     return hashlib.sha256(made.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -10,8 +10,9 @@ from tui_eval.store import lease
 from tui_eval.store.errors import StoreError
 from tui_eval.store.merge import facts
 from tui_eval.store.merge.copying import copy
-from tui_eval.store.merge.sources import SourceRun, origin_of, taken
+from tui_eval.store.merge.sources import SourceRun, origin_of, origin_there, taken
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.run_parts import NO_PART
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
@@ -92,6 +93,16 @@ def _make_run(tx: Tx, source: SourceRun) -> int:
         parameters=(run, row.id, _freename_of(db, row), json.dumps(_settings(row)), tx.change),
     )
     copy(db, "columns", "src.columns s WHERE s.run = ?2", {"run": "?1"}, parameters=(run, row.id))
+    # from now on it is found, by the same run or by other parts, also if this merge is broken off
+    db.execute(
+        "INSERT INTO merged_runs VALUES (?, ?, ?, 0, ?, ?, ?)",
+        (run, source.origin, row.name, row.started_at, row.ended_at, row.wall_s),
+    )
+    db.execute(
+        "INSERT INTO main.run_parts SELECT ?1, ?3, of, whole, cases FROM src.run_parts "
+        "WHERE run = ?2 LIMIT 1",
+        (run, row.id, NO_PART),
+    )
     return int(run)
 
 
@@ -118,6 +129,7 @@ def finish(tx: Tx, source: SourceRun, run: int) -> None:
     """Write down what was taken, and what the run is by now; let it go."""
     db, row = tx.db, source.row
     facts.of_run(db, row.id, run)
+    db.execute("DELETE FROM run_parts WHERE run = ? AND part = ?", (run, NO_PART))
     change = max(source.change, taken(db, run, source))  # of copies, the one that counts further
     db.execute(
         "INSERT OR REPLACE INTO merged_runs VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -133,6 +145,7 @@ def finish(tx: Tx, source: SourceRun, run: int) -> None:
     )
     run_writes.count_anew(tx, run)
     _take_spec(tx, source, run)
+    _take_base(db, source, run)
     (unsettled,) = db.execute(
         "SELECT count(*) FROM trials WHERE run = ? AND state IN ('queued', 'running', 'scoring')",
         (run,),
@@ -167,6 +180,40 @@ def _take_spec(tx: Tx, source: SourceRun, run: int) -> None:
         "AND (SELECT count(*) FROM merged_runs WHERE run = ?1) = 1 "
         "AND NOT EXISTS (SELECT 1 FROM former_specs WHERE run = ?1)",
         (run, source.row.id, tx.change),
+    )
+
+
+def _take_base(db: sqlite3.Connection, source: SourceRun, run: int) -> None:
+    """Have a run be compared with what the one was launched to be compared with.
+
+    Another run is here already, as it is older, unless it was left out.
+    """
+    found = db.execute("SELECT base FROM src.run_bases WHERE run = ?", (source.row.id,)).fetchone()
+    if found is None:
+        return
+    base = None
+    if found[0] is not None:
+        origin = origin_there(db, found[0])
+        base = db.execute("SELECT run FROM merged_runs WHERE origin = ?", (origin,)).fetchone()
+        if base is None:
+            return
+    name = "ifnull((SELECT name FROM main.runs WHERE id = ?3), s.name)"
+    copy(
+        db,
+        "run_bases",
+        "src.run_bases s WHERE s.run = ?2",
+        {"run": "?1", "base": "?3", "name": name},
+        how="INSERT OR IGNORE",
+        parameters=(run, source.row.id, None if base is None else base[0]),
+    )
+    wanted = "SELECT file FROM src.run_bases WHERE run = ?1"
+    copy(
+        db,
+        "baseline_files",
+        f"src.baseline_files s WHERE s.digest IN ({wanted})",
+        {},
+        how="INSERT OR IGNORE",
+        parameters=(source.row.id,),
     )
 
 

@@ -2,6 +2,11 @@
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
+
+NO_PART: Final = 0
+"""In place of a part's number: of a run that is being merged, or whose merge was broken off, only
+the whole is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +48,4 @@ def run_parts(db: sqlite3.Connection, run: int) -> RunParts | None:
         return None
     (cases,) = db.execute("SELECT count(*) FROM cases WHERE run = ?", (run,)).fetchone()
     of, _, of_cases = rows[0]
-    return RunParts(tuple(part for _, part, _ in rows), of, cases, of_cases)
+    return RunParts(tuple(part for _, part, _ in rows if part != NO_PART), of, cases, of_cases)
