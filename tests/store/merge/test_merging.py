@@ -553,6 +553,20 @@ def test_a_store_is_not_merged_into_itself_nor_one_that_is_none(
             merge(db, older)
 
 
+@pytest.mark.parametrize("place", ["trials.state", "trials.verdict", "scores.verdict"])
+def test_a_store_with_words_that_are_unknown_is_refused(
+    parts: list[Path], tmp_path: Path, place: str
+) -> None:
+    table, column = place.split(".")
+    with closing(sqlite3.connect(parts[0])) as db, db:
+        db.execute(f"UPDATE {table} SET {column} = 'lol' WHERE id = 1")
+    into = tmp_path / "into.sqlite3"
+    with pytest.raises(StoreDamagedError, match=f"{place} is lol"):
+        united(into, parts[:1])
+    with closing(open_readable(into)) as db:
+        assert not run_queries.runs(db)
+
+
 async def test_a_run_that_is_live_is_left_out(tmp_path: Path) -> None:
     path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
     harness = Harness(path)

@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.model.visible import visible_line
 from tui_eval.store.connection import explain, open_readable
 from tui_eval.store.errors import StoreDamagedError, StoreError
 from tui_eval.store.read import run_queries
@@ -116,6 +118,7 @@ def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
         raise explain(path, error) from error
     try:
         _refuse_other_tables(db, path)
+        _refuse_other_words(db, path)
         yield
     finally:
         db.execute("DETACH src")
@@ -130,3 +133,24 @@ def _refuse_other_tables(db: sqlite3.Connection, path: Path) -> None:
     there, here = (db.execute(described.format(name)).fetchall() for name in ("src", "main"))
     if there != here:
         raise StoreDamagedError(f"{path}: its tables are not those of a store of tui-eval")
+
+
+def _refuse_other_words(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a store with a word that this version does not know: it could not be shown here."""
+    for table, column, words in (
+        ("runs", "state", RunState),
+        ("trials", "state", TrialState),
+        ("trials", "verdict", Verdict),
+        ("scores", "verdict", Verdict),
+    ):
+        known = [word.value for word in words]
+        other = db.execute(
+            f"SELECT {column} FROM src.{table} WHERE {column} NOT IN "
+            f"({', '.join('?' * len(known))}) LIMIT 1",
+            known,
+        ).fetchone()
+        if other is not None:
+            word = visible_line(str(other[0]), 40)
+            raise StoreDamagedError(
+                f"{path}: {table}.{column} is {word}, which is none of its words"
+            )
