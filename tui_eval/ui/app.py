@@ -258,6 +258,13 @@ class TuiEvalApp(App[None]):
         said = farewell(live, client.path, stopped=choice == "stop")
         self.exit(message=Text(visible(said)))
 
+    def action_command_palette(self) -> None:
+        """Show every action by its name."""
+        from tui_eval.ui.dialogs.palette_dialog import PaletteDialog
+
+        if not PaletteDialog.is_open(self):
+            self.push_screen(PaletteDialog(id="--command-palette"))
+
     def action_help_quit(self) -> None:
         """Say what to press instead of ctrl+c."""
         said = "ctrl+q quits"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.command import CommandPalette
 from textual.geometry import Size
 from textual.screen import Screen
@@ -27,15 +28,15 @@ SIZES = [(60, 20), (80, 24), (160, 48)]
 def sizes(monkeypatch: pytest.MonkeyPatch) -> dict[Widget, set[Size]]:
     """The sizes that each widget has been shown in."""
     found: dict[Widget, set[Size]] = {}
-    paint = Screen._on_timer_update
+    display = App._display
 
-    def painted(screen: Screen[Any]) -> None:
+    def displayed(app: App[Any], screen: Screen[Any], renderable: Any) -> None:
         for widget in screen.query("*"):
             if widget.size and widget.is_on_screen:
                 found.setdefault(widget, set()).add(widget.size)
-        paint(screen)
+        display(app, screen, renderable)
 
-    monkeypatch.setattr(Screen, "_on_timer_update", painted)
+    monkeypatch.setattr(App, "_display", displayed)
     return found
 
 

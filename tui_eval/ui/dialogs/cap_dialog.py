@@ -8,10 +8,10 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.hints import Hints
@@ -36,7 +36,7 @@ class CapQuestion:
     """Whether the cap is a whole number."""
 
 
-class CapDialog(ModalScreen[str | None]):
+class CapDialog(Dialog[str | None]):
     """Returns the cap that was typed; None: the run stays paused."""
 
     CSS_PATH = styles_dir() / "cap_dialog.tcss"

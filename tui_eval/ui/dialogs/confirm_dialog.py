@@ -6,9 +6,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.form_controls import FormButton
@@ -17,7 +17,7 @@ from tui_eval.ui.widgets.toned import Piece
 _WIDTH = 56
 
 
-class ConfirmDialog(ModalScreen[bool]):
+class ConfirmDialog(Dialog[bool]):
     """Asks; `enter` is yes, `esc` no. Its two buttons name what is done."""
 
     CSS_PATH = styles_dir() / "confirm_dialog.tcss"

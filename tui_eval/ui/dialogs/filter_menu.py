@@ -8,11 +8,11 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.format import many, number
 from tui_eval.resources import styles_dir
 from tui_eval.store.search.views import Condition
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.run.list.filters import FilterChoice, part_words
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.bar import Bar
@@ -42,7 +42,7 @@ class CountParts(Protocol):
         """Return how many trials they let through, or cases; `waited_for`: the person waits."""
 
 
-class FilterMenu(ModalScreen[tuple[Condition, ...] | None]):
+class FilterMenu(Dialog[tuple[Condition, ...] | None]):
     """Returns the conditions that were chosen; None: the filter stays as it was."""
 
     CSS_PATH = styles_dir() / "filter_menu.tcss"

@@ -9,10 +9,10 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.model.json import Json
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.dialogs.name_dialog import NameDialog
 from tui_eval.ui.grade.grade_entry import CHARACTERS, GradeEntry
 from tui_eval.ui.grade.question_page import line_paras
@@ -51,7 +51,7 @@ class GradeSubject:
     """Whether there is a grade by hand that can be withdrawn."""
 
 
-class GradeDialog(ModalScreen[GradeDecision | None]):
+class GradeDialog(Dialog[GradeDecision | None]):
     """Returns the grade that was given; None: none was."""
 
     CSS_PATH = styles_dir() / "grade_dialog.tcss"

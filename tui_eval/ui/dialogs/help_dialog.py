@@ -8,10 +8,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.available_actions import offered
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
@@ -33,7 +34,7 @@ class _Line:
     active: ActiveBinding | None = None
 
 
-class HelpDialog(ModalScreen[ActiveBinding | None]):
+class HelpDialog(Dialog[ActiveBinding | None]):
     """Every key of a screen with what it does; returns the one chosen with `enter`."""
 
     CSS_PATH = styles_dir() / "help_dialog.tcss"

@@ -6,9 +6,9 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.keymap import key_named
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.widgets.bar import Bar, Lines
@@ -19,7 +19,7 @@ _SAID = 3
 """Lines for why a key cannot be had; they are there from the first, so that nothing moves."""
 
 
-class KeyDialog(ModalScreen[str | None]):
+class KeyDialog(Dialog[str | None]):
     """Returns the key that was pressed; None: the action keeps its own.
 
     Every key is taken here but `escape`, and `ctrl+q`, which quits.

@@ -7,9 +7,9 @@ from typing import ClassVar, Generic, TypeVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.hints import Hints
@@ -32,7 +32,7 @@ class Choice(Generic[T]):
     """Whether it is in force now."""
 
 
-class Menu(ModalScreen[T | None], Generic[T]):
+class Menu(Dialog[T | None], Generic[T]):
     """Returns the value of the line chosen with `enter`; None: none was."""
 
     CSS_PATH = styles_dir() / "menu.tcss"

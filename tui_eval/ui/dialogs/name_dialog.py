@@ -7,10 +7,10 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.hints import Hints
@@ -31,7 +31,7 @@ class _Field(Input):
         self.replace(" ".join(filter(None, lines)), *sorted(self.selection))
 
 
-class NameDialog(ModalScreen[str | None]):
+class NameDialog(Dialog[str | None]):
     """One field; returns what was typed, or None where it was closed."""
 
     CSS_PATH = styles_dir() / "name_dialog.tcss"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
 from tui_eval.suites.loading.errors import SuiteError
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.suites import suite_list
@@ -34,7 +34,7 @@ _AROUND = 8
 _TONES: dict[str, Tone] = {"trusted": "dim", "new": "plain", "changed": "error"}
 
 
-class TrustQuestion(ModalScreen[Answer | None]):
+class TrustQuestion(Dialog[Answer | None]):
     """Lists exactly what a suite will do; None where it may not."""
 
     CSS_PATH = styles_dir() / "trust_question.tcss"

@@ -11,13 +11,14 @@ from textual.timer import Timer
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import Acting, Severity, say
 from tui_eval.ui.keys.restrictions import Restrictions
+from tui_eval.ui.screens.laid_out_once import LaidOutOnce
 from tui_eval.ui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:
     from tui_eval.store.follow import Pulse
 
 
-class BaseScreen(Acting, Screen[None]):
+class BaseScreen(LaidOutOnce, Acting, Screen[None]):
     """A screen whose every action is a binding with an id and a tooltip."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

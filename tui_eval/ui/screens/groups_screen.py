@@ -7,7 +7,6 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.format import number
 from tui_eval.resources import styles_dir
@@ -15,6 +14,7 @@ from tui_eval.store.search.confusion import Confusion, choice_scorers
 from tui_eval.store.search.groups import Grouping, Groups
 from tui_eval.store.search.views import Condition
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.run.groups.choice_rows import ChoiceRows
 from tui_eval.ui.run.groups.group_rates import GroupRates, group_rates
 from tui_eval.ui.run.groups.group_rows import GroupRows
@@ -38,7 +38,7 @@ _WHAT = {
 """What those that are in a group do, and what stands there where none is."""
 
 
-class GroupsScreen(ModalScreen[Condition | None]):
+class GroupsScreen(Dialog[Condition | None]):
     """Returns the group that is to be listed; None: none."""
 
     CSS_PATH = styles_dir() / "groups_screen.tcss"

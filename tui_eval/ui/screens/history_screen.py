@@ -7,11 +7,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.format import age, decimal, many
 from tui_eval.resources import styles_dir
 from tui_eval.store.read.comparing.case_history import PastTrial
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.run.detail.verdicts import tone_of, verdict_strip
 from tui_eval.ui.theme.glyphs import Glyphs
@@ -21,7 +21,7 @@ from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import Piece
 
 
-class HistoryScreen(ModalScreen[PastTrial | None]):
+class HistoryScreen(Dialog[PastTrial | None]):
     """Returns the trial chosen with `enter`; None: none was."""
 
     CSS_PATH = styles_dir() / "history_screen.tcss"

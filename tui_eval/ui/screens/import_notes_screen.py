@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from tui_eval.resources import styles_dir
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.suites import import_form
 from tui_eval.ui.text.prose import fold
 from tui_eval.ui.widgets.bar import Bar
@@ -22,7 +22,7 @@ _WIDTH = 74
 _AROUND = 8
 
 
-class ImportNotesScreen(ModalScreen[None]):
+class ImportNotesScreen(Dialog[None]):
     """Says what came of an import, above all what was not carried over."""
 
     CSS_PATH = styles_dir() / "import_notes_screen.tcss"

@@ -9,7 +9,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.suggester import Suggester
 from textual.widgets import Input
 
@@ -17,6 +16,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.suites.importers.catalogue import FORMATS
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.screens.import_notes_screen import ImportNotesScreen
 from tui_eval.ui.suites import import_form
@@ -47,7 +47,7 @@ class _Paths(Suggester):
         return await asyncio.to_thread(import_form.completed, value)
 
 
-class ImportScreen(ModalScreen["WrittenSuite | None"]):
+class ImportScreen(Dialog["WrittenSuite | None"]):
     """A form; returns what was written, or None where nothing was."""
 
     CSS_PATH = styles_dir() / "import_screen.tcss"

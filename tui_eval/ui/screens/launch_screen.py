@@ -9,7 +9,6 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui_eval.engine.settings import Settings
@@ -17,6 +16,7 @@ from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.acting import say
 from tui_eval.ui.suites.case_book import CaseBook
 from tui_eval.ui.suites.launch_controls import LaunchControls
@@ -68,7 +68,7 @@ def _leads_to(letter: str, field: str, label: str, does: str) -> Binding:
     return Binding(letter, f"field({field!r})", label, id=f"launch.{field}", tooltip=does)
 
 
-class LaunchScreen(ModalScreen[int | EditRequest | None]):
+class LaunchScreen(Dialog[int | EditRequest | None]):
     """A form; returns the id of the run it made, a request to edit the suite, or None."""
 
     CSS_PATH = styles_dir() / "launch_screen.tcss"

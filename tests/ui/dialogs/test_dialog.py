@@ -1,0 +1,96 @@
+"""Opening a dialog costs one picture, and lays out nothing of what is below."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual._compositor import LayoutUpdate
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import ModalScreen, Screen
+
+from tests.ui.playing import app_on, plain_run, run_screen, shown_on, text, until
+from tui_eval.ui.dialogs.menu import Choice, Menu
+from tui_eval.ui.screens.run_screen import RunScreen
+
+KEYS = ("question_mark", "ctrl+p", "f", "E")
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often the whole of a screen was painted, and which screens were laid out."""
+    found: Counter[str] = Counter()
+    display, lay_out = App._display, RunScreen._refresh_layout
+
+    def displayed(app: App[Any], screen: Screen[Any], update: Any) -> None:
+        if update is not None:
+            found["whole" if isinstance(update, LayoutUpdate) else "part"] += 1
+        display(app, screen, update)
+
+    def laid_out(screen: RunScreen, *arguments: Any, **named: Any) -> None:
+        found["below"] += 1
+        lay_out(screen, *arguments, **named)
+
+    monkeypatch.setattr(App, "_display", displayed)
+    monkeypatch.setattr(RunScreen, "_refresh_layout", laid_out)
+    return found
+
+
+async def settled(pilot: Pilot[None], done: Counter[str]) -> None:
+    """Wait until a dialog stands, and nothing more is painted."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, ModalScreen) and done["whole"])
+    before = None
+    while before != done:
+        before = Counter(done)
+        await pilot.pause(0.03)  # two ticks of a screen
+
+
+async def test_a_dialog_is_painted_once(tmp_path: Path, done: Counter[str]) -> None:
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        for key in KEYS:
+            await pilot.press(key)
+            await settled(pilot, done)
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, RunScreen))
+            await pilot.pause(0.03)
+            done.clear()
+            await pilot.press(key)  # its style sheet has been read by now
+            await settled(pilot, done)
+            assert done["whole"] == 1, key
+            assert done["below"] == 0, key
+            if key != "ctrl+p":  # what is offered there comes bit by bit
+                assert done["part"] <= 2, key  # what is counted later
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, RunScreen))
+            await pilot.pause(0.03)
+            done.clear()
+
+
+async def test_a_dialog_on_a_dialog_shows_both(tmp_path: Path) -> None:
+    app = app_on(tmp_path / "s.sqlite3")
+    async with shown_on(app) as pilot:
+        await until(pilot, lambda: app.context.client.opened)
+        small = [Choice("yes", 1)]
+        wide = [Choice(f"a long choice, number {n}", n) for n in range(12)]
+        await app.push_screen(Menu("below", wide, app.context.glyphs))
+        await app.push_screen(Menu("above", small, app.context.glyphs))  # before the first is seen
+        await until(pilot, lambda: "yes" in text(app))
+        app.pop_screen()
+        await until(pilot, lambda: "number 3" in text(app) and "yes" not in text(app))
+
+
+async def test_a_dialog_heeds_another_size(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("f")
+        await pilot.resize_terminal(130, 40)
+        await until(pilot, lambda: app.screen.size == screen.size == (130, 40))
+        assert app.screen.has_class("-wide")

@@ -1,0 +1,108 @@
+"""What all dialogs have in common: each is painted once, over a dimmed screen."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Size
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import ModalScreen, Screen
+
+from tui_eval.ui.screens.laid_out_once import LaidOutOnce
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    _Screen: TypeAlias = Screen[Any]
+else:
+    _Screen = object  # another base that is a node would hide the style sheets of the first
+
+_TICK_S = 0.004
+"""Seconds from a layout to the next tick while a dialog opens: enough for what it brings about."""
+_MOST_PASSES = 4
+"""Ticks after which a dialog is painted, whatever is still to be laid out."""
+_STYLES = 4096
+"""Styles of what lies below that are kept with their dimmed ones."""
+
+
+class PaintedOnce(LaidOutOnce, _Screen):
+    """A dialog whose first picture is its last, until somebody presses a key.
+
+    Textual paints after each layout, and once more where something has asked for that meanwhile: an
+    opening takes several layouts, for children, scroll bars and focus, and each painting draws
+    the screen below anew. Here a layout paints nothing; what is to be painted is painted with the
+    next tick, together. While a dialog opens, ticks are short, and one that had to lay something
+    out leaves the painting to the next.
+    """
+
+    _lays_out = False
+    _unpainted = False
+    _passes = 0
+    """Ticks that had to lay something out while it opens."""
+    _opening = True
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        self._lays_out = True
+        try:
+            super()._refresh_layout(size, scroll)
+        finally:
+            self._lays_out = False
+
+    def _compositor_refresh(self) -> None:
+        if self._lays_out or self._opening:
+            if not self._unpainted:
+                self._unpainted = True
+                self._paint_soon()
+            return
+        self._unpainted = False
+        super()._compositor_refresh()
+
+    def _paint_soon(self) -> None:
+        if self._opening:
+            self.set_timer(_TICK_S, self._on_timer_update)
+        else:
+            self._update_timer.resume()
+
+    def _on_timer_update(self) -> None:
+        for below in self.app._background_screens:  # noqa: SLF001 - Textual offers no other way
+            if below is not self:
+                below._on_timer_update()  # noqa: SLF001 - what shows through comes along
+        needed_layout = self._layout_required
+        super()._on_timer_update()
+        if not self._unpainted or not self.is_current:
+            return
+        self._passes += 1
+        if self._opening and needed_layout and self._passes < _MOST_PASSES:
+            self._paint_soon()
+            return
+        self._opening = False
+        self._compositor_refresh()
+
+    def render(self) -> RenderableType:
+        """Draw the screen below, dimmed."""
+        drawn = super().render()
+        if isinstance(drawn, BackgroundScreen):
+            return _Dimmed(drawn.screen, drawn.color)
+        return drawn
+
+
+class Dialog(PaintedOnce, ModalScreen[T]):
+    """A question that stands on a screen until it is answered."""
+
+
+class _Dimmed(BackgroundScreen):
+    """The screen below as Textual draws it, with each style mixed only once."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        below = self.screen._compositor  # noqa: SLF001 - as in what it stands in for
+        for text, style, control in console.render(below, options):
+            yield Segment(text, style if control else _dimmed(style, self.color), control)
+
+
+@lru_cache(maxsize=_STYLES)
+def _dimmed(style: Style | None, color: Color) -> Style | None:
+    ((_, dimmed, _),) = BackgroundScreen.process_segments([Segment("", style)], color)
+    return dimmed
