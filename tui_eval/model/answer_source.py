@@ -9,6 +9,6 @@ class AnswerSource(StrEnum):
     ASKED = "asked"
     """Somebody is asked, who may cost money."""
     RECORDED = "recorded"
-    """They were given before; nobody is asked."""
+    """They were given before: no API calls (replay)."""
     SIMULATED = "simulated"
-    """They are made up; it is said wherever they are shown."""
+    """They are simulated; it is said wherever they are shown."""

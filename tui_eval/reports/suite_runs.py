@@ -41,7 +41,7 @@ class SuiteMean:
     """None where a suite has none."""
     rests_on_judges: bool
     simulated: bool
-    """Whether a suite has made-up outputs of it."""
+    """Whether a suite has simulated outputs of it."""
 
 
 def suite_means(runs: Sequence[SuiteRun]) -> list[SuiteMean]:

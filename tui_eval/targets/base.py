@@ -65,7 +65,7 @@ class Asked(ABC):
 
     @property
     def simulated(self) -> bool:
-        """Whether its answers are made up; said wherever they are shown."""
+        """Whether its answers are simulated; said wherever they are shown."""
         return self.source is AnswerSource.SIMULATED
 
     def problem(self) -> str | None:

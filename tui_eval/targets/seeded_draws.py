@@ -1,4 +1,4 @@
-"""How what is made up draws: always alike for the same things.
+"""How what is simulated draws: always alike for the same things.
 
 Not by `suites.data.seeded_sampling`, which orders cases: what either gave is recorded in stores and
 in samples, and would be another by the other's digest.

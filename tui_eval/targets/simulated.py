@@ -1,4 +1,4 @@
-"""A made-up model, for demos, tests and load; what it says was never said by a model."""
+"""A simulated model, for demos, tests and load; what it says was never said by a model."""
 
 import asyncio
 import re

@@ -262,7 +262,7 @@ class TuiEvalApp(App[None]):
         """Show every action by its name."""
         from tui_eval.ui.dialogs.palette_dialog import PaletteDialog
 
-        if not PaletteDialog.is_open(self):
+        if not isinstance(self.screen, PaletteDialog):
             self.push_screen(PaletteDialog(id="--command-palette"))
 
     def action_help_quit(self) -> None:

@@ -1,4 +1,4 @@
-"""Edited scorers are tried on stored outputs; nothing is recorded and nobody is asked."""
+"""Edited scorers are tried on stored outputs; nothing is recorded, without API calls."""
 
 from collections.abc import Iterator
 

@@ -40,7 +40,7 @@ def check(
     as_json: bool,
     store: Path | None,
 ) -> int:
-    """Validate suites and say what would run; nobody is asked.
+    """Validate suites and say what would run: no API calls.
 
     Says cases × targets × epochs, calls, tokens and cost expected, what judges would be asked, and
     how much the store already has. A folder stands for the suites in it.

@@ -97,7 +97,7 @@ def import_file(
 
     FORMAT is promptfoo, inspect, lm-eval, deepeval, pydantic-evals, langfuse, braintrust,
     openai-evals, jsonl, json or csv, or a plugin's (DISTRIBUTION.NAME); without it FILE says it.
-    Nothing in FILE is run and nobody is asked.
+    Nothing in FILE is run, and no API is called.
 
     With --compare the results in FILE are compared with a run, case by case by their ids: FILE is
     A and the run B. Then no SUITE needs to be written.

@@ -1,4 +1,4 @@
-"""What judges would be asked about outputs, less what the store answers; nobody is asked."""
+"""What judges would be asked about outputs, less what the store answers: no API calls."""
 
 import sqlite3
 from collections import Counter

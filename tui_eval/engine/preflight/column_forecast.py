@@ -30,7 +30,7 @@ class ColumnForecast:
     cost_usd: float | None
     """None: the price or the tokens are unknown."""
     asks_nobody: bool = False
-    """Whether its answers are recorded or made up."""
+    """Whether its answers are recorded or simulated."""
 
 
 def column_forecasts(

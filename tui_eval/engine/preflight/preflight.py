@@ -89,7 +89,7 @@ def preflight(
     *,
     has_base: bool = False,
 ) -> Preflight:
-    """Look at a launch before it is made; nobody is asked and nothing is written.
+    """Look at a launch before it is made: no API calls, and nothing is written.
 
     Args:
         db: A connection to the store; None: there is no store yet.

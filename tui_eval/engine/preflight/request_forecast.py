@@ -55,7 +55,7 @@ class RequestForecast:
     stored: int = 0
     """Grades by judges that are taken from the store."""
     sampled: bool = False
-    """Whether what is said of judges is of a sample, and made up to all."""
+    """Whether what is said of judges is of a sample, and scaled up to all."""
 
     def words(self) -> str:
         """Say what is asked and what it costs: `2 calls at least, about $0.40, about 1 judge call`.
@@ -84,7 +84,7 @@ def _priced(usd: float | None) -> str:
 def request_forecast(
     db: sqlite3.Connection, run: int, verb: Verb, args: JsonObject
 ) -> RequestForecast:
-    """Say what a request about trials takes; nobody is asked and nothing is written.
+    """Say what a request about trials takes: no API calls, and nothing is written.
 
     What a rescore asks of judges is known exactly: the questions are made and looked up as the
     engine does it. A retry's are counted by the suite's scorers, as its outputs are still to come.

@@ -10,7 +10,7 @@ from tui_eval.suites.templates.renderer import Renderer
 
 
 def surveyed(suite: Suite) -> Survey:
-    """Read all cases and try every template and check on each; nobody is asked.
+    """Read all cases and try every template and check on each: no API calls.
 
     Raises:
         SuiteError: as `tui_eval.suites.survey.template_check.survey` does.

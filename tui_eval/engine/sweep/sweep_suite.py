@@ -41,7 +41,7 @@ def why_not_swept(spec: AskedSpec, most: int, levels: Sequence[int]) -> str | No
         levels: How many are wanted.
     """
     if spec.SOURCE is AnswerSource.RECORDED:
-        return f"target {spec.name!r} has recorded answers: nobody is asked"
+        return f"target {spec.name!r} has recorded answers: no API calls (replay)"
     if levels[-1] > most:
         return f"target {spec.name!r}: {at_most(most)}; give lower --levels"
     return None

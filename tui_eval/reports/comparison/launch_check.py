@@ -34,7 +34,7 @@ class LaunchCheck:
 def checked_launch(
     db: sqlite3.Connection | None, suite: Suite, settings: Settings, baseline: str | None
 ) -> LaunchCheck:
-    """Look at a launch; nobody is asked and nothing is written.
+    """Look at a launch: no API calls, and nothing is written.
 
     Args:
         db: A connection to the store; None: there is no store yet.

@@ -21,7 +21,7 @@ from tui_eval.statistics.intervals import Interval
 
 
 def target_cell(name: str, simulated: bool) -> str:
-    """Return a target's name for a cell; what is made up says so."""
+    """Return a target's name for a cell; what is simulated says so."""
     return f"{name} (simulated)" if simulated else name
 
 

@@ -179,7 +179,7 @@ class _Made:
                               "passes")  # fmt: skip
         if self._by_likelihood:
             self._losses.guess("what was said is the option the model found likeliest; lengths are "
-                               "not made up for (acc_norm)")  # fmt: skip
+                               "not corrected for (acc_norm)")  # fmt: skip
         named = [name for name in self._filters if name != _UNFILTERED]
         if named:
             self._losses.guess(f"beside what was said, what the filters left of it is a target of "

@@ -165,20 +165,20 @@ class _Table:
         if self._expected is None or not self._answers.given:
             self._losses.note("no column is known to be the right answer: the suite has no scorer, "
                               "so every output passes; name it with --expected COLUMN")  # fmt: skip
-            answer = "made up"
+            answer = "a stand-in"
         else:
             self._losses.guess(_said("the right answer", self._expected, self._wanted.expected))
             right = ExpectedAnswer(
                 expression(self._expected, self._row), self._expression(), self._options
             )
-            answer = self._answers.made_up(right)
+            answer = self._answers.simulated(right)
             suite["scorers"] = [self._answers.scorer(right, self._wanted.scorer, self._losses)]
         suite["targets"] = [self._target(answer)]
         self._tell_programs()
         return suite
 
     def _target(self, answer: str) -> JsonObject:
-        """Return the target: what was recorded, else a made-up one that gives such an answer."""
+        """Return the target: what was recorded, else a simulated one that gives such an answer."""
         if self._said is None:
             self._losses.note(NO_TARGET)
             return simulated_target(answer)
@@ -303,10 +303,10 @@ class _Chat:
         if not answers.given:
             self._losses.note("no row has a right answer: the suite has no scorer, "
                               "so every output passes")  # fmt: skip
-            suite["targets"] = [simulated_target("made up")]
+            suite["targets"] = [simulated_target("a stand-in")]
         else:
             right = ExpectedAnswer("expected", "expected")
-            suite["targets"] = [simulated_target(answers.made_up(right))]
+            suite["targets"] = [simulated_target(answers.simulated(right))]
             suite["scorers"] = [answers.scorer(right, self._wanted.scorer, self._losses)]
         self._losses.note(NO_TARGET)
         return suite

@@ -1,4 +1,4 @@
-"""What everything made up has in common: how long it takes, and how often it goes wrong."""
+"""What everything simulated has in common: how long it takes, and how often it goes wrong."""
 
 from typing import Annotated, TypeAlias, TypeVar
 

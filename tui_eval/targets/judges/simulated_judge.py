@@ -1,4 +1,4 @@
-"""A made-up judge, for demos, tests and load: it compares words, and grades nothing really.
+"""A simulated judge, for demos, tests and load: it compares words, and grades nothing really.
 
 Its rule: words are runs of letters and digits, case aside, without the commonest ones. A rubric's
 grade is the share of the words of the `reference` (where there is none: of the rubric) that the

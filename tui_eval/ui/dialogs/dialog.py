@@ -1,7 +1,7 @@
 """What all dialogs have in common: each is painted once, over a dimmed screen."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -9,16 +9,11 @@ from rich.style import Style
 from textual.color import Color
 from textual.geometry import Size
 from textual.renderables.background_screen import BackgroundScreen
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 
 from tui_eval.ui.screens.laid_out_once import LaidOutOnce
 
 T = TypeVar("T")
-
-if TYPE_CHECKING:
-    _Screen: TypeAlias = Screen[Any]
-else:
-    _Screen = object  # another base that is a node would hide the style sheets of the first
 
 _TICK_S = 0.004
 """Seconds from a layout to the next tick while a dialog opens: enough for what it brings about."""
@@ -28,7 +23,7 @@ _STYLES = 4096
 """Styles of what lies below that are kept with their dimmed ones."""
 
 
-class PaintedOnce(LaidOutOnce, _Screen):
+class PaintedOnce(LaidOutOnce[T]):
     """A dialog whose first picture is its last, until somebody presses a key.
 
     Textual paints after each layout, and once more where something has asked for that meanwhile: an
@@ -89,7 +84,7 @@ class PaintedOnce(LaidOutOnce, _Screen):
         return drawn
 
 
-class Dialog(PaintedOnce, ModalScreen[T]):
+class Dialog(PaintedOnce[T], ModalScreen[T]):
     """A question that stands on a screen until it is answered."""
 
 

@@ -5,5 +5,5 @@ from textual.command import CommandPalette
 from tui_eval.ui.dialogs.dialog import PaintedOnce
 
 
-class PaletteDialog(PaintedOnce, CommandPalette):
+class PaletteDialog(PaintedOnce[None], CommandPalette):
     """Every action by its name; what it offers comes from the app's providers."""

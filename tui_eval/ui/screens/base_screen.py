@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_eval.store.follow import Pulse
 
 
-class BaseScreen(LaidOutOnce, Acting, Screen[None]):
+class BaseScreen(LaidOutOnce[None], Acting, Screen[None]):
     """A screen whose every action is a binding with an id and a tooltip."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

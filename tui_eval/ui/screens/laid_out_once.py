@@ -1,17 +1,24 @@
 """A screen that is laid out only where its size has changed."""
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual.geometry import Size
 from textual.screen import Screen
 
+T = TypeVar("T")
+
 if TYPE_CHECKING:
-    _Screen: TypeAlias = Screen[Any]
+
+    class _OfScreen(Screen[T]):
+        pass
+
 else:
-    _Screen = object  # another base that is a node would hide the style sheets of the first
+
+    class _OfScreen(Generic[T]):
+        """Nothing: another base that is a node would hide the style sheets of the first."""
 
 
-class LaidOutOnce(_Screen):
+class LaidOutOnce(_OfScreen[T]):
     """A screen that heeds a size only where it is another than it is laid out for.
 
     Textual tells a screen of its size after its first layout too, and with it all screens that

@@ -73,5 +73,5 @@ def test_what_cannot_be_swept_is_said(place: Place, tui_eval: Command) -> None:
     assert "say --target made-up or --target other" in several.err
     recorded = tui_eval("sweep", file, "--target", "other")
     assert recorded.code == 2
-    assert "has recorded answers: nobody is asked" in recorded.err
+    assert "has recorded answers: no API calls (replay)" in recorded.err
     assert json.loads(tui_eval("runs", "--json").out or "[]") == []

@@ -79,7 +79,7 @@ class JudgeFigures:
     """Requests that were sent to each model, where that is known: a rescore may have brought
     another one."""
     simulated: bool = False
-    """Whether its grades are made up."""
+    """Whether its grades are simulated."""
     grading: JudgeRequests = JudgeRequests()
     """What its grades took."""
     auditing: JudgeRequests = JudgeRequests()

@@ -73,13 +73,13 @@ class AnswerStatistics:
     def _given(self, column: str) -> str:
         return f'{column} is defined and {column} is not none and {column} not in ["", []]'
 
-    def made_up(self, right: ExpectedAnswer) -> str:
+    def simulated(self, right: ExpectedAnswer) -> str:
         """Return the template of a right answer, for a simulated target."""
         one = right.expression
         if self.lists:
             one = f"{one} if {one} is string else {one} | first"
         if self.given < self.rows:
-            one = f"({one}) if {self._given(right.column)} else 'made up'"
+            one = f"({one}) if {self._given(right.column)} else 'a stand-in'"
         return f"{{{{ {one} }}}}"
 
     def scorer(self, right: ExpectedAnswer, chosen: str | None, losses: ImportNotes) -> JsonObject:

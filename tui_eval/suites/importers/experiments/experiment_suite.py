@@ -169,8 +169,8 @@ class _Experiment:
             scorers = self._scores.scorers(dict(zip(self._targets, names, strict=True)))
         right = ExpectedAnswer("expected", "expected")
         if not targets:
-            made_up = self._answers.made_up(right) if self._answers.given else "simulated"
-            targets = [simulated_target(made_up)]
+            simulated = self._answers.simulated(right) if self._answers.given else "simulated"
+            targets = [simulated_target(simulated)]
             self._losses.note(NO_TARGET)
         suite["targets"] = targets
         if not scorers and self._own is None:

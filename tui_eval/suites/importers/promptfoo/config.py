@@ -171,7 +171,7 @@ class _Made:
             suite["prompts"] = list[Json](self._prompts)
         if not self._targets:
             self.losses.note(NO_TARGET)
-        suite["targets"] = list[Json](self._targets or [simulated_target("made up")])
+        suite["targets"] = list[Json](self._targets or [simulated_target("a stand-in")])
         if self._scorers:
             suite["scorers"] = list[Json](self._scorers)
         self._judges.put(suite)

@@ -1,4 +1,4 @@
-"""A made-up judge."""
+"""A simulated judge."""
 
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
@@ -23,7 +23,7 @@ JUDGE_FAULTS: Final[tuple[str, ...]] = get_args(JudgeFault)
 
 
 class SimulatedJudgeSpec(JudgeSpec):
-    """A made-up judge for demos, tests and load: it compares words, and says that it is made up."""
+    """A simulated judge for demos, tests and load: it compares words, and says what it is."""
 
     SOURCE: ClassVar[AnswerSource] = AnswerSource.SIMULATED
 
@@ -42,5 +42,5 @@ class SimulatedJudgeSpec(JudgeSpec):
         return "simulated"
 
     def token_prices(self) -> Prices:
-        """Return that it costs nothing: nobody is asked."""
+        """Return that it costs nothing: no API calls."""
         return FREE

@@ -21,7 +21,7 @@ class ReplayTargetSpec(TargetSpec, RecordingColumns):
 
     @classmethod
     def takes_turns(cls, table: Mapping[str, object]) -> bool:
-        """Say that nobody is asked: what was recorded stands."""
+        """Say that there are no API calls (replay): what was recorded stands."""
         return True
 
     @classmethod
@@ -46,5 +46,5 @@ class ReplayTargetSpec(TargetSpec, RecordingColumns):
         return "recorded outputs"
 
     def token_prices(self) -> Prices:
-        """Return that it costs nothing: nobody is asked."""
+        """Return that it costs nothing: no API calls."""
         return FREE

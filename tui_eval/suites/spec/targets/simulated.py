@@ -1,4 +1,4 @@
-"""A made-up model as a target."""
+"""A simulated model as a target."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
@@ -18,7 +18,7 @@ FAULT_KINDS: Final[tuple[str, ...]] = get_args(FaultKind)
 
 
 class SimulatedTargetSpec(TargetSpec):
-    """A made-up model for demos, tests and load; it says so wherever it is shown."""
+    """A simulated model for demos, tests and load; it says so wherever it is shown."""
 
     TEMPLATED: ClassVar[tuple[str, ...]] = ("answers",)
     SOURCE: ClassVar[AnswerSource] = AnswerSource.SIMULATED
@@ -53,5 +53,5 @@ class SimulatedTargetSpec(TargetSpec):
         return "simulated"
 
     def token_prices(self) -> Prices:
-        """Return that it costs nothing: nobody is asked."""
+        """Return that it costs nothing: no API calls."""
         return FREE
