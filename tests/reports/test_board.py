@@ -5,12 +5,14 @@ import pytest
 
 from tests.engine.harness import Harness, suite
 from tui_eval.engine import board_poster
+from tui_eval.engine.board_poster import BoardPoster
 from tui_eval.engine.settings import Settings
 from tui_eval.model.board_post import BoardPost
 from tui_eval.model.run_part import RunPart
 from tui_eval.reports.board import SILENT_S, read_board
 from tui_eval.reports.terminal.board_text import board_text
 from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.store.connection import readable
 
 NOW = 1_800_000_000.0
 
@@ -106,3 +108,25 @@ async def test_a_board_that_cannot_be_written_to_stops_no_run(tmp_path: Path) ->
     described = suite("", 2, targets=[quick])
     run = await harness.run(described, Settings(board=str(tmp_path / "file" / "board")))
     assert harness.counts(run).passed == 2
+
+
+async def test_a_run_that_is_deleted_meanwhile_is_said_in_the_log_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Harness(tmp_path / "store.sqlite3")
+    async with (
+        readable(tmp_path / "store.sqlite3") as reading,
+        BoardPoster(tmp_path / "board", reading, 7, None),
+    ):
+        pass
+    assert "nothing can be said on the board" in caplog.text
+
+
+async def test_what_was_said_later_stays(tmp_path: Path) -> None:
+    Harness(tmp_path / "store.sqlite3")
+    async with readable(tmp_path / "store.sqlite3") as reading:
+        poster = BoardPoster(tmp_path, reading, 1, None)
+        file = tmp_path / "run.json"
+        poster._replace(file, post(state="done", at=NOW + 1))
+        poster._replace(file, post(state="running", at=NOW))  # of a thread that was overtaken
+    assert BoardPost.from_json(file.read_bytes()).state == "done"

@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import socket
+import sqlite3
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +16,13 @@ from typing import Final, Self
 
 from tui_eval.model.board_post import BoardPost
 from tui_eval.store.connection import Connection
+from tui_eval.store.errors import StoreError
 from tui_eval.store.read import run_counts, run_queries
 
 EVERY_S: Final = 5.0
 """Seconds between two posts."""
+_LAST_S: Final = 5.0
+"""Seconds that the last post may take."""
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +49,8 @@ class BoardPoster:
         self._part = part
         self._failed = False
         self._task: asyncio.Task[None] | None = None
+        self._turn = threading.Lock()
+        self._said_at = 0.0
 
     async def __aenter__(self) -> Self:
         """Begin."""
@@ -61,7 +68,11 @@ class BoardPoster:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        await self._post()
+        try:
+            # a hung network file system keeps no engine from its end
+            await asyncio.wait_for(self._post(), _LAST_S)
+        except TimeoutError:
+            log.warning("the board %s does not answer: its last word is an older one", self._folder)
 
     async def _go_on(self) -> None:
         while True:
@@ -69,6 +80,22 @@ class BoardPoster:
             await asyncio.sleep(EVERY_S)
 
     async def _post(self) -> None:
+        try:
+            file, post = await self._now()
+            # off the loop: a network file system may take long
+            await asyncio.to_thread(self._replace, file, post)
+        except (OSError, StoreError, sqlite3.Error) as error:
+            if not self._failed:
+                log.warning("nothing can be said on the board %s: %s", self._folder, error)
+            self._failed = True
+
+    async def _now(self) -> tuple[Path, BoardPost]:
+        """Return what is to be said, and where.
+
+        Raises:
+            StoreError: the run was deleted.
+            sqlite3.Error: the store cannot be read.
+        """
         row = await self._reading.call(run_queries.run, self._run)
         counts = (await self._reading.call(run_counts.board, self._run))[0]
         now = time.time()
@@ -90,20 +117,18 @@ class BoardPoster:
             cost_usd=counts.cost_usd,
         )
         made = hashlib.sha256(f"{post.host} {row.created_at!r}".encode()).hexdigest()[:8]
-        try:
-            # off the loop: a network file system may take long
-            await asyncio.to_thread(_replace, self._folder / f"{row.name}-{made}.json", post)
-        except OSError as error:
-            if not self._failed:
-                log.warning("the board %s cannot be written to: %s", self._folder, error)
-            self._failed = True
+        return self._folder / f"{row.name}-{made}.json", post
 
-
-def _replace(file: Path, post: BoardPost) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        new.write_text(json.dumps(post.as_json()), "utf-8")
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)
+    def _replace(self, file: Path, post: BoardPost) -> None:
+        """Replace the file, unless something newer was said meanwhile: threads may be overtaken."""
+        with self._turn:
+            if post.at < self._said_at:
+                return
+            file.parent.mkdir(parents=True, exist_ok=True)
+            new = file.with_name(f".{file.name}.{os.getpid()}")
+            try:
+                new.write_text(json.dumps(post.as_json()), "utf-8")
+                new.replace(file)
+            finally:
+                new.unlink(missing_ok=True)
+            self._said_at = post.at

@@ -578,3 +578,20 @@ async def test_a_run_that_is_live_is_left_out(tmp_path: Path) -> None:
         assert "is live" in merged.refusal
         assert not counted(into)["runs"]
         await harness.asked(run, Verb.STOP)
+
+
+async def test_a_part_that_was_scored_by_another_suite_does_not_unite(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into = tmp_path / "into.sqlite3"
+    with closing(open_writable(parts[1])) as db:
+        db.execute(
+            "UPDATE runs SET spec = json_set(spec, '$.scorers[0].ignore_case', json('true'))"
+        )
+    (first, second) = united(into, parts[:2])
+    assert first.refusal is None
+    assert second.refusal is not None
+    assert "scored by another suite" in second.refusal
+    with closing(open_readable(into)) as db:
+        (looked,) = look(db, parts[1])
+    assert looked.refusal == second.refusal

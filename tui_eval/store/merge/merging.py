@@ -13,6 +13,7 @@ from tui_eval.store.merge.copying import copy, make_maps
 from tui_eval.store.merge.sources import (
     SourceRun,
     attached,
+    scored_otherwise,
     source_runs,
     taken,
     target_of,
@@ -93,6 +94,9 @@ def look(db: sqlite3.Connection | None, path: Path) -> list[MergedRun]:
             if target is None:
                 found.append(_seen(one, None, one.trials))
                 continue
+            if one.refusal is None and (why := scored_otherwise(db, one, target)) is not None:
+                found.append(MergedRun(one.row.name, None, why, 0, 0))
+                continue
             since = taken(db, target, one)
             n = lacking.count(db, one, target, since)
             found.append(_seen(one, name_of(db, target), *((0, n) if since else (n, 0))))
@@ -111,6 +115,8 @@ def _merge_run(
     since = 0 if (target := target_of(db, source)) is None else taken(db, target, source)
     if not lacking.write_down(db, source, target, since) and target is not None and since:
         return MergedRun(source.row.name, name_of(db, target), None, 0, 0)
+    if target is not None and (why := scored_otherwise(db, source, target)) is not None:
+        return MergedRun(source.row.name, None, why, 0, 0)
     held = transact(db, lambda tx: taking_run.take(tx, source, target))
     numbering.spread(db, held.run, held.number)
     transact(db, lambda tx: _judge_calls(tx, source, held.run), held.run, held.number)

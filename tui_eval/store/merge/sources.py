@@ -93,6 +93,24 @@ def target_of(db: sqlite3.Connection, source: SourceRun) -> int | None:
     return None if row is None else int(row[0])
 
 
+def scored_otherwise(db: sqlite3.Connection, source: SourceRun, run: int) -> str | None:
+    """Say why a run does not go with those that a run here is made of; None: it does.
+
+    Parts of one whole were launched with the same scorers; one may have been scored anew since.
+    """
+    row = db.execute(
+        "SELECT 1 FROM main.runs r, src.runs s WHERE r.id = ?1 AND s.id = ?2 "
+        "AND (json_extract(r.spec, '$.scorers') <> json_extract(s.spec, '$.scorers') "
+        "OR json_extract(r.spec, '$.judges') <> json_extract(s.spec, '$.judges')) "
+        "AND (EXISTS (SELECT 1 FROM main.merged_runs WHERE run = ?1 AND origin <> ?3) "
+        "OR NOT EXISTS (SELECT 1 FROM main.merged_runs WHERE run = ?1) AND r.name <> ?4)",
+        (run, source.row.id, source.origin, source.row.name),
+    ).fetchone()
+    if row is None:
+        return None
+    return "was scored by another suite than the run here: rescore one of them as the other was"
+
+
 def taken(db: sqlite3.Connection, run: int, source: SourceRun) -> int:
     """Return the newest change of a run of another store that was taken; 0: nothing was."""
     row = db.execute(

@@ -90,7 +90,7 @@ def _make_run(tx: Tx, source: SourceRun) -> int:
             "lease_birth": "NULL",
             "lease_beat": "NULL",
         },
-        parameters=(run, row.id, _freename_of(db, row), json.dumps(_settings(row)), tx.change),
+        parameters=(run, row.id, _free_name(db, row), json.dumps(_settings(row)), tx.change),
     )
     copy(db, "columns", "src.columns s WHERE s.run = ?2", {"run": "?1"}, parameters=(run, row.id))
     # from now on it is found, by the same run or by other parts, also if this merge is broken off
@@ -106,7 +106,7 @@ def _make_run(tx: Tx, source: SourceRun) -> int:
     return int(run)
 
 
-def _freename_of(db: sqlite3.Connection, row: RunRow) -> str:
+def _free_name(db: sqlite3.Connection, row: RunRow) -> str:
     name = row.name
     while db.execute("SELECT 1 FROM runs WHERE name = ?", (name,)).fetchone() is not None:
         name = f"{row.name}-{secrets.token_hex(2)}"
