@@ -324,6 +324,8 @@ def opened(picture: Picture) -> Iterator[str | None]:
             yield run
         finally:
             program("cancel", run)
+            # one that is cut off would be what the next picture compares with
+            program("delete", run, "--yes")
 
 
 def as_it_was(config: str = "") -> None:
