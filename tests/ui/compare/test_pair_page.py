@@ -45,6 +45,8 @@ def test_both_sides_stand_beside_each_other_in_their_own_halves(tmp_path: Path) 
     assert sum(line.split("│")[0].count("word") for line in beside) == 30
     assert [line.split("│")[1].strip() for line in beside].count("London") == 1
     assert any("got 'London'" in line.split("│")[1] for line in beside)
+    for half in (0, 1):  # each scorer once
+        assert sum("exact" in line.split("│")[half] for line in beside) == 1
 
 
 def test_what_has_no_output_says_why(tmp_path: Path) -> None:

@@ -126,13 +126,16 @@ def _side_paras(
     if len(side.epochs) > 1:
         yield marked(*_epochs(side.epochs, of.epoch, glyphs))
     scores = [one for one in shown.scores if _counts(one)]
-    yield marked(*_scorer_marks(scores, glyphs))
     if looks.height >= _LOW:
         yield Para("")
     yield from _output(shown, looks.half, glyphs)
+    if not scores:
+        return
+    yield Para("")
     if any(one.source != "code" or one.verdict is not Verdict.PASS for one in scores):
-        yield Para("")
         yield from verdict_lines(scores, shown.output, of.expected, glyphs)
+    else:
+        yield marked(*_scorer_marks(scores, glyphs))
 
 
 def _epochs(rows: Sequence[TrialRow], epoch: int, glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
@@ -148,7 +151,7 @@ def _counts(entry: ScoreRow) -> bool:
 
 
 def _scorer_marks(scores: Sequence[ScoreRow], glyphs: Glyphs) -> Iterator[tuple[str, Tone]]:
-    """Yield each scorer with its mark: why it says so stands below the output."""
+    """Yield each scorer with its mark, where there is no more to tell of any."""
     for entry in scores:
         yield f"{glyphs.verdict(entry.verdict)}{GLUE}", VERDICT_TONES[entry.verdict]
         yield entry.scorer.replace(" ", GLUE), "plain" if entry.required else "dim"
