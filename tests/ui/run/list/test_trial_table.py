@@ -3,9 +3,21 @@
 import time
 from dataclasses import replace
 from pathlib import Path
+from statistics import stdev
+
+import pytest
 
 from tests.support import reading, writing
-from tests.ui.playing import app_on, plain_run, run_screen, shown_on, until_shown
+from tests.ui.playing import (
+    app_on,
+    finished,
+    made_up,
+    plain_run,
+    run_screen,
+    shown_on,
+    until,
+    until_shown,
+)
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read import run_queries
@@ -72,3 +84,29 @@ async def test_at_80_columns_a_running_program_has_the_room_of_figures_it_lacks(
         await until_shown(pilot, "case-000")
         pilot.app.screen.query_one(TrialTable).show_progress({made.trials[0]: told})
         await until_shown(pilot, "bash · 34.2s CPU · 312 MB")
+
+
+@pytest.mark.parametrize(("kind", "told"), [("f1", True), ("exact", False)])
+async def test_by_case_the_spread_over_epochs_is_a_column_where_it_tells(
+    store: Path, kind: str, told: bool
+) -> None:
+    target = {"kind": "simulated", "name": "one", "answers": ["one two", "one"], "accuracy": 0.5}
+    suite = made_up(
+        6,
+        targets=[target],
+        scorers=[{"kind": kind, "expected": "one two"}],
+        run={"epochs": 4},
+    )
+    await finished(store, suite)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await pilot.press("M")
+        await until_shown(pilot, "/4")
+        assert ("sd" in [field.title for field in screen.trial_list.table.fields]) is told
+        if told:
+            table = screen.trial_list.table
+            await until(pilot, lambda: all(map(table.row, range(6))))
+            row, scores = table.row(0), [trial.score for trial in table._trials.trials_at(0)]
+            assert row is not None
+            assert row.cells[-2].text == f"{stdev(score or 0.0 for score in scores):.2f}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tui_eval.format import UNKNOWN, age, call_cost, counted, decimal, number, seconds
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
+from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.views import HIGHEST_FIRST, Order
 from tui_eval.ui.run.actions.commands import PendingRequests
@@ -18,7 +19,7 @@ from tui_eval.ui.run.list.marks import MarkedTrials
 from tui_eval.ui.run.list.why_words import why
 from tui_eval.ui.run.target_table import KEPT_OF_TARGET
 from tui_eval.ui.theme.glyphs import Glyphs
-from tui_eval.ui.widgets.fields import Field
+from tui_eval.ui.widgets.fields import GAP, Field
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import width_of
 
@@ -45,6 +46,9 @@ def _of_outcome(trial: TrialRow, text: str, known: object) -> Cell:
 def _figure(text: str, known: object) -> Cell:
     return Cell(text, "dim" if known is None else "plain")
 
+
+_SPREAD = Field("sd", 5, right=True)
+"""By case: the standard deviation of the scores of its epochs, in the column of the cursor."""
 
 _COLUMNS = (
     _Column(Field("case", 10, share=2, keep=4), lambda table, trial: table.case(trial), Order.CASE),
@@ -158,11 +162,11 @@ class TrialTable(Rows):
         if slot != self.slot:
             self.slot = slot
             self._lay_columns()
-            self.redraw((self.cursor,))
+            self.redraw(None if self._spread_tells else (self.cursor,))
 
     def column_at(self, field: Field) -> int | None:
         """Return which of the run's columns one of the table is; None: it is none."""
-        if not self._by_case or field not in self.fields[1:-1]:
+        if not self._by_case or field not in self.fields[1 : 1 + len(self._in_view)]:
             return None
         return self._in_view[self.fields.index(field) - 1]
 
@@ -170,6 +174,11 @@ class TrialTable(Rows):
     def epochs(self) -> int:
         """How often each case is asked."""
         return self._cases.epochs
+
+    @property
+    def _spread_tells(self) -> bool:
+        """Whether scores of a case's epochs lie apart in a way that counts of passes do not say."""
+        return self._cases.epochs > 1 and self._trials.seen.partial_scores
 
     @property
     def _column(self) -> int:
@@ -198,8 +207,11 @@ class TrialTable(Rows):
 
     def _lay_columns(self) -> None:
         if self._by_case:
-            self._in_view = self._cases.shown(self._room, self._column)
-            self.set_fields(self._cases.fields(self._in_view, self._room))
+            spread = [_SPREAD] if self._spread_tells else []
+            room = self._room - sum(field.least + len(GAP) for field in spread)
+            self._in_view = self._cases.shown(room, self._column)
+            *fields, reason = self._cases.fields(self._in_view, room)
+            self.set_fields([*fields, *spread, reason])
             return
         self._columns = self._shown()
         self.set_fields([self._signed(column) for column in self._columns])
@@ -275,6 +287,11 @@ class TrialTable(Rows):
                 asked=any(self._asked.words(trial) for trial in of_column),
             )
             cells.append(cell)
+        if self._spread_tells:
+            of_column = trials[self._column * epochs : (self._column + 1) * epochs]
+            spread = epoch_spread(trial.score for trial in of_column)
+            sd = None if spread is None else spread.sd
+            cells.append(Cell(decimal(sd), "dim" if not sd else "plain"))
         told = telling(trials, here)
         noted = any(trial.note is not None for trial in trials)
         why = Cell("") if told is None else self.why(told)
