@@ -9,7 +9,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ from tui_eval.engine.control.submit import ask
 from tui_eval.engine.departure import CALLER_GONE
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
+from tui_eval.reports.results import results
+from tui_eval.reports.terminal.summary import summary
+from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
@@ -178,6 +182,10 @@ async def test_where_the_program_has_ended_the_run_goes_on_in_another(tmp_path: 
     left = harness.row(run)
     assert (left.state, left.stopped_by) == (RunState.INTERRUPTED, "caller")
     assert {trial.state.value for trial in harness.trials(run)} == {"queued"}
+    with closing(open_readable(harness.path)) as db:  # no command could go on with it
+        said = summary(results(db, run), width=100, ink=AnsiStyle())
+    assert f'te.open("{left.name}").resume(functions=[…])' in said
+    assert "tui-eval resume" not in said
     ask(harness.path, run, Verb.RESUME)
     await work(harness, run, functions)
     assert harness.row(run).state is RunState.DONE

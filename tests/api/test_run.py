@@ -70,6 +70,8 @@ def test_a_run_has_the_document_and_the_comparison_of_the_commands(place: Path) 
     assert (run.state, run.exit_code, run.gate.holds, run.gate.failed) == ("done", 0, True, ())
     assert run.targets == ("made-up",)
     assert (run["made-up"].n, run["made-up"].pass_rate) == (6, 1.0)
+    with pytest.raises(KeyError, match="none of its targets: made-up"):
+        run["nope"]
     assert run.document == command("show", run.name, "--json")
     assert f"{run.name}  first · done" in run.report()
     other = te.run("s.toml", targets=["made-up"], limit=3)

@@ -114,9 +114,12 @@ class Run:
         """Return one column's results.
 
         Raises:
-            KeyError: it has no such target.
+            KeyError: it has no such target; the message names those it has.
         """
-        return ColumnView(target, self.document["targets"][target])
+        targets = self.document["targets"]
+        if target not in targets:
+            raise KeyError(f"{target!r} is none of its targets: {', '.join(targets)}")
+        return ColumnView(target, targets[target])
 
     def report(self) -> str:
         """Return the summary that `run` prints."""

@@ -109,6 +109,11 @@ class Results:
         return not self.finished and not self.run.live
 
     @property
+    def calls_functions(self) -> bool:
+        """Whether functions of a Python program are called, so that only such a one goes on."""
+        return bool(self.suite.given_functions)
+
+    @property
     def gate_unclear(self) -> bool:
         """Whether the gate holds although nobody can tell of some column against its baseline."""
         return not self.missed and any(one.word is GateWord.UNCLEAR for one in self.against)

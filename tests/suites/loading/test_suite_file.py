@@ -681,7 +681,9 @@ def test_suites_are_found_in_folders_and_what_is_none_is_left_out(tmp_path: Path
 
 def test_a_broken_suite_is_still_offered(tmp_path: Path) -> None:
     make(tmp_path, "a.toml", text='[dataset]\npath = \n[[targets]]\nmodel = "m"\n')
-    assert discover([tmp_path]) == [tmp_path / "a.toml"]
+    make(tmp_path, "b.toml", text="[prompt\n")
+    make(tmp_path, "c.toml", text="[tool\nx = 1\n")
+    assert discover([tmp_path]) == [tmp_path / "a.toml", tmp_path / "b.toml"]
 
 
 def test_a_file_that_is_named_is_taken_as_it_is_and_once(tmp_path: Path) -> None:

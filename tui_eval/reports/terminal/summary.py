@@ -288,6 +288,10 @@ def _next(of: Results, width: int) -> list[str]:
     why = of.run.stopped_by or ""
     if why == StartRefusal.DATA:
         pass  # the reason says what to do: a resume would meet the same
+    elif of.resumable and of.calls_functions:
+        hints.append(
+            (f'te.open("{name}").resume(functions=[…])', "in Python: finish what is missing")
+        )
     elif of.resumable:
         more = f" {_CAPS[why]}" if why in _CAPS else ""
         hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
@@ -301,7 +305,8 @@ def _next(of: Results, width: int) -> list[str]:
         hints.append((f"tui-eval undo {name}", "undo the cancel; outputs stay"))
         hints.append((f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"))
     elif of.sweep is None and any(error.kind not in _LASTING for error in of.errors):
-        hints.append((f"tui-eval retry {name}", "ask again where it errored"))
+        if not of.calls_functions:
+            hints.append((f"tui-eval retry {name}", "ask again where it errored"))
     if of.finished and any(row.judged for row in of.ungraded):
         command = f"tui-eval rescore {name} --ungraded"
         hints.append((command, "ask judges for what they did not grade"))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -332,6 +333,9 @@ _DATA: Final = re.compile(r"^\s*(\[dataset\b|\[\[\s*cases\s*\]\]|dataset\s*[.=]|
 _ASKED: Final = re.compile(
     r"^\s*(\[\[\s*(targets|scorers)\s*\]\]|(targets|scorers|include)\s*=)", re.M
 )
+_OF_A_SUITE: Final = re.compile(
+    r"^\s*(\[\[\s*(targets|scorers|cases|prompts)\b|\[\s*(prompt|dataset|gate|judge)\b)", re.M
+)
 _SKIPPED: Final = frozenset(("node_modules", "__pycache__", "site-packages", "build", "dist"))
 _MOST_FOLDERS: Final = 2_000
 """Folders that are looked into: somebody may start in a home directory."""
@@ -388,10 +392,25 @@ def _entries(folder: FilePath) -> list[os.DirEntry[str]]:
 
 
 def looks_like_a_suite(file: FilePath) -> bool:
-    """Return whether a TOML file has cases and something to do with them, by its first part."""
+    """Return whether a TOML file has cases and something to do with them, by its first part.
+
+    One that has a suite's tables and cannot be read is one with a mistake: it is told, not passed
+    over.
+    """
     try:
         with file.open("rb") as opened:
             text = opened.read(_ENOUGH).decode("utf-8", "replace")
     except OSError:
         return False  # what cannot be read cannot be offered
-    return bool(_DATA.search(text) and _ASKED.search(text))
+    if _DATA.search(text) and _ASKED.search(text):
+        return True
+    whole = len(text) < _ENOUGH
+    return whole and bool(_OF_A_SUITE.search(text)) and not _is_toml(text)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
