@@ -281,32 +281,32 @@ def _whose(of: Results, error: ErrorRow) -> str:
     return f" ({', '.join(f'{name} {n:,}' for name, n in there.items())})"
 
 
+def _going_on(of: Results) -> Iterator[tuple[str, str]]:
+    """Yield the commands that do what is missing, each with what it does."""
+    name, why = of.run.name, of.run.stopped_by or ""
+    if why == StartRefusal.DATA:
+        return  # the reason says what to do: a resume would meet the same
+    if of.calls_functions:  # no command could call them
+        if of.resumable:
+            yield f'te.open("{name}").resume(functions=[…])', "finish what is missing, in Python"
+    elif of.resumable:
+        more = f" {_CAPS[why]}" if why in _CAPS else ""
+        yield f"tui-eval resume {name}{more}", "finish what is missing"
+        if why in _OF_THE_SUITE and of.run.path is not None:
+            yield f"tui-eval run {named_file(of.run.path)}", "if the suite had to be changed"
+    elif not of.finished:
+        yield f"tui-eval watch {name}", "watch it"
+    elif of.state is RunState.CANCELLED:
+        yield f"tui-eval undo {name}", "undo the cancel; outputs stay"
+        yield f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"
+    elif of.sweep is None and any(error.kind not in _LASTING for error in of.errors):
+        yield f"tui-eval retry {name}", "ask again where it errored"
+
+
 def _next(of: Results, width: int) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
-    hints = []
-    why = of.run.stopped_by or ""
-    if why == StartRefusal.DATA:
-        pass  # the reason says what to do: a resume would meet the same
-    elif of.resumable and of.calls_functions:
-        hints.append(
-            (f'te.open("{name}").resume(functions=[…])', "in Python: finish what is missing")
-        )
-    elif of.resumable:
-        more = f" {_CAPS[why]}" if why in _CAPS else ""
-        hints.append((f"tui-eval resume {name}{more}", "finish what is missing"))
-        if why in _OF_THE_SUITE and of.run.path is not None:
-            hints.append(
-                (f"tui-eval run {named_file(of.run.path)}", "if the suite had to be changed")
-            )
-    elif not of.finished:
-        hints.append((f"tui-eval watch {name}", "watch it"))
-    elif of.state is RunState.CANCELLED:
-        hints.append((f"tui-eval undo {name}", "undo the cancel; outputs stay"))
-        hints.append((f"tui-eval retry {name}", "ask anew what was cancelled, which pays again"))
-    elif of.sweep is None and any(error.kind not in _LASTING for error in of.errors):
-        if not of.calls_functions:
-            hints.append((f"tui-eval retry {name}", "ask again where it errored"))
+    hints = [*_going_on(of)]
     if of.finished and any(row.judged for row in of.ungraded):
         command = f"tui-eval rescore {name} --ungraded"
         hints.append((command, "ask judges for what they did not grade"))
