@@ -21,7 +21,10 @@ from tui_eval.ui.dialogs.menu import Choice, Menu
 from tui_eval.ui.dialogs.name_dialog import NameDialog
 from tui_eval.ui.screens.launch_screen import LaunchScreen
 
-SIZES = [(60, 20), (80, 24), (160, 48)]
+SIZES = [
+    (80, 24),
+    *(pytest.param(size, marks=pytest.mark.whole) for size in ((60, 20), (160, 48))),
+]
 
 
 @pytest.fixture
