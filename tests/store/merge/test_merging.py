@@ -17,6 +17,7 @@ from tests.engine.harness import Harness
 from tests.store.recounting import recount
 from tests.waiting import until
 from tui_eval.engine.settings import Settings
+from tui_eval.model.judge_quality import GoldAgreement
 from tui_eval.model.run_part import RunPart
 from tui_eval.model.states import Verdict
 from tui_eval.store.connection import open_readable, open_writable
@@ -26,6 +27,7 @@ from tui_eval.store.merge.merging import MergedRun, look, merge
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_parts import run_parts
 from tui_eval.store.requests import Verb
+from tui_eval.store.write.judges.measured_judges import gold, write_measure
 from tui_eval.store.write.people import grade_writes, notes
 from tui_eval.store.writer import transact
 from tui_eval.suites.spec import Suite
@@ -199,6 +201,26 @@ async def test_what_changed_in_a_store_since_is_taken_and_nothing_else(
     assert facts(into) == facts(anew)
     (nothing,) = united(into, parts[:1])
     assert (nothing.new, nothing.taken) == (0, 0)
+
+
+async def test_a_judge_that_was_measured_again_is_taken_though_no_trial_has_changed(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into = tmp_path / "into.sqlite3"
+    united(into, parts)
+    measured = GoldAgreement(12, 0, 0.75, 0.47, 0.91, 0.5, None, None)
+    with closing(open_writable(parts[0])) as db:
+        run = run_of(parts[0]).id
+        transact(db, lambda tx: write_measure(tx, run, "kind", "j", b"later", measured))
+    with closing(open_readable(into)) as db:
+        (planned,) = look(db, parts[0])
+    (done,) = united(into, parts[:1])
+    assert (planned.new, planned.taken, planned.judging) == (0, 0, 1)
+    assert (done.new, done.taken, done.judging) == (0, 0, 1)
+    with closing(open_readable(into)) as db:
+        assert gold(db, run_of(into).id, b"later") == measured
+    (nothing,) = united(into, parts[:1])
+    assert nothing.judging == 0
 
 
 async def test_what_was_done_in_copies_of_a_store_is_taken_from_each(

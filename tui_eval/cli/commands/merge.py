@@ -114,13 +114,17 @@ def _parts(target: Path, runs: "Sequence[MergedRun]") -> "dict[str, RunParts]":
 
 
 def _words(run: "MergedRun", *, check: bool) -> str:
+    from tui_eval.format import many
+
     if run.refusal is not None:
         return f"{run.source} {run.refusal}"
     name = run.source if run.run in (run.source, None) else f"{run.source} into {run.run}"
-    if not run.new + run.taken:
+    if not run.new + run.taken + run.judging:
         return f"{name}: nothing new"
     kinds = ((run.new, "new"), (run.taken, "here before"))
     counts = ", ".join(f"{n:,} {what}" for n, what in kinds if n)
+    if not counts:
+        counts = many(run.judging, "judge call or measure", "judge calls and measures")
     left = f"; {run.missing_files:,} files of workspaces are missing" if run.missing_files else ""
     return f"{name}: {counts}{' would be merged' if check else ''}{left}"
 
@@ -153,6 +157,7 @@ def _document(
                     "run": run.run,
                     "new": run.new,
                     "changed": run.taken,
+                    "judging": run.judging,
                     "missing_files": run.missing_files,
                     "refusal": run.refusal,
                 }

@@ -13,6 +13,11 @@ from tui_eval.store.merge.copying import copy, match
 _TRIALS: Final = "(SELECT src FROM map_trials)"
 _OF_TRIALS: Final = "map_trials m CROSS JOIN src.{} s ON s.trial = m.src"
 """Rows of trials of the portion; the order of the join is ours: few trials, many rows there."""
+NEWER_MEASURE: Final = (
+    "NOT EXISTS (SELECT 1 FROM main.trust d WHERE d.run = {} AND d.scorer = s.scorer "
+    "AND d.judge = s.judge AND d.kind = s.kind AND (d.at, d.key) >= (s.at, s.key))"
+)
+"""Whether a measure `s` of a judge there is newer than that of a run here."""
 
 
 def outputs(db: sqlite3.Connection) -> None:
@@ -304,9 +309,7 @@ def of_run(db: sqlite3.Connection, source: int, run: int) -> None:
     copy(
         db,
         "trust",
-        "src.trust s WHERE s.run = ?2 AND NOT EXISTS (SELECT 1 FROM main.trust d "
-        "WHERE d.run = ?1 AND d.scorer = s.scorer AND d.judge = s.judge AND d.kind = s.kind "
-        "AND (d.at, d.key) >= (s.at, s.key))",
+        f"src.trust s WHERE s.run = ?2 AND {NEWER_MEASURE.format('?1')}",
         {"run": "?1"},
         how="INSERT OR REPLACE",
         parameters=(run, source),

@@ -8,6 +8,7 @@ trial has is compared with what it has here.
 import sqlite3
 from typing import Final
 
+from tui_eval.store.merge.facts import NEWER_MEASURE
 from tui_eval.store.merge.sources import SourceRun
 from tui_eval.store.merge.standing import LAST
 
@@ -36,6 +37,27 @@ _TRIALS: Final = (
     "LEFT JOIN src.outputs o ON o.id = s.output LEFT JOIN main.outputs p ON p.id = d.output "
     f"WHERE s.run = ?1 AND (s.change > ?2 OR {_CHANGED})"
 )
+
+
+_CALL: Final = "sent_at, scorer, judge, request"
+_CALLS: Final = (
+    f"SELECT count(*) FROM (SELECT {_CALL} FROM src.judge_calls WHERE run = ?1 "
+    f"EXCEPT SELECT {_CALL} FROM main.judge_calls WHERE run = ?2)"
+)
+_MEASURES: Final = (
+    f"SELECT count(*) FROM src.trust s WHERE s.run = ?1 AND {NEWER_MEASURE.format('?2')}"
+)
+
+
+def judging(db: sqlite3.Connection, source: SourceRun, target: int) -> int:
+    """Return how many calls to judges, and measures of them, a run there has beyond the run here.
+
+    A judge that was measured again has changed no trial.
+    """
+    return sum(
+        int(db.execute(counted, (source.row.id, target)).fetchone()[0])
+        for counted in (_CALLS, _MEASURES)
+    )
 
 
 def count(db: sqlite3.Connection, source: SourceRun, target: int, since: int) -> int:

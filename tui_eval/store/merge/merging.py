@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +42,8 @@ class MergedRun:
     """Trials that are new here."""
     taken: int
     """Trials that had changed since they were merged before, or were in another store too."""
+    judging: int = 0
+    """Calls to judges, and measures of them, that are new here."""
     missing_files: int = 0
     """Files of workspaces that are not beside the other store."""
 
@@ -99,7 +101,8 @@ def look(db: sqlite3.Connection | None, path: Path) -> list[MergedRun]:
                 continue
             since = taken(db, target, one)
             n = lacking.count(db, one, target, since)
-            found.append(_seen(one, name_of(db, target), *((0, n) if since else (n, 0))))
+            seen = _seen(one, name_of(db, target), *((0, n) if since else (n, 0)))
+            found.append(replace(seen, judging=lacking.judging(db, one, target)))
     return found
 
 
@@ -113,7 +116,9 @@ def _merge_run(
     db: sqlite3.Connection, source: SourceRun, path: Path, told: Callable[[int], None]
 ) -> MergedRun:
     since = 0 if (target := target_of(db, source)) is None else taken(db, target, source)
-    if not lacking.write_down(db, source, target, since) and target is not None and since:
+    judging = 0 if target is None else lacking.judging(db, source, target)
+    lacks = lacking.write_down(db, source, target, since) + judging
+    if not lacks and target is not None and since:
         return MergedRun(source.row.name, name_of(db, target), None, 0, 0)
     if target is not None and (why := scored_otherwise(db, source, target)) is not None:
         return MergedRun(source.row.name, None, why, 0, 0)
@@ -133,7 +138,7 @@ def _merge_run(
         told(fresh + again)
     numbering.close_up(db, held.run, held.number)
     transact(db, lambda tx: taking_run.finish(tx, source, held.run), held.run, held.number)
-    return MergedRun(source.row.name, held.name, None, new, moved, files.missing)
+    return MergedRun(source.row.name, held.name, None, new, moved, judging, files.missing)
 
 
 def _judge_calls(tx: Tx, source: SourceRun, run: int) -> None:
