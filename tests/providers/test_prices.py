@@ -6,7 +6,15 @@ from genai_prices import Usage as LibraryUsage
 from genai_prices import calc_price
 
 from tui_eval.model.output import Usage
-from tui_eval.providers.prices import Prices, is_free, known_prices, prices_of
+from tui_eval.providers.prices import (
+    FREE,
+    BulkPrices,
+    Prices,
+    bulk_prices_of,
+    is_free,
+    known_prices,
+    prices_of,
+)
 
 CALLS = [Usage(1000, 100), Usage(1000, 100, 50, 400), Usage(300_000, 5000, 0, 1000), Usage(0, 0)]
 
@@ -99,3 +107,34 @@ def test_a_model_is_looked_up_once() -> None:
     for _ in range(5):
         price_of("openai", None, "gpt-5", Usage(1, 1))
     assert known_prices.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("usage", CALLS)
+@pytest.mark.parametrize(
+    ("provider", "model"), [("openai", "gpt-5-mini"), ("anthropic", "claude-sonnet-4-5")]
+)
+def test_a_batch_costs_what_the_library_says_of_it(provider: str, model: str, usage: Usage) -> None:
+    found = bulk_prices_of(provider, None, model)
+    assert found is not None
+    assert not found.at_most
+    asked = LibraryUsage(
+        input_tokens=usage.input, output_tokens=usage.output, cache_read_tokens=usage.cached
+    )
+    theirs = calc_price(
+        asked, model, provider_id=provider, price_context={"processing": "batch"}
+    ).total_price
+    assert found.prices.of(usage) == pytest.approx(float(theirs))
+    single = prices_of(provider, None, model)
+    assert single is not None
+    assert found.prices.of(usage) == pytest.approx((single.of(usage) or 0.0) / 2)
+
+
+def test_a_batch_of_unknown_price_costs_at_most_what_single_calls_do() -> None:
+    groq = prices_of("groq", None, "llama-3.3-70b-versatile")
+    assert groq is not None
+    found = bulk_prices_of("groq", None, "llama-3.3-70b-versatile")
+    assert found == BulkPrices(groq, at_most=True)
+    own = Prices.flat(1.0, 2.0)
+    assert bulk_prices_of("openai", None, "gpt-5-mini", own) == BulkPrices(own, at_most=True)
+    assert bulk_prices_of(None, "http://127.0.0.1:9/v1", "x") == BulkPrices(FREE, at_most=False)
+    assert bulk_prices_of("openai", None, "nobody-knows-this-model") is None

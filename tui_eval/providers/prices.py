@@ -97,6 +97,31 @@ def prices_of(
     return own or known_prices(provider, base_url, model)
 
 
+@dataclass(frozen=True, slots=True)
+class BulkPrices:
+    """What a model costs through a provider's batch API."""
+
+    prices: Prices
+    at_most: bool
+    """Whether these are the prices of single calls, as what a batch costs is not known."""
+
+
+def bulk_prices_of(
+    provider: str | None, base_url: str | None, model: str, own: Prices | None = None
+) -> BulkPrices | None:
+    """Return what a model's tokens cost through a batch API; None: not even single calls are known.
+
+    A user's own prices are those of single calls: what is taken off them nobody says.
+    """
+    single = prices_of(provider, base_url, model, own)
+    if single is None or single == FREE or own is not None:
+        return None if single is None else BulkPrices(single, at_most=single != FREE)
+    batch = known_prices(provider, base_url, model, batch=True)
+    # the library gives the prices of single calls where it knows no others
+    known = batch is not None and (batch.input, batch.output) != (single.input, single.output)
+    return BulkPrices(batch if known and batch else single, at_most=not known)
+
+
 def is_free(provider: str | None, base_url: str | None) -> bool:
     """Say whether an endpoint costs nothing: a local preset, or this machine."""
     preset = PRESETS.get(provider or "")
@@ -114,7 +139,12 @@ def input_prices_of(
 
 @lru_cache(maxsize=256)
 def known_prices(
-    provider: str | None, base_url: str | None, model: str, *, reads_only: bool = False
+    provider: str | None,
+    base_url: str | None,
+    model: str,
+    *,
+    reads_only: bool = False,
+    batch: bool = False,
 ) -> Prices | None:
     """Look a model up in the library, for today; None: it does not know it.
 
@@ -123,18 +153,23 @@ def known_prices(
         base_url: Where calls go.
         model: The model as it is asked for.
         reads_only: Whether it produces no tokens, so that it needs no price for them.
+        batch: Whether it is asked through a batch API (the library's `processing`); what it knows
+            no such price of costs what it does in single calls.
     """
     # 0.1 s and some megabytes of figures: only where something is priced
     from genai_prices import Usage as LibraryUsage
     from genai_prices import calc_price
 
     nothing = LibraryUsage(input_tokens=0, output_tokens=0)
+    how = {"processing": "batch"} if batch else None
     try:
         if provider is not None:
             name = _LIBRARY_NAMES.get(provider, provider)
-            found = calc_price(nothing, model, provider_id=name).model_price
+            found = calc_price(nothing, model, provider_id=name, price_context=how).model_price
         elif base_url is not None:
-            found = calc_price(nothing, model, provider_api_url=base_url).model_price
+            found = calc_price(
+                nothing, model, provider_api_url=base_url, price_context=how
+            ).model_price
         else:
             return None
     except LookupError:
