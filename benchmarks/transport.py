@@ -1,4 +1,4 @@
-"""What one call costs through each HTTP transport the client could sit on.
+"""What one call to a model costs, beside the `openai` package's client on its transports.
 
     python -m benchmarks.transport [--calls 4000] [--rounds 3]
 

@@ -45,6 +45,7 @@ STARTS: dict[str, tuple[str, ...]] = {
 PUT_OFF = {
     "genai_prices": "all prices there are, for runs that cost something",
     "httpx": "a client, for `doctor` and the look whether an endpoint answers",
+    "httpx2": "a client, for where it finds the system's certificates: for endpoints with TLS",
     "huggingface_hub": "there only with the extra `hf`",
     "jsonpath": "its grammar, for suites that have such paths",
     "jsonschema": "with referencing, for suites that have schemas",

@@ -61,8 +61,8 @@ class Endpoint:
 
     async def __aenter__(self) -> Self:
         """Open the pool; connections are made when they are needed."""
-        # openai takes the better part of a second to import: only where calls are made, and
-        # beside the loop, which has a lease to renew meanwhile
+        # aiohttp takes a while to import: only where calls are made, and beside the loop, which
+        # has a lease to renew meanwhile
         client_class = await asyncio.to_thread(_client_class)
         self._client = client_class(self._base_url, self._api_key, self._max_body)
         return self

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from yarl import URL
+
 from tui_eval.providers.http.event_streams import EventStream
 from tui_eval.providers.http.pool import HttpPool
 
@@ -47,7 +49,9 @@ class AppClient:
         Raises:
             WireError: where no whole answer arrived.
         """
-        async with self._pool.exchange(method, url, headers.items(), body) as answer:
+        # encoded already: a second time would change the path
+        where = URL(url, encoded=True)
+        async with self._pool.exchange(method, where, headers, body) as answer:
             whole = b""
             if events is None or not 200 <= answer.status < 300:
                 whole = await answer.read()

@@ -2,17 +2,17 @@
 
 The body is read here, so that its size is capped while it streams; no cookies are kept, nothing is
 followed, and a cut transfer is told from a time-out. Whoever speaks to an origin goes this way:
-`transport.py` for the `openai` package's client, `app_client.py` for other apps.
+`client.py` to models, `app_client.py` to other apps.
 """
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterable, Mapping
+import ssl
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx2
 from yarl import URL
 
 from tui_eval.model.output import NO_DESCRIPTOR
@@ -98,8 +98,7 @@ class HttpPool:
         """
         self._max_body = max_body
         self._proxy = _proxy_for(base_url)
-        # the system's certificates, found the same way as the openai package does
-        secure = httpx2.create_ssl_context() if _scheme(base_url) == "https" else None
+        secure = _certificates() if _scheme(base_url) == "https" else None
         self._session = aiohttp.ClientSession(
             connector=StrictConnector(ssl_context=secure),
             response_class=TimedResponse,
@@ -113,9 +112,15 @@ class HttpPool:
 
     @asynccontextmanager
     async def exchange(
-        self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | None
+        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncIterator[IncomingAnswer]:
         """Send one request and give its answer; what is left of it at the end is not waited for.
+
+        Args:
+            method: `GET`, `POST`, …
+            url: Encoded already.
+            headers: All that are sent beside those that HTTP itself needs.
+            body: Nothing where it is None.
 
         Raises:
             WireError: where no whole answer arrived, or one larger than the cap.
@@ -123,9 +128,8 @@ class HttpPool:
         try:
             async with self._session.request(
                 method,
-                # encoded already: a second time would change the path
-                URL(url, encoded=True),
-                headers=[*headers],
+                url,
+                headers=headers,
                 data=body,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -172,6 +176,13 @@ def _wire_error(error: aiohttp.ClientError) -> WireError:
 
 def _no_descriptor() -> WireError:
     return WireError(NO_DESCRIPTOR, "no connection: this process has too many open files")
+
+
+def _certificates() -> ssl.SSLContext:
+    """Return what trusts the certificates that the system does."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _scheme(base_url: str) -> str:

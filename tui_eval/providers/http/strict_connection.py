@@ -51,6 +51,11 @@ class StrictResponseHandler(ResponseHandler):
         """Whether a request was sent whose answer has not begun or not ended."""
         self._body: StreamReader | None = None
         """The body of the answer to the last request; None: its head has not come."""
+        self._quiet = False
+        """Whether it was just seen that nothing has come: the next request goes out in this turn
+        of the loop."""
+        self._poll: select.poll | None = None
+        """Looks at its socket; None: nobody has looked yet."""
         self.received_at = 0.0
         """When something arrived last (monotonic seconds)."""
 
@@ -62,7 +67,8 @@ class StrictResponseHandler(ResponseHandler):
             return True
         if self._body is not None and self._unasked.is_set():
             return False
-        return not (self._has_part_of_another() or self._readable())
+        self._quiet = not (self._has_part_of_another() or self._readable())
+        return self._quiet
 
     @property
     def should_close(self) -> bool:
@@ -71,9 +77,10 @@ class StrictResponseHandler(ResponseHandler):
 
     def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 - aiohttp's own, passed on
         """Begin to wait for an answer; what came before the request ends the connection."""
-        if self.transport is not None and self._readable():
+        # whoever takes a kept connection has just asked whether it can be used
+        if not self._quiet and self.transport is not None and self._readable():
             self.transport.abort()  # sending fails now, and the request goes to no liar
-        self._asked, self._body = True, None
+        self._asked, self._body, self._quiet = True, None, False
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
@@ -111,9 +118,10 @@ class StrictResponseHandler(ResponseHandler):
     def _readable(self) -> bool:
         """Whether bytes, or the end, have arrived that the loop has not read yet."""
         assert self.transport is not None, "it is connected"
-        waiting = select.poll()
-        waiting.register(self.transport.get_extra_info("socket"), select.POLLIN)
-        return bool(waiting.poll(0))
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(self.transport.get_extra_info("socket"), select.POLLIN)
+        return bool(self._poll.poll(0))
 
     def _drop(self) -> None:
         self.force_close()  # not kept, where it is not yet
