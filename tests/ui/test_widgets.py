@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
+from textual.events import DescendantBlur
 from textual.widget import Widget
+from textual.widgets import Input
 
 from tests import hostile
 from tests.hostile import CONTROLS
@@ -234,6 +236,44 @@ async def test_a_bar_gives_way_on_the_left() -> None:
         await pilot.resize_terminal(4, 3)
         await pilot.pause()
         assert bar.render_line(0).text == "left"
+
+
+class Framed(App[None]):
+    """A bar over two fields it follows, and one it does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_theme(DARK)
+        self.theme = "dark"
+        self.bar, self.told = Bar(frame=True), 0
+        self.fields = [Input(compact=True) for _ in range(3)]
+
+    def compose(self) -> ComposeResult:
+        yield self.bar
+        yield from self.fields
+
+    def on_mount(self) -> None:
+        self.bar.follow_focus(*self.fields[:2], then=self.tell)
+
+    def tell(self) -> None:
+        self.told += 1
+
+
+async def test_a_bar_is_accented_while_what_it_follows_has_the_focus() -> None:
+    """A blur that arrives after the next one's focus changes nothing."""
+    app = Framed()
+    async with app.run_test() as pilot:
+        first, second, other = app.fields
+        for field, tone in ((other, "dim"), (first, "accent"), (other, "dim"), (second, "accent")):
+            before = app.told
+            app.screen.set_focus(field)
+            await pilot.pause()
+            assert app.bar.frame_tone == tone
+            assert app.told > before
+        for late in (DescendantBlur(first), DescendantBlur(other)):
+            app.screen.post_message(late)
+            await pilot.pause()
+            assert app.bar.frame_tone == "accent"
 
 
 async def test_a_page_folds_again_when_its_width_changes() -> None:

@@ -5,6 +5,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.events import DescendantBlur
+from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
 
 from tests.support import output
@@ -38,6 +41,7 @@ from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.screens.runs_screen import RunsScreen
+from tui_eval.ui.widgets.bar import Bar
 
 
 async def test_a_finished_run_shows_head_rows_and_detail(store: Path) -> None:
@@ -503,6 +507,31 @@ def sql_write(store: Path, run_id: int) -> None:
 
     with writing(store) as db:
         do(db, lambda tx: run_writes.forget(tx, run_id))
+
+
+async def test_the_list_is_accented_however_late_a_blur_arrives(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hidden field to find a text in never has the focus; what it lost late, the list keeps."""
+    focused: list[Widget | None] = []
+    set_focus = Screen.set_focus
+
+    def noted(screen: Screen[None], widget: Widget | None, *args: bool, **kwargs: bool) -> None:
+        focused.append(widget)
+        set_focus(screen, widget, *args, **kwargs)
+
+    monkeypatch.setattr(Screen, "set_focus", noted)
+    plain_run(store, 3)
+    async with shown_on(app_on(store, run="last")) as pilot:
+        listed = (await run_screen(pilot)).trial_list
+        assert listed.field not in focused
+        line = listed.query_one("#filter", Bar)
+        assert line.frame_tone == "accent"
+        listed.post_message(DescendantBlur(listed.field))
+        await pilot.pause()
+        assert line.frame_tone == "accent"
+        await pilot.press("tab")
+        await until(pilot, lambda: line.frame_tone == "dim")
 
 
 async def test_the_detail_says_that_it_has_the_focus(store: Path) -> None:

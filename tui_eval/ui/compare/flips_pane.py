@@ -38,13 +38,9 @@ class FlipsPane(Vertical):
         yield self._bar
         yield self.list
 
-    def on_descendant_focus(self) -> None:
-        """Show that keys act here."""
-        self._show_bar()
-
-    def on_descendant_blur(self) -> None:
-        """Show that keys act elsewhere."""
-        self._show_bar()
+    def on_mount(self) -> None:
+        """Show whether keys act here."""
+        self._bar.follow_focus(self.list, then=self._show_bar)
 
     def show(self, comparison: RunComparison, view: FlipView) -> None:
         """List the flips of a comparison as a view says."""
@@ -89,9 +85,7 @@ class FlipsPane(Vertical):
         rule, glyphs = self._glyphs.rule, self._glyphs
         worse = sum(flip.worse for flip in self._of_row)
         better = len(self._of_row) - worse
-        focused = self.list.has_focus
-        self._bar.frame_tone = "accent" if focused else "dim"
-        left = [Piece(f"{glyphs.cursor} " if focused else " ", "accent")]
+        left = [Piece(f"{glyphs.cursor} " if self._bar.focused else " ", "accent")]
         for kind, words in (
             (FlipKind.WORSE, f"{glyphs.failed} {number(worse)} worse"),
             (FlipKind.BETTER, f"{glyphs.passed} {number(better)} better"),

@@ -35,15 +35,7 @@ class PairPane(Vertical):
 
     def on_mount(self) -> None:
         """Begin with nothing."""
-        self._show_bar()
-
-    def on_descendant_focus(self) -> None:
-        """Show that keys act here."""
-        self._show_bar()
-
-    def on_descendant_blur(self) -> None:
-        """Show that keys act elsewhere."""
-        self._show_bar()
+        self._bar.follow_focus(self.page, then=self._show_bar)
 
     def on_resize(self) -> None:
         """Lay out for the new width."""
@@ -83,9 +75,8 @@ class PairPane(Vertical):
         self.page.show(paras, keep_place=keep_place)
 
     def _show_bar(self) -> None:
-        rule, focused = self._glyphs.rule, self.page.has_focus
-        self._bar.frame_tone = "accent" if focused else "dim"
-        left = [Piece(f"{self._glyphs.cursor} " if focused else " ", "accent")]
+        rule = self._glyphs.rule
+        left = [Piece(f"{self._glyphs.cursor} " if self._bar.focused else " ", "accent")]
         right: list[Piece] = []
         if self.found is not None:
             if self.found.epochs > 1:

@@ -15,6 +15,8 @@ from tui_eval.ui.widgets.toned import Piece
 class FirstScreen(BaseScreen):
     """A list that a person narrows by what is typed into a field above it."""
 
+    AUTO_FOCUS = ""  # the first that could have it is the hidden field
+
     table: Rows
 
     def __init__(self, context: AppContext, title: str, sought: str) -> None:

@@ -45,6 +45,7 @@ class RunScreen(BaseScreen):
     What is known of it is in `run`; what is done to it and to its trials, in `run/actions/`.
     """
 
+    AUTO_FOCUS = ""  # the first that could have it is the hidden field to find a text in
     CSS_PATH = styles_dir() / "run_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*RUN_KEYS]
 

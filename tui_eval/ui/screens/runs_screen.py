@@ -134,7 +134,7 @@ class RunsScreen(FirstScreen):
         """Begin to follow the store."""
         if self._opening is not None:
             self.table.say_empty(visible(f"opening {self._opening}…"))
-        self.table.focus()
+        self.set_focus(self.table)
         self.on_pulse(self._changed.set)
         self.every(_TICK_S, self._tick)
         self._keep_up()

@@ -111,7 +111,7 @@ class SuitesScreen(FirstScreen):
 
     def on_mount(self) -> None:
         """Look for suites once the first picture is there."""
-        self.table.focus()
+        self.set_focus(self.table)
         self.on_pulse(self._rates_due.set)
         self.every(_LOOK_S, self._look_for_changes)
         self.call_after_refresh(self._read_all)

@@ -62,13 +62,9 @@ class SuitePreview(Vertical):
         yield self._rule
         yield self.page
 
-    def on_descendant_focus(self) -> None:
-        """Frame it as what has the focus."""
-        self._rule.frame_tone = "accent"
-
-    def on_descendant_blur(self) -> None:
-        """Frame it as what has not."""
-        self._rule.frame_tone = "dim"
+    def on_mount(self) -> None:
+        """Frame it while it has the focus."""
+        self._rule.follow_focus(self.page)
 
     @property
     def has_case(self) -> bool:

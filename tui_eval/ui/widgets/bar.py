@@ -1,11 +1,12 @@
 """Lines of our own layout: a bar with a left and a right side, and several plain lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.geometry import Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.toned import Piece, Toned
@@ -46,23 +47,49 @@ class Bar(Toned):
         self._right = tuple(right)
         self._fill = fill
         self._frame = frame
-        self._frame_tone: Tone = "dim"
+        self._followed: tuple[Widget, ...] = ()
+        self._seen: Callable[[], bool] = lambda: True
+        self._then: Callable[[], object] | None = None
 
     @property
     def room(self) -> int:
         """Cells there are for its pieces."""
         return self.size.width - (2 if self._frame else 0)
 
+    def follow_focus(
+        self,
+        *widgets: Widget,
+        then: Callable[[], object] | None = None,
+        seen: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Accent the rule while one of some widgets has the focus.
+
+        It follows from what each widget says of itself. Events say it in no order: one widget's
+        `DescendantBlur` may arrive after the next one's `DescendantFocus`.
+
+        Args:
+            widgets: What the line is the upper edge of.
+            then: Called when one of them gets or loses the focus; None: nothing else changes.
+            seen: Whether the focus is shown at all.
+        """
+        self._followed, self._then, self._seen = widgets, then, seen
+        for widget in widgets:
+            self.watch(widget, "has_focus", self._show_focus)
+
+    def _show_focus(self) -> None:
+        self.refresh()
+        if self._then is not None:
+            self._then()
+
+    @property
+    def focused(self) -> bool:
+        """Whether keys act in what it is the upper edge of."""
+        return self._seen() and any(widget.has_focus for widget in self._followed)
+
     @property
     def frame_tone(self) -> Tone:
         """The tone of the rule and its corners."""
-        return self._frame_tone
-
-    @frame_tone.setter
-    def frame_tone(self, tone: Tone) -> None:
-        if tone != self._frame_tone:
-            self._frame_tone = tone
-            self.refresh()
+        return "accent" if self.focused else "dim"
 
     @property
     def text(self) -> str:
@@ -103,7 +130,7 @@ class Bar(Toned):
         if left.cell_length > room:
             left = left.crop(0, room)
         gap = room - left.cell_length
-        fill_style = base if self._fill == " " else base + self.tone_style(self._frame_tone)
+        fill_style = base if self._fill == " " else base + self.tone_style(self.frame_tone)
         line = [*left, Segment(self._fill * gap, fill_style), *right]
         if self._frame:
             ends = _CORNERS if self.screen.has_class(FRAMED) else (self._fill, self._fill)

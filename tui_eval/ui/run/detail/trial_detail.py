@@ -109,17 +109,11 @@ class TrialDetail(Vertical):
 
     def on_mount(self) -> None:
         """Begin with nothing."""
+        # in zoom keys act nowhere else
+        self._tabs.follow_focus(self.page, then=self._show_tabs, seen=lambda: not self.zoomed)
         self._run.watch(self._show_progress, Snapshot)
         self._run.watch(self._show_judges, Figures)
         self.show(None)
-
-    def on_descendant_focus(self) -> None:
-        """Show that keys act here."""
-        self._show_tabs()
-
-    def on_descendant_blur(self) -> None:
-        """Show that keys act elsewhere."""
-        self._show_tabs()
 
     def on_resize(self) -> None:
         """Fit the lines to the new width."""
@@ -255,12 +249,10 @@ class TrialDetail(Vertical):
 
     def _show_tabs(self) -> None:
         self._drawn_tabs = there = self._tabs_there
-        focused = self.page.has_focus and not self.zoomed  # in zoom keys act nowhere else
-        self._tabs.frame_tone = "accent" if focused else "dim"
         # in zoom the line above says which trial it is
         name = "" if self._found is None or self.zoomed else self._found.trial.case_id
         room = self._tabs.room
-        if focused and name:
+        if self._tabs.focused and name:
             name = f"{self._glyphs.cursor} {name}"  # colour is never the only sign
         left, right = tab_pieces(there, self.tab, name, self._column, room, self._glyphs)
         self._tabs.show(left, right)

@@ -101,18 +101,11 @@ class TrialList(Vertical):
 
     def on_mount(self) -> None:
         """Begin to read."""
+        self._line.follow_focus(self.table, self.field)
         self._run.watch(self._take_changes, Snapshot)
         self._run.watch(self._show_line, Snapshot, Figures, LiveResults)
         self._read_rows()
         self._recall()
-
-    def on_descendant_focus(self) -> None:
-        """Show that keys act here."""
-        self._line.frame_tone = "accent"
-
-    def on_descendant_blur(self) -> None:
-        """Show that keys act elsewhere."""
-        self._line.frame_tone = "dim"
 
     def on_resize(self) -> None:
         """Fit the line to the new width."""
