@@ -1,9 +1,13 @@
+import asyncio
 import json
+import os
+import queue
 from pathlib import Path
 
 import pytest
 
 from tests.engine.harness import Harness, suite
+from tests.waiting import until
 from tui_eval.engine import board_poster
 from tui_eval.engine.board_poster import BoardPoster
 from tui_eval.engine.settings import Settings
@@ -122,11 +126,39 @@ async def test_a_run_that_is_deleted_meanwhile_is_said_in_the_log_alone(
     assert "nothing can be said on the board" in caplog.text
 
 
-async def test_what_was_said_later_stays(tmp_path: Path) -> None:
-    Harness(tmp_path / "store.sqlite3")
-    async with readable(tmp_path / "store.sqlite3") as reading:
-        poster = BoardPoster(tmp_path, reading, 1, None)
-        file = tmp_path / "run.json"
-        poster._replace(file, post(state="done", at=NOW + 1))
-        poster._replace(file, post(state="running", at=NOW))  # of a thread that was overtaken
-    assert BoardPost.from_json(file.read_bytes()).state == "done"
+class LookedAt(queue.SimpleQueue["tuple[Path, BoardPost] | None"]):
+    """Counts how often it was asked whether something waits in it."""
+
+    times = 0
+
+    def empty(self) -> bool:
+        self.times += 1
+        return super().empty()
+
+
+def test_a_board_that_hangs_keeps_neither_the_engine_nor_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What each post is written into is a pipe that nobody reads: opening it waits for good."""
+    monkeypatch.setattr(board_poster, "EVERY_S", 0.01)
+    monkeypatch.setattr(board_poster, "_LAST_S", 0.1)
+    harness = Harness(tmp_path / "store.sqlite3")
+    quick = {"kind": "simulated", "name": "one", "answers": ["{{ q }}"]}
+    board = tmp_path / "board"
+    board.mkdir()
+
+    async def post_run() -> None:
+        run = await harness.run(suite("", 2, targets=[quick]))
+        async with readable(harness.path) as reading:
+            poster = BoardPoster(board, reading, run, None)
+            file, _ = await poster._now()
+            os.mkfifo(file.with_name(f".{file.name}.{os.getpid()}"))
+            poster._posts = looked = LookedAt()
+            async with poster:
+                await until(lambda: looked.times >= 5)
+                assert looked.qsize() <= 1  # one is being written, and no more pile up than one
+
+    asyncio.run(post_run())  # it ends, and with it the executor of the loop
+    assert "does not answer" in caplog.text
+    (pipe,) = board.iterdir()
+    os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))  # lets the thread go on

@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -124,6 +125,33 @@ class _Part(click.ParamType[RunPart]):
 
 
 PART = _Part()
+
+
+class _SharedFolder(click.ParamType[Path]):
+    """A folder that may be on a network file system, and need not be there yet."""
+
+    name = "directory"
+    _ANSWER_S = 2.0
+    """Seconds to wait for the file system; one that hangs is no mistake on the command line."""
+
+    def convert(
+        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        """Read it; a file is a mistake on the command line."""
+        folder, files = Path(value), list[Path]()
+
+        def look() -> None:
+            files.extend(path for path in (folder, *folder.parents) if path.is_file())
+
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        looking.join(self._ANSWER_S)
+        if files:
+            self.fail(f"directory {str(folder)!r}: {files[0]} is a file", param, ctx)
+        return folder
+
+
+SHARED_FOLDER = _SharedFolder()
 
 
 class _Dollars(click.ParamType[float]):

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import os
+import queue
 import socket
 import sqlite3
 import threading
@@ -31,7 +32,9 @@ class BoardPoster:
     """Replaces one small file every few seconds while it is entered, and once more at the end.
 
     Nobody reads half a file. Where the folder cannot be written to, that is logged once, and the
-    run goes on: nothing rests on it.
+    run goes on: nothing rests on it. One daemon thread does all writing, so that posts keep their
+    order, and neither the engine nor the end of its process waits for a network file system that
+    hangs, as they would for a thread of the loop's own executor.
     """
 
     def __init__(self, folder: Path, reading: Connection, run: int, part: str | None) -> None:
@@ -49,11 +52,15 @@ class BoardPoster:
         self._part = part
         self._failed = False
         self._task: asyncio.Task[None] | None = None
-        self._turn = threading.Lock()
-        self._said_at = 0.0
+        self._posts: queue.SimpleQueue[tuple[Path, BoardPost] | None] = queue.SimpleQueue()
+        """What is to be written; None: nothing more."""
+        self._written = asyncio.Event()
+        """Whether the thread has done with all posts."""
 
     async def __aenter__(self) -> Self:
         """Begin."""
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._write_all, args=(loop,), name="board", daemon=True).start()
         self._task = asyncio.create_task(self._go_on())
         return self
 
@@ -69,25 +76,31 @@ class BoardPoster:
             with suppress(asyncio.CancelledError):
                 await self._task
         try:
-            # a hung network file system keeps no engine from its end
-            await asyncio.wait_for(self._post(), _LAST_S)
+            await self._post()
+        finally:
+            self._posts.put(None)
+        try:
+            await asyncio.wait_for(self._written.wait(), _LAST_S)
         except TimeoutError:
             log.warning("the board %s does not answer: its last word is an older one", self._folder)
 
     async def _go_on(self) -> None:
         while True:
-            await self._post()
+            if self._posts.empty():  # else the folder hangs: one post waits for it already
+                await self._post()
             await asyncio.sleep(EVERY_S)
 
     async def _post(self) -> None:
+        """Have said how far the run is."""
         try:
-            file, post = await self._now()
-            # off the loop: a network file system may take long
-            await asyncio.to_thread(self._replace, file, post)
-        except (OSError, StoreError, sqlite3.Error) as error:
-            if not self._failed:
-                log.warning("nothing can be said on the board %s: %s", self._folder, error)
-            self._failed = True
+            self._posts.put(await self._now())
+        except (StoreError, sqlite3.Error) as error:
+            self._tell_once(error)
+
+    def _tell_once(self, error: Exception) -> None:
+        if not self._failed:
+            log.warning("nothing can be said on the board %s: %s", self._folder, error)
+        self._failed = True
 
     async def _now(self) -> tuple[Path, BoardPost]:
         """Return what is to be said, and where.
@@ -119,16 +132,22 @@ class BoardPoster:
         made = hashlib.sha256(f"{post.host} {row.created_at!r}".encode()).hexdigest()[:8]
         return self._folder / f"{row.name}-{made}.json", post
 
-    def _replace(self, file: Path, post: BoardPost) -> None:
-        """Replace the file, unless something newer was said meanwhile: threads may be overtaken."""
-        with self._turn:
-            if post.at < self._said_at:
-                return
-            file.parent.mkdir(parents=True, exist_ok=True)
-            new = file.with_name(f".{file.name}.{os.getpid()}")
+    def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Write each post in its turn; all that may hang happens in here."""
+        while (wanted := self._posts.get()) is not None:
             try:
-                new.write_text(json.dumps(post.as_json()), "utf-8")
-                new.replace(file)
-            finally:
-                new.unlink(missing_ok=True)
-            self._said_at = post.at
+                _replace(*wanted)
+            except OSError as error:
+                self._tell_once(error)
+        with suppress(RuntimeError):  # the loop is closed: nobody waited any longer
+            loop.call_soon_threadsafe(self._written.set)
+
+
+def _replace(file: Path, post: BoardPost) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        new.write_text(json.dumps(post.as_json()), "utf-8")
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)

@@ -97,6 +97,8 @@ def read_board(folder: Path, now: float) -> Board:
 
 
 def _read(file: Path) -> BoardPost:
+    if not file.is_file():
+        raise ValueError("no regular file")  # a pipe would be waited for
     with file.open("rb") as opened:
         content = opened.read(_LARGEST + 1)
     if len(content) > _LARGEST:

@@ -12,6 +12,7 @@ from tui_eval.cli.named_suites import named_suites
 from tui_eval.cli.options import (
     CONCURRENCY,
     PART,
+    SHARED_FOLDER,
     WHOLE,
     grouped,
     max_cost_option,
@@ -80,7 +81,7 @@ class LaunchOptions:
         click.option(
             "--board",
             metavar="DIR",
-            type=click.Path(file_okay=False, path_type=Path),
+            type=SHARED_FOLDER,
             help="Say in this folder how far the run is; `watch --board DIR` shows all of them.",
         ),
     ]
