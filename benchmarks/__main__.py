@@ -11,6 +11,7 @@ NAMES = (
     "resume",
     "start",
     "store",
+    "large",
     "memory",
     "screen",
     "compare",

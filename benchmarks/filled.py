@@ -1,10 +1,16 @@
-"""A store with a run that has been, made by SQL: a million trials in half a minute."""
+"""A store with a run that has been, made by SQL: a million trials in a minute.
+
+Its generation keys are those that the engine plans, so that a second run of the suite finds every
+output. Everything else goes through the schema and its triggers, but not through an engine: the
+rows of a trial are written once, as they stand at the end, and a batch of trials is a commit.
+"""
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from benchmarks import suites
@@ -15,13 +21,14 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState
 from tui_eval.store.connection import open_writable, put_away
 from tui_eval.store.read import run_queries
+from tui_eval.store.rows import ColumnRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
 from tui_eval.store.writer import transact
 
 _NUMBERS = (
-    "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers "
-    "WHERE n + 1 < :total) "
+    "WITH RECURSIVE numbers (n) AS (SELECT :low UNION ALL SELECT n + 1 FROM numbers "
+    "WHERE n + 1 < :high) "
 )
 _PART = "(n + :shift) % 100"
 _FATE = f"CASE WHEN {_PART} < 80 THEN 'pass' WHEN {_PART} < 95 THEN 'fail' ELSE 'ungraded' END"
@@ -31,17 +38,18 @@ _ERRORED = f"{_PART} >= 100 - :errored"
 _DONE = f"n < :settled AND NOT {_ERRORED}"
 _PLACED = "n / (:targets * :epochs), n / :epochs % :targets, n % :epochs"  # case, column, epoch
 
-_CASES = f"""{_NUMBERS}
+_KEY = "(SELECT key FROM planned_keys k WHERE k.n = numbers.n)"
+_CASES = f"""{_NUMBERS.replace(":low", ":low_case").replace(":high", ":high_case")}
 INSERT INTO cases (run, seq, id, data)
 SELECT :run, n, 'c' || n, iif(:tags,
     json_object('fields', json_object('id', 'c' || n, 'q', 'question ' || n,
-        'topic', 'topic-' || n % :tags), 'tags', json_array('topic-' || n % :tags)),
+        'topic', 'topic-' || (n % :tags)), 'tags', json_array('topic-' || (n % :tags))),
     json_object('fields', json_object('id', 'c' || n, 'q', 'question ' || n)))
-FROM numbers WHERE n < :cases"""
+FROM numbers WHERE n < :high_case"""
 _OUTPUTS = f"""{_NUMBERS}
 INSERT INTO outputs (id, generation_key, text, finish_reason, model, input_tokens, output_tokens,
     cost_usd, latency_s, digest, at)
-SELECT :first + n, randomblob(32), answer(n), iif({_PART} < 95, 'stop', 'length'),
+SELECT :first + n, {_KEY}, answer(n), iif({_PART} < 95, 'stop', 'length'),
     'fake-model', 3, 3, 0.0, {_LATENCY}, randomblob(32), {_AT}
 FROM numbers WHERE {_DONE}"""
 _TRIALS = f"""{_NUMBERS}
@@ -49,23 +57,17 @@ INSERT INTO trials (id, run, place, seq, col, epoch, state, verdict, score, gene
     attempts, error_kind, error_message, latency_s, input_tokens, output_tokens, since, change)
 SELECT :first + n, :run, n, {_PLACED}, 'done', {_FATE},
     CASE WHEN {_PART} < 80 THEN 1.0 WHEN {_PART} < 95 THEN 0.0 END,
-    (SELECT generation_key FROM outputs WHERE id = :first + n), :first + n,
+    {_KEY}, :first + n,
     1, NULL, NULL, {_LATENCY}, 3, 3, {_AT}, :change + n / 4
 FROM numbers WHERE {_DONE}
 UNION ALL
-SELECT :first + n, :run, n, {_PLACED}, 'error', NULL, NULL, randomblob(32), NULL,
+SELECT :first + n, :run, n, {_PLACED}, 'error', NULL, NULL, {_KEY}, NULL,
     1, 'status', 'HTTP 500: it broke', NULL, 0, 0, {_AT}, :change + n / 4
 FROM numbers WHERE n < :settled AND {_ERRORED}
 UNION ALL
-SELECT :first + n, :run, n, {_PLACED}, 'queued', NULL, NULL, randomblob(32), NULL,
+SELECT :first + n, :run, n, {_PLACED}, 'queued', NULL, NULL, {_KEY}, NULL,
     0, NULL, NULL, NULL, 0, 0, {_AT}, :change + n / 4
 FROM numbers WHERE n >= :settled"""
-_TALLIES = """
-INSERT INTO tallies SELECT run, col, state, ifnull(verdict, ''), count(*), sum(ifnull(score, 0)),
-    sum(input_tokens), sum(output_tokens), sum(ifnull(cost_usd, 0)), sum(cost_usd IS NULL),
-    sum(attempts), sum(max(attempts - 1, 0)), sum(cached),
-    sum(coalesce(cost_usd, about_usd, 0)), sum(coalesce(cost_usd, about_usd) IS NULL)
-FROM trials WHERE run = :run GROUP BY 1, 2, 3, 4"""
 _ATTEMPTS = f"""{_NUMBERS}
 INSERT INTO attempts (trial, number, state, sent_at, queue_s, call_s, error_kind, error_message,
     status, output, input_tokens, output_tokens, cost_usd)
@@ -81,19 +83,19 @@ SELECT :first + n, :first + n, 'exact', {_FATE},
     iif({_PART} < 80, 'as expected', 'expected ' || quote('question ' || n) || ', got '
         || quote(substr(answer(n), 1, 20))), 'code', 1.0, 1, {_AT}
 FROM numbers WHERE {_DONE}"""
-_BATCH = 5
+_GRADED = 5
 _JUDGE_CALLS = f"""{_NUMBERS}
 INSERT INTO judge_calls (id, run, scorer, judge, model, purpose, round, try, items, request, reply,
     finish_reason, state, sent_at, call_s, input_tokens, output_tokens, cost_usd)
-SELECT :first_call + n / {_BATCH}, :run, 'judged', 'judge', 'fake-judge', 'grade', 'first', 1,
-    {_BATCH}, json_object('outputs', answer(n)), answer(n), 'stop', 'answered', {_AT}, {_LATENCY},
+SELECT :first_call + n / {_GRADED}, :run, 'judged', 'judge', 'fake-judge', 'grade', 'first', 1,
+    {_GRADED}, json_object('outputs', answer(n)), answer(n), 'stop', 'answered', {_AT}, {_LATENCY},
     500, 50, 0.0
-FROM numbers WHERE n < :settled AND n % {_BATCH} = 0"""
+FROM numbers WHERE n < :settled AND n % {_GRADED} = 0"""
 _FINDINGS = f"""{_NUMBERS}
 INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, made,
     problem, call, position, at)
 SELECT :first + n, :first + n, 'judged', 'judge', 'grade', 0, '[0]', randomblob(32),
-    '{{"0":{{"met":true}}}}', NULL, :first_call + n / {_BATCH}, n % {_BATCH}, {_AT}
+    '{{"0":{{"met":true}}}}', NULL, :first_call + n / {_GRADED}, n % {_GRADED}, {_AT}
 FROM numbers WHERE {_DONE}"""
 _JUDGED = f"""{_NUMBERS}
 INSERT INTO scores (trial, output, scorer, verdict, value, raw, reason, source, weight, required,
@@ -105,6 +107,10 @@ SELECT :first + n, :first + n, 'judged', {_FATE},
     iif({_PART} < 80, 'met', 'not met: Answers the question'), 'judge', 1.0, 1, {_AT}
 FROM numbers WHERE {_DONE}"""
 
+_BATCH = 100_000
+"""Trials of a commit."""
+_CACHE_KB = 500_000
+"""Of pages in memory: keys and digests are written all over their indexes."""
 _WORDS = (
     *("the", "of", "and", "to", "in", "is", "was", "that", "for", "it", "as", "with", "on", "by"),
     *("river", "mountain", "capital", "answer", "because", "between", "century", "distance"),
@@ -173,13 +179,12 @@ def fill(
     db = open_writable(store)
     try:
         db.execute("PRAGMA synchronous = OFF")
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
         db.create_function("answer", 1, lambda n: answer(n, chars), deterministic=True)
-        columns = Session(suite, Settings()).column_rows()
-        transact(db, lambda tx: run_writes.add_columns(tx, run, columns))
-        values = {
+        session = Session(suite, Settings())
+        values: dict[str, float] = {
             "run": run,
             "total": trials,
-            "cases": cases,
             "settled": trials - queued,
             "errored": errored,
             "shift": shift,
@@ -187,7 +192,19 @@ def fill(
             "epochs": shape.epochs,
             "tags": shape.tags,
         }
-        transact(db, partial(_fill, values=values, judged=shape.judged))
+        values |= transact(db, lambda tx: _begun(tx, run, session.column_rows()))
+        keys = (want.key for portion in session.wanted(None) for want in portion)
+        for low in range(0, trials, _BATCH):
+            high = min(low + _BATCH, trials)
+            _plan(db, low, islice(keys, high - low))
+            batch = {
+                "low": low,
+                "high": high,
+                "low_case": -(-low // shape.trials),
+                "high_case": -(-high // shape.trials),
+            }
+            transact(db, partial(_fill, values=values | batch, judged=shape.judged))
+        transact(db, partial(_end, values=values))
         name = run_queries.run(db, run).name
         put_away(db)
     finally:
@@ -195,18 +212,36 @@ def fill(
     return Filled(store, run, name, time.monotonic() - began)
 
 
-def _fill(tx: Tx, values: Mapping[str, int], judged: bool) -> None:
-    run, trials = values["run"], values["total"]
-    more = {
+def _begun(tx: Tx, run: int, columns: Sequence[ColumnRow]) -> dict[str, float]:
+    """Write the columns down; give from which ids, which change and when the trials are."""
+    run_writes.add_columns(tx, run, columns)
+    return {
         "first": _first_free(tx.db, "trials"),
         "first_call": _first_free(tx.db, "judge_calls"),
         "now": tx.now,
         "change": tx.change,
     }
+
+
+def _plan(db: sqlite3.Connection, low: int, keys: Iterable[bytes | None]) -> None:
+    """Lay the generation keys of a batch ready, by the numbers of its trials."""
+    db.execute("DROP TABLE IF EXISTS temp.planned_keys")
+    db.execute("CREATE TEMP TABLE planned_keys (n INTEGER PRIMARY KEY, key BLOB NOT NULL)")
+    db.execute("BEGIN")
+    db.executemany("INSERT INTO planned_keys VALUES (?, ?)", enumerate(keys, low))
+    db.execute("COMMIT")
+
+
+def _fill(tx: Tx, values: Mapping[str, float], judged: bool) -> None:
     by_judge = (_JUDGE_CALLS, _FINDINGS, _JUDGED) if judged else ()
-    for statement in (_CASES, _OUTPUTS, _TRIALS, _TALLIES, _ATTEMPTS, _SCORES, *by_judge):
-        tx.db.execute(statement, {**values, **more})
+    for statement in (_CASES, _OUTPUTS, _TRIALS, _ATTEMPTS, _SCORES, *by_judge):
+        tx.db.execute(statement, values)
+
+
+def _end(tx: Tx, values: Mapping[str, float]) -> None:
+    run, trials = int(values["run"]), int(values["total"])
     tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'change'", (trials // 4 + 1,))
+    run_writes.count_anew(tx, run)
     run_writes.staged(tx, run)
     run_writes.move(tx, run, RunState.RUNNING)
     run_writes.begin(tx, run)

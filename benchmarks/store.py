@@ -99,7 +99,7 @@ def _compare(report: Report, made: filled.Filled, size: int, args: argparse.Name
     for _ in range(args.rounds):
         db, took = _took(lambda: open_readable(made.store))
         times.setdefault("open", []).append(took)
-        for name, question in _questions(made.run, args.trials).items():
+        for name, question in questions(made.run, args.trials).items():
             _, took = _took(partial(question, db))
             times.setdefault(name, []).append(took)
         db.close()
@@ -127,7 +127,7 @@ def _compare(report: Report, made: filled.Filled, size: int, args: argparse.Name
     report.table("questions", title, told, rows)
 
 
-def _questions(run: int, trials: int) -> dict[str, Question]:
+def questions(run: int, trials: int) -> dict[str, Question]:
     """Give what is asked, by what a person does."""
     return {
         _FLOOR: lambda db: db.execute("SELECT count(*) FROM trials NOT INDEXED").fetchone(),
@@ -177,8 +177,8 @@ def _grouped(db: sqlite3.Connection, run: int, by: Grouping, total: int) -> int:
 def _compare_searches(report: Report, made: filled.Filled, args: argparse.Namespace) -> None:
     """Search the first time, when texts are gathered, and then again."""
     sought = ("nowhere at all", f"question {args.trials - 7}", "temperature", "question")
-    rows: list[Row] = [_searched(made, "first: nowhere at all", sought[0], args.trials)]
-    rows += [_searched(made, text, text, args.trials) for text in sought]
+    rows: list[Row] = [searched(made, "first: nowhere at all", sought[0], args.trials)]
+    rows += [searched(made, text, text, args.trials) for text in sought]
     told = (
         Figure("search", "search"),
         Figure("hits", "hits", ",d"),
@@ -189,7 +189,7 @@ def _compare_searches(report: Report, made: filled.Filled, args: argparse.Namesp
     report.table("searches", f"Texts of {args.trials} trials, a step at a time", told, rows)
 
 
-def _searched(made: filled.Filled, name: str, text: str, trials: int) -> Row:
+def searched(made: filled.Filled, name: str, text: str, trials: int) -> Row:
     db, library = open_readable(made.store), SearchLibrary(made.store, made.run)
     search = TextSearch(library, text)
     began = time.perf_counter()

@@ -13,6 +13,7 @@ from benchmarks import __main__ as listing
 from benchmarks import (
     compare,
     engine,
+    large,
     memory,
     pace,
     profile,
@@ -162,6 +163,49 @@ def test_compare(measured: Measured) -> None:
     assert [row["command"] for row in found["command"]][1] == "tui-eval compare A B"
     assert column(found["app"], "until") == ["rows", "texts", "next"]
     assert all(row["median_ms"] <= row["max_ms"] for row in found["app"])
+
+
+def test_large_asks_each_question_in_a_process_of_its_own(
+    measured: Measured, tmp_path: Path
+) -> None:
+    tiny = ("--trials", "200", "--chars", "30", "--folder", str(tmp_path / "kept"))
+    found = measured(large.main, *tiny, "--only", "questions,searches")
+    assert found["store"][0]["trials"] == 200
+    assert len(found["questions"]) > 20
+    assert all(row["peak_mb"] > 10 for row in found["questions"] + found["searches"])
+    assert column(found["searches"], "hits") == [0, 1]
+    kept = (tmp_path / "kept" / "store.sqlite3").stat().st_ino
+    measured(large.main, *tiny, "--only", "searches")
+    assert (tmp_path / "kept" / "store.sqlite3").stat().st_ino == kept
+    with pytest.raises(SystemExit, match="other settings"):
+        large.main([*tiny, "--trials", "204"])
+    with pytest.raises(SystemExit, match="as many for each target"):
+        large.main([*tiny, "--trials", "203"])
+    with pytest.raises(SystemExit, match="there is no pancakes"):
+        large.main([*tiny, "--only", "pancakes"])
+
+
+@pytest.mark.whole
+def test_large(measured: Measured) -> None:
+    found = measured(large.main, "--trials", "400", "--chars", "30", "--only", _LARGE)
+    assert column(found["app"], "until") == [
+        "first letter",
+        "the rows",
+        "the last row",
+        "the next failure",
+    ]
+    assert column(found["commands"], "command") == _LARGE.split(",")[1:]
+    of = {row["command"]: row for row in found["commands"]}
+    assert {name for name, row in of.items() if row["requests"]} == {"resume"}
+    assert of["resume"]["requests"] == 10
+    assert of["resume"]["first_request_s"] > 0
+    assert all(of[f"export {kind}"]["bytes"] > 1000 for kind in ("jsonl", "csv", "parquet"))
+
+
+_LARGE = (
+    "app,show --json,show --json again,show,compare,export jsonl,export csv,export parquet,"
+    "resume,second run"
+)
 
 
 @pytest.mark.parametrize("second", [False, True])

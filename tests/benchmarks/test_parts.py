@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -16,11 +17,15 @@ from benchmarks.processes import TimedOutError
 from benchmarks.profile import Sampler
 from benchmarks.report import Figure, Report, Row
 from benchmarks.server import heard, serving
+from benchmarks.suites import Shape
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
 from tui_eval.reports.document import document
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_counts, run_queries, trial_queries
+from tui_eval.store.read import bulk, report_queries, run_counts, run_queries, trial_queries
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, TrialOutcome, View
+from tui_eval.suites.loading.suite_file import load
 
 BURN = "sum(i * i for i in range({}))"
 
@@ -117,6 +122,19 @@ def test_a_filled_store_is_what_a_run_would_have_left(tmp_path: Path) -> None:
     assert [score.verdict for score in whole.scores] == ["pass"]
     assert document(db, made.run)["state"] == "interrupted"
     db.close()
+
+
+def test_a_filled_store_has_the_keys_and_the_cases_that_a_run_would_have(tmp_path: Path) -> None:
+    shape = Shape(targets=3, tags=4)
+    made = filled.fill(tmp_path, "http://127.0.0.1:9/v1", 1000, errored=0, shape=shape)
+    session = Session(load(tmp_path / "bench.toml"), Settings())
+    wanted = [want for portion in session.wanted(None) for want in portion]
+    with closing(open_readable(made.store)) as db:
+        keys = db.execute("SELECT generation_key, seq, col FROM trials ORDER BY place").fetchall()
+        assert keys == [(want.key, want.case.seq, want.column.index) for want in wanted[:1000]]
+        assert len(bulk.usable_keys(db, [key for key, *_ in keys])) == 1000
+        line = next(report_queries.lines(db, made.run))
+    assert (line.case, line.tags) == (wanted[0].case, ("topic-0",))
 
 
 def test_a_server_says_what_it_has_heard() -> None:
