@@ -90,6 +90,7 @@ class BulkLedger:
         self.faults = faults
         self.consignments: list[Consignment] = []
         self.files: dict[str, bytes] = {}
+        self.file_names: dict[str, str] = {}
         self.executed: Counter[str] = Counter()
         """How often each id was executed."""
         self.prompts: Counter[str] = Counter()

@@ -34,7 +34,7 @@ from tests.servers.bulk_ledger import (
     response,
 )
 
-KINDS: Final = ("upload", "create", "list", "look", "results", "cancel", "live")
+KINDS: Final = ("upload", "file", "create", "list", "look", "results", "cancel", "live")
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class FakeBulk:
         looks: int = 1,
         room: int | None = None,
         list_lag: int = 0,
+        keeps_metadata: bool = True,
         api_key: str | None = None,
         port: int = 0,
     ) -> None:
@@ -106,6 +107,7 @@ class FakeBulk:
             room: How many requests it takes at once; more are refused like OpenAI's limit of
                 enqueued tokens.
             list_lag: How many lists are given until a new consignment is in them.
+            keeps_metadata: Whether a batch's metadata comes back.
             api_key: Where given, any other is refused with 401.
             port: Where it listens; 0: anywhere.
         """
@@ -114,6 +116,7 @@ class FakeBulk:
         self.looks = looks
         self.room = room
         self.list_lag = list_lag
+        self.keeps_metadata = keeps_metadata
         self.api_key = api_key
         self.port = port
         self.calls: list[BulkCall] = []
@@ -136,6 +139,7 @@ class FakeBulk:
         app.add_routes(
             [
                 web.post("/v1/files", self._routed("upload", self._upload)),
+                web.get("/v1/files/{id}", self._routed("file", self._file)),
                 web.get("/v1/files/{id}/content", self._routed("results", self._content)),
                 web.post("/v1/batches", self._routed("create", self._create)),
                 web.get("/v1/batches", self._routed("list", self._list)),
@@ -245,14 +249,21 @@ class FakeBulk:
             return _refusal(Refuse(400, "invalid_purpose", "purpose must be batch"))
         file_id = self._new_id("file")
         self.ledger.files[file_id] = content
+        self.ledger.file_names[file_id] = fields["filename"]
         told = {"id": file_id, "object": "file", "bytes": len(content), "purpose": "batch"}
         return web.json_response({**told, "filename": fields["filename"], "status": "processed"})
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        name = self.ledger.file_names.get(request.match_info["id"])
+        if name is None:
+            return _refusal(Refuse(404, "file_not_found", "no such file"))
+        return web.json_response({"id": request.match_info["id"], "filename": name})
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
         asked = await request.json()
         content = self.ledger.files.get(asked["input_file_id"])
         if content is None:
-            return _refusal(Refuse(404, "file_not_found", "No such File object"))
+            return _refusal(Refuse(404, "file_not_found", "no such file"))
         rows = [json.loads(line) for line in content.splitlines()]
         given = Consignment(
             self._new_id("batch"),
@@ -260,7 +271,7 @@ class FakeBulk:
             "openai",
             [(row["custom_id"], row["body"]) for row in rows],
             asked["endpoint"],
-            asked.get("metadata"),
+            asked.get("metadata") if self.keeps_metadata else None,
             asked["input_file_id"],
             created_at=time.time(),
         )
@@ -269,7 +280,9 @@ class FakeBulk:
         if wrong is not None:
             given.state, given.error = "failed", "mismatched_url"
         # validation comes after the answer
-        return web.json_response({**_batch(given), "status": "validating", "errors": None})
+        nothing = {"total": 0, "completed": 0, "failed": 0}
+        told = {"status": "validating", "errors": None, "request_counts": nothing}
+        return web.json_response({**_batch(given), **told})
 
     async def _create_messages(self, request: web.Request) -> web.StreamResponse:
         asked = json.loads(await request.read())

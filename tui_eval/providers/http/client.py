@@ -9,11 +9,11 @@ hold to what it sends to any host.
 
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from yarl import URL
 
 from tui_eval import __version__
+from tui_eval.providers.http.api_url import api_url
 from tui_eval.providers.http.pool import HttpPool
 
 
@@ -53,7 +53,7 @@ class Client:
             WireError: where no whole answer arrived.
         """
         if (url := self._urls.get(path)) is None:
-            url = self._urls[path] = _joined(self._base_url, path)
+            url = self._urls[path] = api_url(self._base_url, path)
         async with self._pool.exchange("POST", url, self._headers, body) as answer:
             whole = await answer.read()
         return Answer(answer.status, answer.headers, whole, answer.ended_at)
@@ -61,10 +61,3 @@ class Client:
     async def close(self) -> None:
         """Close every connection."""
         await self._pool.close()
-
-
-def _joined(base_url: str, path: str) -> URL:
-    """Put a path behind the base URL's own, before its query (`?api-version=…`)."""
-    base = urlsplit(base_url)
-    # encoded already: a second time would change the path
-    return URL(base._replace(path=base.path.rstrip("/") + path).geturl(), encoded=True)

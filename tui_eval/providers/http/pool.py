@@ -8,7 +8,7 @@ followed, and a cut transfer is told from a time-out. Whoever speaks to an origi
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.request import getproxies, proxy_bypass
 
@@ -112,7 +112,11 @@ class HttpPool:
 
     @asynccontextmanager
     async def exchange(
-        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
+        self,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str],
+        body: bytes | AsyncIterable[bytes] | None,
     ) -> AsyncIterator[IncomingAnswer]:
         """Send one request and give its answer; what is left of it at the end is not waited for.
 
@@ -120,7 +124,7 @@ class HttpPool:
             method: `GET`, `POST`, …
             url: Encoded already.
             headers: All that are sent beside those that HTTP itself needs.
-            body: Nothing where it is None.
+            body: Nothing where it is None; in parts, it needs a `Content-Length`.
 
         Raises:
             WireError: where no whole answer arrived, or one larger than the cap.

@@ -1,0 +1,247 @@
+"""Calls to a provider's batch API: small questions, large uploads, and files that stream.
+
+Importing this imports `aiohttp`.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from tui_eval import __version__
+from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.output import Failure
+from tui_eval.model.visible import visible_line
+from tui_eval.providers import patience
+from tui_eval.providers.bulk.api import BulkError
+from tui_eval.providers.bulk.spooling import SpooledConsignment
+from tui_eval.providers.endpoint import MAX_BODY
+from tui_eval.providers.errors import NEVER_LEFT, WireError
+from tui_eval.providers.http.api_url import api_url
+from tui_eval.providers.http.placed_call import placed_call
+from tui_eval.providers.http.pool import HttpPool, IncomingAnswer
+from tui_eval.providers.keys import NO_KEY, redact_json
+from tui_eval.providers.presets import host_of
+
+T = TypeVar("T")
+
+_TIMEOUT_S: Final = 60.0
+"""Seconds that a question may take, and that a file that streams may stand still."""
+_SLOWEST: Final = 100_000
+"""Bytes a second below which an upload is given up."""
+_MOST_RESULTS: Final = 20 * 10**9
+"""Bytes of a file of results that are read at most: a server may have no end."""
+_HEADERS: Final = {
+    "accept": "application/json, */*",
+    # unpacking a file costs more than it saves, and a bomb needs a packer
+    "accept-encoding": "identity",
+    "user-agent": f"tui-eval/{__version__}",
+}
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPlace:
+    """Where a batch API is, and with which key it is asked: as single calls are."""
+
+    base_url: str
+    """Where the API starts, as in a suite."""
+    api_key: str = NO_KEY
+    """The secret itself, or a dummy."""
+    key_env: str | None = None
+    """The variable it came from, named in advice; None: a dummy is sent."""
+    settle_s: float = 20.0
+    """Seconds after which a provider lists a consignment that it took."""
+
+
+class BulkConnection:
+    """An async connection; `async with` opens and closes its pool.
+
+    One attempt each call. What goes wrong is raised as `BulkError`, in the words and with the
+    meaning that single calls give it (`patience.py`). No redirect is followed, and nobody but the
+    host of the base URL is asked: the key goes there alone.
+    """
+
+    def __init__(self, place: BulkPlace, key_headers: Mapping[str, str]) -> None:
+        """Describe a connection; cheap, nothing is imported or opened yet.
+
+        Args:
+            place: Whom to ask.
+            key_headers: How the key goes along.
+        """
+        self.where = patience.EndpointIdentity(host_of(place.base_url), place.key_env)
+        self._base_url = place.base_url
+        self._headers = {**_HEADERS, **key_headers}
+        self._pool: HttpPool | None = None
+        self._reached = False
+
+    async def __aenter__(self) -> Self:
+        """Open the pool; connections are made when they are needed."""
+        self._pool = HttpPool(self._base_url, _MOST_RESULTS)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close every connection."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    async def get(self, path: str, **query: str) -> JsonObject:
+        """Ask a question that changes nothing.
+
+        Raises:
+            BulkError: no JSON object was answered.
+        """
+        return await self._asked("GET", path, {}, None, _TIMEOUT_S, query)
+
+    async def post(self, path: str, body: JsonObject | None = None) -> JsonObject:
+        """Ask for something small to be done.
+
+        Raises:
+            BulkError: no JSON object was answered.
+        """
+        content = b"" if body is None else json.dumps(body).encode()
+        return await self._asked(
+            "POST", path, {"content-type": "application/json"}, content, _TIMEOUT_S
+        )
+
+    async def upload(self, path: str, content_type: str, spool: SpooledConsignment) -> JsonObject:
+        """Send a consignment's bytes.
+
+        Raises:
+            BulkError: no JSON object was answered.
+        """
+        headers = {"content-type": content_type, "content-length": str(spool.size)}
+        timeout_s = _TIMEOUT_S + spool.size / _SLOWEST
+        return await self._asked("POST", path, headers, spool, timeout_s)
+
+    async def _asked(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | SpooledConsignment | None,
+        timeout_s: float,
+        query: Mapping[str, str] | None = None,
+    ) -> JsonObject:
+        pool = self._open_pool
+        url = api_url(self._base_url, path, query)
+        sent = {**self._headers, **headers}
+
+        async def once() -> tuple[int, Mapping[str, str], bytes]:
+            content = body.parts() if isinstance(body, SpooledConsignment) else body
+            async with pool.exchange(method, url, sent, content) as answer:
+                return answer.status, answer.headers, await _small(answer)
+
+        try:
+            (status, told, content), _ = await placed_call(once, timeout_s)
+        except TimeoutError:
+            raise BulkError(patience.of_timeout(round(timeout_s), self.where)) from None
+        except WireError as error:
+            raise self._broken(error) from error
+        self._reached = True
+        if not 200 <= status < 300:
+            raise BulkError(patience.of_status(status, told, content, self.where))
+        return self._object(content)
+
+    async def stream(self, path: str) -> AsyncIterator[bytes]:
+        """Yield a file as it arrives.
+
+        Raises:
+            BulkError: it is not given, or breaks off.
+        """
+        url = api_url(self._base_url, path)
+        exchange = self._open_pool.exchange("GET", url, self._headers, None)
+        try:
+            async with AsyncExitStack() as stack:
+                answer = await self._soon(stack.enter_async_context(exchange))
+                self._reached = True
+                if not 200 <= answer.status < 300:
+                    said = await self._soon(_small(answer))
+                    raise BulkError(
+                        patience.of_status(answer.status, answer.headers, said, self.where)
+                    )
+                parts = answer.parts()
+                # only the wait for a part is timed: who takes it may be as slow as they like
+                while (part := await self._soon(anext(parts, None))) is not None:
+                    yield part
+        except WireError as error:
+            raise self._broken(error) from error
+
+    async def _soon(self, what: Awaitable[T]) -> T:
+        """Wait for what must not stand still.
+
+        Raises:
+            BulkError: it did.
+        """
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                return await what
+        except TimeoutError:
+            raise BulkError(patience.of_timeout(_TIMEOUT_S, self.where)) from None
+
+    @property
+    def _open_pool(self) -> HttpPool:
+        assert self._pool is not None, "the connection is not open"
+        return self._pool
+
+    def _broken(self, error: WireError) -> BulkError:
+        failure = patience.of_wire(error.kind, str(error), self.where, reached_before=self._reached)
+        return BulkError(replace(failure, unsent=error.kind in NEVER_LEFT))
+
+    def _object(self, content: bytes) -> JsonObject:
+        try:
+            found: Json = redact_json(json.loads(content))
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise self.unexpected("the answer is no JSON object")
+        return found
+
+    def unexpected(self, what: str) -> BulkError:
+        """Return what is raised for an answer that says nothing one can use."""
+        told = f"{self.where.host}: {visible_line(what, 300)}"
+        return BulkError(Failure("bad_answer", told, retryable=True))
+
+    def id_in(self, answer: JsonObject, name: str = "id") -> str:
+        """Return an id that may stand in a path.
+
+        Raises:
+            BulkError: there is none, or one that would lead elsewhere.
+        """
+        found = answer.get(name)
+        if not isinstance(found, str) or not _ID.fullmatch(found):
+            raise self.unexpected(f"the answer's {name} is none: {found!r}")
+        return found
+
+
+def never_taken(failure: Failure) -> bool:
+    """Return whether a request that failed so was certainly not done."""
+    if failure.unsent:
+        return True
+    return failure.status is not None and failure.status < 500 and failure.status != 408
+
+
+async def _small(answer: IncomingAnswer) -> bytes:
+    """Read what is no file.
+
+    Raises:
+        WireError: it is larger than any answer.
+    """
+    size, read = 0, []
+    async for part in answer.parts():
+        size += len(part)
+        if size > MAX_BODY:
+            answer.leave()
+            raise WireError("too_large", f"the answer is larger than {MAX_BODY / 1e6:.0f} MB")
+        read.append(part)
+    return b"".join(read)

@@ -1,0 +1,88 @@
+"""Lines of results, whichever dialect's: read within bounds, without keys, and never fatal."""
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import TypeAlias
+
+from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.output import Failure, Output
+from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader, redacted
+from tui_eval.providers.bulk.api import BulkLine, StrayLine
+from tui_eval.providers.bulk.line_stream import MOST_LINE, lines_of
+from tui_eval.providers.keys import redact_json
+from tui_eval.providers.patience import EndpointIdentity
+
+ReadReply: TypeAlias = Callable[[JsonObject, EndpointIdentity], tuple[Output | Failure, Json]]
+"""A function of a module: gives what a line's row says, and what of it must be the same in another
+line that says the same. Of the row no string is trusted."""
+
+
+class ResultReader:
+    """Reads the lines of results, those that are long in a process of its own."""
+
+    def __init__(self, read: ReadReply, where: EndpointIdentity) -> None:
+        """Make a reader; no process is started yet.
+
+        Args:
+            read: The dialect's.
+            where: What advice names.
+        """
+        self._read = read
+        self._where = where
+        self._answers = AnswerReader()
+
+    def close(self) -> None:
+        """End its process."""
+        self._answers.close()
+
+    async def lines(
+        self, parts: AsyncIterable[bytes], name: str, *, grows: bool = False
+    ) -> AsyncIterator[BulkLine | StrayLine]:
+        """Yield what each line of a file says.
+
+        Args:
+            parts: Of the file.
+            name: What it is called, for a person.
+            grows: Whether more may come behind its last line, which then counts only if whole.
+        """
+        async for line in lines_of(parts):
+            where = f"{name}, line {line.number}"
+            if line.content is None:
+                if line.whole or not grows:
+                    yield StrayLine(where, f"it is longer than {MOST_LINE / 1e6:.0f} MB")
+                continue
+            got = await self._one(line.content, where)
+            if isinstance(got, BulkLine) or line.whole or not grows:
+                yield got
+
+    async def _one(self, content: bytes, where: str) -> BulkLine | StrayLine:
+        if len(content) <= READ_AT_ONCE:
+            got = line_read(content, where, self._read, self._where)
+        else:
+            beside = await self._answers.beside(
+                len(content), line_read, content, where, self._read, self._where
+            )
+            got = StrayLine(where, beside.message) if isinstance(beside, Failure) else beside
+        if isinstance(got, StrayLine):
+            return got
+        # a process of its own knows no keys, and parts that are joined may come to one
+        return BulkLine(got.custom_id, redacted(got.reply), got.digest)
+
+
+def line_read(
+    content: bytes, where: str, read: ReadReply, identity: EndpointIdentity
+) -> BulkLine | StrayLine:
+    """Return what a line says, or why nobody can say whose it is."""
+    try:
+        row = redact_json(json.loads(content))
+        if not isinstance(row, dict):
+            return StrayLine(where, "it is no JSON object")
+        name = row.get("custom_id")
+        if not isinstance(name, str) or not name:
+            return StrayLine(where, "it has no custom_id")
+        reply, said = read(row, identity)
+        return BulkLine(name, reply, digest(said))
+    except ValueError:
+        return StrayLine(where, "it is no valid JSON")
+    except RecursionError:
+        return StrayLine(where, "it is nested too deeply")
