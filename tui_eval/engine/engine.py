@@ -20,6 +20,7 @@ from tui_eval.engine.file_sweep import sweeping
 from tui_eval.engine.launch.orphans import take_up
 from tui_eval.engine.launch.part_of_run import WholeRun
 from tui_eval.engine.launch.plan import cases_of_verdict
+from tui_eval.engine.launch.staged_copy import stage_copy, staging_digest
 from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter, as_launched, stage
 from tui_eval.engine.preflight.permission import refusal
 from tui_eval.engine.preflight.readiness import asks_targets, unready
@@ -299,6 +300,11 @@ class Engine:
         if (plan := session.settings.sweep) is not None:
             there = stage_sweep(writer, session, plan, files or [])
         else:
+            digest = staging_digest(session, run_queries.spec(db, row.id), files)
+            if digest is not None and files is not None:
+                copied = stage_copy(writer, digest, session, files)
+                if copied is not None:
+                    return
             whole = WholeRun()
 
             def set_part(tx: Tx) -> None:
@@ -317,6 +323,7 @@ class Engine:
                     session,
                     reuse=session.reuses,
                     whole=lambda: session.is_whole,
+                    staged_as=lambda: None if session.depends_on_more else digest,
                     last=set_part,
                 )
             there += whole.cases  # of few cases one part may have none

@@ -80,6 +80,9 @@ class Session:
         self._gold: list[GoldJudgeCheck] | None = None
         self._chosen: ChosenCases | None = None
         """None: nobody has asked what is wanted."""
+        self.depends_on_more = False
+        """Whether what is wanted follows from more than the suite, its data and its targets; known
+        once all of it was read."""
         self.columns = [
             Column(index, column.name, column.target, column.prompt)
             for index, column in enumerate(
@@ -219,10 +222,14 @@ class Session:
             self.columns,
             self.targets,
             self.settings.epochs or self.suite.run.epochs,
+            self._depend_on_more,
         )
         if self.settings.part is None:
             return portions
         return in_part(portions, self.settings.part, whole or WholeRun())
+
+    def _depend_on_more(self) -> None:
+        self.depends_on_more = True
 
     def decided_by(self) -> bytes:
         """Return all that decides verdicts beside requests and outputs, in one form."""

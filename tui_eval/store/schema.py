@@ -61,6 +61,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     runs.sweep_levels,
     grades.grades_of_people,
     parts.parts_of_runs,
+    runs.runs_staged_as,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -140,6 +140,13 @@ class Target(Asked):
         """
         return False
 
+    def depends_on_more(self, request: JsonObject) -> bool:
+        """Return whether a request follows from more than the suite, its data and `identity`.
+
+        From files that it names, or from programs: it may be another one the next time.
+        """
+        return True
+
     @abstractmethod
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Make one attempt.

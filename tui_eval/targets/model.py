@@ -83,6 +83,10 @@ class ModelTarget(ModelCaller, Target):
         """Return whether its messages name pictures or other files."""
         return has_files(request)
 
+    def depends_on_more(self, request: JsonObject) -> bool:
+        """Return whether its messages name files, or tools are run in its conversation."""
+        return CONVERSATION in request or has_files(request)
+
     def as_command(self, column: Column, case: Case) -> str:
         """Return a call of curl; an embedded model has no address while no run goes on.
 

@@ -45,6 +45,10 @@ class ReplayTarget(Target):
             )
         return {"recorded": recorded}
 
+    def depends_on_more(self, request: JsonObject) -> bool:
+        """Return False: everything is in the suite and its data."""
+        return False
+
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Return the recording as an output; a replay asks nobody, so it costs nothing."""
         return recorded_output(request)

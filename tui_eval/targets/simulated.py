@@ -86,6 +86,10 @@ class SimulatedTarget(Target):
             for number, turn in enumerate(said, 2)
         ]
 
+    def depends_on_more(self, request: JsonObject) -> bool:
+        """Return False: everything is in the suite and its data."""
+        return False
+
     async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
         """Wait as long as a call would take and give an answer, or the fault that is due.
 

@@ -29,6 +29,9 @@ class PlanTarget(JourneyTarget, Protocol):
     def identity(self) -> JsonObject:
         """Return what the target is, as far as it changes answers."""
 
+    def depends_on_more(self, request: JsonObject) -> bool:
+        """Return whether a request follows from more than the suite, its data and `identity`."""
+
 
 class PlannedTrial(NamedTuple):
     """One trial a run wants."""
@@ -52,6 +55,7 @@ def wanted(
     columns: Sequence[Column],
     targets: Mapping[str, PlanTarget],
     epochs: int,
+    depend_on_more: Callable[[], None] = lambda: None,
 ) -> Generator[list[PlannedTrial], None, None]:
     """Yield all trials in dataset order (case, column, epoch), in portions of bounded size.
 
@@ -60,13 +64,18 @@ def wanted(
         columns: The columns by their index.
         targets: The targets by name.
         epochs: How often each is asked.
+        depend_on_more: Told where a request follows from more than the suite and its data.
     """
     identities = {name: canonical(targets[name].identity()) for name in {c.target for c in columns}}
 
     def base(column: Column, case: Case, epoch: int) -> bytes | Failure:
-        request = targets[column.target].request(column, case, epoch)
+        target = targets[column.target]
+        request = target.request(column, case, epoch)
         if isinstance(request, Failure):
+            depend_on_more()  # a file that is not there may be the next time
             return request
+        if target.depends_on_more(request):
+            depend_on_more()
         return request_key(identities[column.target], request)
 
     def bases(column: Column, case: Case) -> list[bytes | Failure]:

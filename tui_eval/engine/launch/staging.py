@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tui_eval.engine.dispatch.journey import TrialScorer
 from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
@@ -23,6 +23,8 @@ from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact_patiently
 from tui_eval.suites.data.data_files import DataFile, check_unchanged
 from tui_eval.suites.spec import Suite
+
+T = TypeVar("T")
 
 _SCORING_S = 1.0
 """Seconds that scoring the outputs of a portion may take; the workers score what is left."""
@@ -63,14 +65,14 @@ class StagingWriter:
     stopped: Callable[[], bool]
     """Asked whether somebody stops the run, between portions and while nothing can be written."""
 
-    def write(self, unit: Callable[[Tx], None]) -> None:
-        """Commit a unit.
+    def write(self, unit: Callable[[Tx], T]) -> T:
+        """Commit a unit; return what it gives.
 
         Raises:
             LeaseLostError: another engine works on the run.
             sqlite3.Error: the store can be written no more, or the wait for it was stopped.
         """
-        transact_patiently(
+        return transact_patiently(
             self.db, unit, self.run, self.number, told=self.told, stopped=self.stopped
         )
 
@@ -82,6 +84,7 @@ def stage(
     *,
     reuse: bool,
     whole: Callable[[], bool],
+    staged_as: Callable[[], bytes | None] = lambda: None,
     last: Callable[[Tx], None] = lambda _: None,
 ) -> int:
     """Write all trials of a run, with the outputs the store has for them already, and scored.
@@ -93,6 +96,8 @@ def stage(
         reuse: Whether outputs of earlier runs may be used.
         whole: Tells, once all portions were read, whether they leave nothing of the suite out: then
             the run is not partial, whatever its launch asked for.
+        staged_as: Gives, once all portions were read, what all of it follows from; see
+            `staged_copy.staging_digest`. None: from more than that.
         last: What is written with it that all trials are there.
 
     Returns:
@@ -123,7 +128,7 @@ def stage(
             )
 
     def all_there(tx: Tx) -> None:
-        run_writes.staged(tx, run, whole=whole())
+        run_writes.staged(tx, run, whole=whole(), staged_as=staged_as())
         last(tx)
 
     writer.write(all_there)

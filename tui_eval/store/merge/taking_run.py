@@ -84,6 +84,7 @@ def _make_run(tx: Tx, source: SourceRun) -> int:
             "active_s": "0",
             "change": "?5",
             "spec_change": "0",
+            "staged_as": "NULL",
             "lease_number": "0",
             "lease_host": "NULL",
             "lease_pid": "NULL",

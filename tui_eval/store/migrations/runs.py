@@ -103,3 +103,14 @@ CREATE TABLE sweep_levels (             -- of runs that measure what an endpoint
 def sweep_levels(db: sqlite3.Connection) -> None:
     """Keep which trials of a sweep are those of which level."""
     run_script(db, _SWEEP_LEVELS)
+
+
+_STAGED_AS = """
+ALTER TABLE runs ADD COLUMN staged_as BLOB; -- digest of all that its trials follow from
+CREATE INDEX runs_staged_as ON runs (staged_as) WHERE staged_as IS NOT NULL;
+"""
+
+
+def runs_staged_as(db: sqlite3.Connection) -> None:
+    """Keep what a run's cases and keys follow from: one with the same need not make them anew."""
+    run_script(db, _STAGED_AS)

@@ -235,18 +235,20 @@ def unstage(tx: Tx, run: int) -> None:
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
 
-def staged(tx: Tx, run: int, *, whole: bool = False) -> None:
+def staged(tx: Tx, run: int, *, whole: bool = False, staged_as: bytes | None = None) -> None:
     """Write down that all trials of a run are there.
 
     Args:
         tx: The transaction.
         run: The run.
         whole: Whether they are all of the suite's, though its launch asked for fewer.
+        staged_as: A digest of all that they follow from; None: of more than can be told.
     """
     tx.db.execute(
         "UPDATE runs SET staged = 1, total = (SELECT ifnull(sum(n), 0) FROM tallies "
-        "WHERE run = ?1), change = ?2, partial = partial AND NOT ?3 WHERE id = ?1",
-        (run, tx.change, whole),
+        "WHERE run = ?1), change = ?2, partial = partial AND NOT ?3, staged_as = ?4 "
+        "WHERE id = ?1",
+        (run, tx.change, whole, staged_as),
     )
 
 
