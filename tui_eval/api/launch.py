@@ -17,6 +17,7 @@ from tui_eval.api.run import Run
 from tui_eval.api.store import store_of, up_to_date
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
+from tui_eval.model.executor_choice import ExecutorChoice
 from tui_eval.model.run_part import RunPart
 from tui_eval.reports.comparison.base_choice import BaseRefusedError
 from tui_eval.reports.comparison.launch_check import (
@@ -113,12 +114,20 @@ def _settings(options: RunOptions, sets: Sequence[tuple[str, str]]) -> Settings:
         only=options.get("only"),
         part=None if (part := options.get("part")) is None else RunPart.parse(part),
         concurrency=options.get("concurrency"),
+        executor=_executor(options),
         no_judge=not options.get("judge", True),
         fresh=options.get("fresh", False),
         max_cost_usd=options.get("max_cost_usd"),
         max_tokens=options.get("max_tokens"),
         changed_dataset=any(path.split(".")[0] in ("dataset", "cases") for path, _ in sets),
     )
+
+
+def _executor(options: RunOptions) -> ExecutorChoice | None:
+    kind, address = options.get("executor"), options.get("address")
+    if kind is None and address is not None:
+        raise LaunchError(["address: says where an executor is: name it as `executor`"])
+    return None if kind is None else ExecutorChoice(kind, address)
 
 
 def _looked_at(store: Path, suite: Suite, settings: Settings, baseline: str | None) -> LaunchCheck:

@@ -30,6 +30,10 @@ class RunOptions(TypedDict, total=False):
     """How often each case is asked, in place of what the suite says."""
     concurrency: int | Literal["auto"] | None
     """Calls in flight at each endpoint, in place of what the suite says."""
+    executor: Literal["ray"] | None
+    """Who makes the attempts. Default: the run's own engine, on this machine."""
+    address: str | None
+    """Where the executor's cluster is, as in `10.0.0.5:6379`. Default: as it finds it here."""
     judge: bool
     """False: no judge is asked, and what judges decide is ungraded."""
     fresh: bool

@@ -16,6 +16,9 @@ from tui_eval.engine.board_poster import BoardPoster
 from tui_eval.engine.control.request_handler import RequestHandler
 from tui_eval.engine.departure import Departure, Urgency
 from tui_eval.engine.dispatch.workers import Workers
+from tui_eval.engine.executors.attempt_worker import WorkerSetup
+from tui_eval.engine.executors.executor import Executor
+from tui_eval.engine.executors.kinds import executor_of
 from tui_eval.engine.file_sweep import sweeping
 from tui_eval.engine.launch.orphans import take_up
 from tui_eval.engine.launch.part_of_run import WholeRun
@@ -155,6 +158,13 @@ class Engine:
             if row.staged and (updated := await self._updated(session, reading, row)):
                 await self._when_there_is_room(writing, self._refuse, updated, StartRefusal.VERSION)
                 return
+            setup = WorkerSetup(suite.model_dump_json(), session.settings.usual_concurrency)
+            executor = executor_of(session.settings.executor, setup)
+            if executor is not None:
+                opened.push_async_callback(executor.close)
+                if why := await self._unconnected(executor, row, reading, writing):
+                    await self._when_there_is_room(writing, self._refuse, why, StartRefusal.UNREADY)
+                    return
             if not row.staged and not await self._stage(writing, row, session, number):
                 return
             writer = Writer(writing, self._run, number)
@@ -162,7 +172,7 @@ class Engine:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(writer.run())
                     try:
-                        await self._work(session, reading, writer)
+                        await self._work(session, reading, writer, executor)
                     finally:
                         writer.close()
             except BaseExceptionGroup:
@@ -246,6 +256,29 @@ class Engine:
             return str(error)
         suite = shlex.quote(row.path or "SUITE")
         return updated and _UPDATED.format(what=updated, run=row.name, suite=suite)
+
+    async def _unconnected(
+        self, executor: Executor, row: RunRow, reading: Connection, writing: Connection
+    ) -> str | None:
+        """Say why there are no workers though targets are to be asked.
+
+        None: there are, or the run is stopped meanwhile.
+        """
+        asks = partial(asks_targets, run_id=self._run)
+        if row.staged and not await reading.call(lambda db: asks(db, verbs=self._verbs(db))):
+            return None
+        connecting = asyncio.ensure_future(executor.connect())
+        try:
+            while not connecting.done() and not self.leaving:
+                await asyncio.wait((connecting,), timeout=lease.BEAT_S)
+                await self._when_there_is_room(writing, lease.beat, self._run)
+            if connecting.done():
+                await connecting
+        except UnavailableError as error:
+            return str(error)
+        finally:
+            connecting.cancel()
+        return None
 
     def _refuse(self, tx: Tx, why: str, word: StartRefusal) -> None:
         """Leave a run that nobody here trusts, or that lacks what it needs, as it is."""
@@ -332,7 +365,9 @@ class Engine:
                 [Mistake(row.path or row.suite, None, "dataset", _NOTHING_LEFT, _WIDER)]
             )
 
-    async def _work(self, session: Session, reading: Connection, writer: Writer) -> None:
+    async def _work(
+        self, session: Session, reading: Connection, writer: Writer, executor: Executor | None
+    ) -> None:
         async with AsyncExitStack() as opened:
             settings = session.settings
             if settings.board is not None:
@@ -345,7 +380,7 @@ class Engine:
             finish = session.suite.run.orphans == "finish"
             store.orphans.update(await take_up(store, session.processes, finish=finish))
             took = await reading.call(resources_by_column, self._run)
-            workers = self._workers = Workers(session, store, opened, self, took)
+            workers = self._workers = Workers(session, store, opened, self, took, executor)
             handler = RequestHandler(session, store, workers, self)
             coming = phases(session, store, workers)
             await coming.take_up()

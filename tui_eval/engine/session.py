@@ -7,6 +7,7 @@ from typing import Final
 
 from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
+from tui_eval.engine.executors.kinds import executor_problems
 from tui_eval.engine.launch.part_of_run import WholeRun, in_part
 from tui_eval.engine.launch.plan import ChosenCases, PlannedTrial, wanted
 from tui_eval.engine.limits.spend_cap import CallBound, Payer
@@ -135,10 +136,13 @@ class Session:
     def target_problems(self) -> list[str]:
         """Say what must be put right before targets can be asked."""
         asked = {column.target: self.targets[column.target] for column in self.columns}
+        executor = self.settings.executor
         specs: list[AskedSpec] = [spec for spec in self.suite.targets if spec.name in asked]
         if self.suite.user is not None and any(target.has_user for target in asked.values()):
             specs.append(self.suite.user)
-        return [*problems(asked), *self._uncountable(specs)]
+        if executor is None:
+            return [*problems(asked), *self._uncountable(specs)]
+        return [*executor_problems(executor, asked.values()), *self._uncountable(specs)]
 
     def scorer_problems(self) -> list[str]:
         """Say which programs of scorers are not there."""

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from tui_eval.engine.limits.spend_caps import Caps
+from tui_eval.model.executor_choice import ExecutorChoice
 from tui_eval.model.json import JsonObject
 from tui_eval.model.run_part import RunPart
 from tui_eval.model.sweep_plan import SweepPlan
@@ -46,6 +47,8 @@ class Settings:
     """How the endpoint is driven, level by level; None: it is no sweep."""
     part: RunPart | None = None
     """The part of the cases that are run here; None: all of them."""
+    executor: ExecutorChoice | None = None
+    """Who makes the attempts; None: the engine itself."""
     board: str | None = None
     """A folder, where the engine says now and then how far it is; None: nowhere."""
     permit: str | None = None
@@ -75,6 +78,8 @@ class Settings:
             values["sweep"] = SweepPlan(**{**plan, "levels": levels})  # type: ignore[arg-type]
         if isinstance(part := kept.get("part"), dict):
             values["part"] = RunPart(**part)  # type: ignore[arg-type]  # likewise
+        if isinstance(executor := kept.get("executor"), dict):
+            values["executor"] = ExecutorChoice(**executor)  # type: ignore[arg-type]  # likewise
         return cls(**values)  # type: ignore[arg-type]  # likewise
 
 

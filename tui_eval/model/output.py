@@ -212,6 +212,9 @@ class Failure:
 
     unsent: bool = False
     """Whether no request left: there was nobody to send it to."""
+    lost: bool = False
+    """Whether whoever made the attempt has gone, so that nobody knows what became of it: that says
+    nothing of the trial, which is asked anew."""
 
     def as_json(self) -> dict[str, Json]:
         """Return the form exports use."""

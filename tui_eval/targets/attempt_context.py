@@ -82,6 +82,12 @@ class AttemptContext:
         for call in self._told:
             call(progress)
 
+    def relay(self, progress: AttemptProgress) -> None:
+        """Tell how far an attempt is that is made elsewhere: its reply brings its history along."""
+        self.on_progress(progress)
+        for call in self._told:
+            call(progress)
+
     def tell(self, call: Callable[[AttemptProgress], None]) -> None:
         """Tell somebody else, too, how far the attempt is."""
         self._told.append(call)

@@ -117,6 +117,8 @@ class Target(Asked):
     """Whether its conversations are gone on with by the simulated user."""
     by_epoch = False
     """Whether its requests differ from epoch to epoch."""
+    only_here: str | None = None
+    """Why no other machine can make its attempts; None: each can that has its files and keys."""
 
     def __init__(self, spec: TargetSpec, renderer: Renderer, endpoint: str | None = None) -> None:
         """Set what does not depend on the kind.
@@ -189,6 +191,17 @@ class Target(Asked):
             TemplateError: when a template cannot be rendered for the case.
         """
         return None
+
+    def source_of(self, request: JsonObject) -> tuple[str, WorkspaceSource] | None:
+        """Return what the workspace of a request is made of, and a name that equal ones share.
+
+        None: of nothing, or there is none. Who makes the attempt elsewhere is given a copy.
+        """
+        return None
+
+    def moved(self, request: JsonObject, source: Path) -> JsonObject:
+        """Return a request whose workspace is made of a folder: a copy of what `source_of` gave."""
+        return request
 
     @property
     def protected(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from tui_eval.cli.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
+    from tui_eval.model.executor_choice import ExecutorChoice
     from tui_eval.reports.comparison.launch_check import LaunchCheck
     from tui_eval.suites.spec import Suite
 
@@ -97,6 +98,18 @@ class LaunchOptions:
             help="Calls in flight per endpoint.",
         ),
     ]
+    executor: Annotated[
+        str | None,
+        click.option(
+            "--executor",
+            type=click.Choice(["ray"]),
+            help="Who makes the attempts.  [default: this machine]",
+        ),
+    ]
+    address: Annotated[
+        str | None,
+        click.option("--address", metavar="HOST:PORT", help="Where the executor's cluster is."),
+    ]
     sets: Annotated[tuple[tuple[str, str], ...], set_option]
     no_judge: Annotated[
         bool,
@@ -132,6 +145,15 @@ class LaunchOptions:
             sets = (*sets, ("run.epochs", str(self.epochs)))
         return load(path, sets=sets, trusted=trusted)
 
+    def _executor(self) -> "ExecutorChoice | None":
+        from tui_eval.model.executor_choice import ExecutorChoice
+
+        if self.executor is None:
+            if self.address is not None:
+                raise click.UsageError("--address says where an executor is: name it (--executor)")
+            return None
+        return ExecutorChoice(self.executor, self.address)
+
     def settings(self) -> "Settings":
         """Return what the run keeps of them; `epochs` are the suite's by now."""
         from tui_eval.engine.settings import Settings
@@ -145,6 +167,7 @@ class LaunchOptions:
             sample=self.sample,
             only=self.only,
             part=self.part,
+            executor=self._executor(),
             board=None if self.board is None else str(self.board.absolute()),
             concurrency=self.concurrency,
             no_judge=self.no_judge,

@@ -22,6 +22,7 @@ from tui_eval.engine.dispatch.trial_pool import TrialPool
 from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
 from tui_eval.engine.dispatch.user_limit import UserLimit
 from tui_eval.engine.dispatch.work_queue import WorkQueue
+from tui_eval.engine.executors.executor import Executor, journey_targets
 from tui_eval.engine.grading.grader import GradingMeans
 from tui_eval.engine.grading.program_scoring import ProgramScoring
 from tui_eval.engine.judging.judge_panel import JudgePanel
@@ -50,7 +51,8 @@ from tui_eval.store.write import run_writes
 from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
 from tui_eval.suites.spec.programs import Limits
-from tui_eval.targets import fixed
+from tui_eval.targets.base import Target
+from tui_eval.targets.build_context import Concurrency, fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Assembly:
     coordination: Coordination
     took: Mapping[int, ResourceFigures]
     """What programs of each column took so far: the most of each, and all of the time."""
+    executor: Executor | None = None
+    """Who makes the attempts; None: the targets, here."""
 
     def judging(self) -> Judging:
         """Return the judging with its judges."""
@@ -184,7 +188,8 @@ class Assembly:
         )
 
     def _journey(self, user: UserLimit | None) -> Journey:
-        opened = LazyOpen(self.session.targets)
+        targets = journey_targets(self.executor, self.session.targets)
+        opened = LazyOpen(targets)
         self.opened.push_async_callback(opened.close)
         progress = ProgressWriter(self.store.writer)
         self.opened.callback(progress.close)
@@ -193,7 +198,7 @@ class Assembly:
             self.store, self.spend_caps, lambda: self.coordination.dispatching, user
         )
         return Journey(
-            JourneyColumns(self.session.columns, self.session.targets, opened),
+            JourneyColumns(self.session.columns, targets, opened),
             OutputScoring(self.session, self._programs()),
             AttemptLimits(Patience(run.retries), run.timeout, run.patience),
             self.session.off_loop,
@@ -242,10 +247,12 @@ class Assembly:
         if self.session.settings.sweep is not None:
             return SteadyLimiter(endpoint, self._write_down, most=most)
         chosen = self.session.settings.concurrency
-        ceilings = [fixed(chosen or target.default_concurrency) for target in sharing]
+        ceilings = [fixed(chosen or self._usual_of(target)) for target in sharing]
         known = [ceiling for ceiling in ceilings if ceiling is not None]
         rates = [target.rates for target in sharing]
         limits = [target.limits_here for target in sharing if target.limits_here is not None]
+        if self.executor is not None:
+            limits = []  # they take nothing of this machine
         made = (
             Limiter
             if not limits
@@ -259,6 +266,17 @@ class Assembly:
             tpm=self._share_of(min((r.tpm for r in rates if r.tpm is not None), default=None)),
             most=most,
         )
+
+    def _usual_of(self, target: Target) -> Concurrency:
+        """Return a target's calls at once where the launch does not say.
+
+        Programs of other machines are as many as those have processors: what room they have is
+        not known here.
+        """
+        usual = target.default_concurrency
+        if self.executor is None or usual is not None or target.limits_here is None:
+            return usual
+        return max(1, self.executor.attempts.cpus)
 
     def _share_of(self, whole: int | None) -> int | None:
         """Return what of a limit (None: there is none) this run may use, one part of several."""

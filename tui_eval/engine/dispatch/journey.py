@@ -50,6 +50,8 @@ _PROGRAMS: Final = "waits for the program that decides"
 log = logging.getLogger(__name__)
 
 
+_MOST_LOST: Final = 2
+"""Attempts of a trial that are lost in a row: what made them may have been ended by the trial."""
 _CHANGED_FILES: Final = Failure(
     "attachment", "a file that its messages name has changed since the run began: run it again"
 )
@@ -229,6 +231,9 @@ class Journey:
             if flight.sent_at is not None:
                 self._spend_caps.unanswered(flight.work.col)
             return self._given_up(flight, attempt, call_s)
+        if isinstance(reply, Failure) and reply.lost:
+            return self._lost(flight, attempt, reply, call_s)
+        flight.tries.lost = 0
         if calls is not None and calls.counted and isinstance(reply, Output):
             self._spend_caps.has_output()
             counted = replace(reply, counted=True)
@@ -352,6 +357,35 @@ class Journey:
             return flight.stands(tx) and trial_writes.give_back(tx, flight.work.trial)
 
         return Step(write)
+
+    def _lost(self, flight: TrialInFlight, attempt: int, failure: Failure, call_s: float) -> Step:
+        """Put a trial back into the queue whose attempt was lost; that uses up no retry.
+
+        One whose attempts are lost in a row is closed: perhaps it ends whoever makes them.
+        """
+        trial, tries = flight.work.trial, flight.tries
+        state, took = ("cancelled", None) if failure.unsent else ("lost", call_s)
+        if not failure.unsent:
+            self._spend_caps.unanswered(flight.work.col)
+        if failure.fatal:
+            self._coordination.leave(halted(failure))
+        else:
+            tries.lost += 1
+        if tries.lost < _MOST_LOST:
+
+            def again(tx: Tx) -> bool:
+                trial_writes.drop_attempt(tx, attempt, state, took)
+                return flight.stands(tx) and trial_writes.give_back(tx, trial)
+
+            return Step(again, again_in=None if failure.fatal else 0.0)
+        self._spend_caps.errored()
+        closing = replace(failure, message=f"{failure.message}; the attempt before likewise")
+
+        def close(tx: Tx) -> bool:
+            trial_writes.drop_attempt(tx, attempt, state, took)
+            return flight.stands(tx) and trial_writes.fail_trial(tx, trial, closing)
+
+        return Step(close)
 
     def _failed(
         self,

@@ -8,6 +8,7 @@ from typing import Protocol
 from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
 from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
+from tui_eval.engine.executors.executor import Executor
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.machine_limiter import LOOK_S
 from tui_eval.engine.limits.spend_caps import SpendCaps
@@ -57,6 +58,7 @@ class Workers:
         opened: AsyncExitStack,
         host: Host,
         took: Mapping[int, ResourceFigures],
+        executor: Executor | None = None,
     ) -> None:
         """Make the workers of a run; none begins a call before `set_open`.
 
@@ -66,6 +68,7 @@ class Workers:
             opened: Closes the targets and judges that were opened.
             host: Whom they work for.
             took: What programs of each column took so far: the most of each, and all of the time.
+            executor: Who makes the attempts; None: the targets, here.
         """
         self._host = host
         self._off_loop = session.off_loop
@@ -76,7 +79,7 @@ class Workers:
         self._ended = asyncio.Event()
         self.spend_caps = SpendCaps(self)
         self._assembly = Assembly(
-            session, store, opened, self._flights, self.spend_caps, self, took
+            session, store, opened, self._flights, self.spend_caps, self, took, executor
         )
         self.judging = self._assembly.judging()
         self._user = self._assembly.user_limit()

@@ -34,6 +34,8 @@ class CallHistory:
     """When it was first refused (monotonic seconds); None: it was not."""
     begun_after: int = 0
     """How many calls had succeeded when it was first tried."""
+    lost: int = 0
+    """Attempts in a row that were lost with whoever made them."""
     own: bool = False
     """Whether its failures are known to be its own: others were answered while it was not."""
 

@@ -19,6 +19,8 @@ from tui_eval.targets.python_function.reply_output import reply_output
 class FunctionTarget(Target):
     """Has the program call its function."""
 
+    only_here = "its function is called in the Python program that started the run"
+
     def __init__(self, spec: FunctionTargetSpec, context: BuildContext) -> None:
         """Make the target; nothing is called."""
         super().__init__(spec, context.renderer)

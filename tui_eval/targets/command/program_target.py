@@ -207,6 +207,19 @@ class CommandTarget(Target):
             raise WorkspaceError("the image whose files it began with is not here any more")
         return image_files(self._images.engine, image)
 
+    def source_of(self, request: JsonObject) -> tuple[str, WorkspaceSource] | None:
+        """Return what the workspace of a request is made of, and its digest; None: of nothing."""
+        source, written = CommandRequest.of(request, self._folder).source, request["workspace"]
+        if source is None or not isinstance(written, dict):
+            return None
+        return str(written["digest"]), source
+
+    def moved(self, request: JsonObject, source: Path) -> JsonObject:
+        """Return a request whose workspace is made of a folder."""
+        written = request["workspace"]
+        assert isinstance(written, dict), "there is a workspace to move"
+        return {**request, "workspace": {"folder": str(source), "digest": written["digest"]}}
+
     @property
     def protected(self) -> tuple[str, ...]:
         """Patterns of paths that whoever grades a workspace finds as they were."""

@@ -1,0 +1,310 @@
+"""Attempts that workers make: the journey is what it is without them."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.engine.executors.nearby import NEARBY, NearbyExecutor, register
+from tests.engine.harness import Harness, suite
+from tests.servers.fake_model import Call, FakeModel, Reply, refuse
+from tests.waiting import until
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.executors.remote_attempts import LOST
+from tui_eval.model.states import RunState, TrialState
+from tui_eval.store.files import FileStore
+from tui_eval.store.requests import Verb
+from tui_eval.suites.spec import Suite
+
+
+@pytest.fixture(autouse=True)
+def made(monkeypatch: pytest.MonkeyPatch) -> list[NearbyExecutor]:
+    return register(monkeypatch)
+
+
+def attempts(harness: Harness, run: int) -> list[tuple[Any, ...]]:
+    return harness.sql(
+        "SELECT c.id, a.number, a.state FROM attempts a JOIN trials t ON t.id = a.trial "
+        "JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE t.run = ? ORDER BY c.seq, a.number",
+        run,
+    )
+
+
+async def test_a_run_is_what_it_is_without_workers(
+    harness: Harness, made: list[NearbyExecutor]
+) -> None:
+    def script(call: Call) -> Reply:
+        return refuse(503) if call.prompt == "q3" and call.attempt == 1 else Reply()
+
+    async with FakeModel(script=script) as server:
+        run = await harness.run(suite(server.base_url, 100), NEARBY)
+        counts = harness.counts(run)
+        assert (counts.done, counts.passed) == (100, 100)
+        assert len(server.calls) == 101  # what was refused was asked again
+    (executor,) = made
+    assert harness.row(run).state is RunState.DONE
+    assert executor.attempts.late == 0
+    asked = [number for _, number, state in attempts(harness, run) if state == "failed"]
+    assert asked == [1]
+    # the second run finds all of it, and needs no worker
+    again = await harness.run(suite(server.base_url, 100))
+    assert harness.counts(again).done == 100
+
+
+async def test_a_key_of_the_engine_goes_nowhere(
+    harness: Harness, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-Vq8ZcN3tLwX7yRb2"
+    monkeypatch.setenv("ELSEWHERE_KEY", key)
+    async with FakeModel() as server:
+        described = suite(server.base_url, 3).model_dump(mode="json")
+        described["targets"][0]["api_key_env"] = "ELSEWHERE_KEY"
+        run = await harness.run(Suite.model_validate(described), NEARBY)
+        assert harness.counts(run).done == 3
+        # the worker has it from its own environment, which here is the same
+        assert all(f"Bearer {key}" in call.head for call in server.calls)
+    (executor,) = made
+    crossed = b"".join([executor.setup.suite.encode(), *executor.sent, *executor.shared.values()])
+    assert b"q2" in crossed
+    assert key.encode() not in crossed
+
+
+async def test_a_worker_without_the_key_says_where(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ELSEWHERE_KEY", raising=False)
+    async with FakeModel() as server:
+        described = suite(server.base_url, 3).model_dump(mode="json")
+        described["targets"][0]["api_key_env"] = "ELSEWHERE_KEY"
+        run = await harness.run(Suite.model_validate(described), NEARBY)
+        assert not server.calls
+    row = harness.row(run)
+    assert row.state is RunState.PAUSED
+    assert "ELSEWHERE_KEY is not set" in (row.reason or "")
+    assert (row.reason or "").startswith("on node of w")
+
+
+async def test_attempts_of_a_lost_worker_are_made_again_and_use_up_no_retry(
+    harness: Harness, made: list[NearbyExecutor]
+) -> None:
+    held = asyncio.Event()
+
+    async with FakeModel(
+        script=lambda call: Reply("hang" if call.attempt == 1 else "answer")
+    ) as server:
+        run = harness.create(suite(server.base_url, 8, run={"retries": 0}), NEARBY)
+        task = asyncio.create_task(Engine(harness.path, run).run())
+        await until(lambda: len(server.calls) == 8)
+        held.set()
+        (executor,) = made
+        at = {name: len(one._tasks) for name, one in executor.workers.items()}
+        assert sum(at.values()) == 8 and min(at.values()) > 0
+        executor.lose("w0")
+        await until(lambda: len(server.calls) == 8 + at["w0"])  # only what was in flight there
+        await executor.join("w2")
+        executor.lose("w1")
+        await asyncio.wait_for(task, 20)
+    assert harness.counts(run).done == 8
+    states = [state for _, _, state in attempts(harness, run)]
+    assert states.count("lost") == 8
+    assert states.count("answered") == 8
+
+
+async def test_a_trial_whose_attempts_are_lost_twice_in_a_row_is_an_error(
+    harness: Harness, made: list[NearbyExecutor]
+) -> None:
+    async with FakeModel(
+        script=lambda call: Reply("hang" if call.prompt == "q0" else "answer")
+    ) as server:
+        run = harness.create(suite(server.base_url, 2, run={"retries": 5}), NEARBY)
+        task = asyncio.create_task(Engine(harness.path, run).run())
+        for asked in (1, 2):
+            await until(lambda: [one.prompt for one in server.calls].count("q0") == asked)  # noqa: B023
+            (executor,) = made
+            (name,) = [name for name, one in executor.workers.items() if one._tasks]
+            executor.lose(name)
+        await asyncio.wait_for(task, 20)
+    trial = harness.trial(run, "c0")
+    assert trial.state is TrialState.ERROR
+    assert trial.error_kind == LOST
+    assert [one for one in attempts(harness, run) if one[0] == "c0"] == [
+        ("c0", 1, "lost"),
+        ("c0", 2, "lost"),
+    ]
+    assert harness.trial(run, "c1").state is TrialState.DONE
+
+
+async def test_what_comes_of_a_lost_attempt_is_counted_and_not_written(
+    harness: Harness, made: list[NearbyExecutor]
+) -> None:
+    async with FakeModel(latency=0.3) as server:
+        run = harness.create(suite(server.base_url, 1), NEARBY)
+        task = asyncio.create_task(Engine(harness.path, run).run())
+        await until(lambda: len(server.calls) == 1)
+        (executor,) = made
+        (name,) = [name for name, one in executor.workers.items() if one._tasks]
+        attempts_of, (attempt,) = executor.attempts, executor.workers[name]._tasks
+        # told as lost, though it still works, and joins again under its name
+        attempts_of.lost(name, "nobody heard of it")
+        attempts_of.joined(name, "the same node", 2.0)
+        await asyncio.wait_for(task, 20)
+    assert attempts_of.late == 1
+    assert attempts(harness, run) == [("c0", 1, "lost"), ("c0", 2, "answered")]
+    assert harness.sql("SELECT output FROM attempts WHERE id = ?", attempt) == [(None,)]
+
+
+async def test_without_any_worker_left_a_run_pauses_and_goes_on_later(
+    harness: Harness, made: list[NearbyExecutor]
+) -> None:
+    async with FakeModel(
+        script=lambda call: Reply("hang" if call.attempt == 1 else "answer")
+    ) as server:
+        run = harness.create(suite(server.base_url, 4, run={"concurrency": 2}), NEARBY)
+        task = asyncio.create_task(Engine(harness.path, run).run())
+        await until(lambda: len(server.calls) == 2)
+        (executor,) = made
+        executor.attempts.failed("the head has gone")
+        await asyncio.wait_for(task, 20)
+        row = harness.row(run)
+        assert (row.state, row.reason, row.stopped_by) == (
+            RunState.PAUSED,
+            "the head has gone",
+            "executor",
+        )
+        assert harness.counts(run).queued == 4
+        assert {state for _, _, state in attempts(harness, run)} <= {"lost", "cancelled"}
+        server.script = lambda call: Reply()
+        await harness.again(run, Verb.RESUME)
+        assert len(made) == 2
+    assert harness.counts(run).done == 4
+
+
+async def test_a_cancelled_trial_ends_at_its_worker(
+    harness: Harness, made: list[NearbyExecutor]
+) -> None:
+    async with FakeModel(
+        script=lambda call: Reply("hang" if call.prompt == "q0" else "answer")
+    ) as server:
+        run = harness.create(suite(server.base_url, 1), NEARBY)
+        task = asyncio.create_task(Engine(harness.path, run).run())
+        await until(lambda: len(server.calls) == 1)
+        await harness.asked(run, Verb.CANCEL, trials=[harness.trial(run, "c0").id])
+        await asyncio.wait_for(task, 20)
+        (executor,) = made
+    assert not any(one._tasks for one in executor.workers.values())
+    assert attempts(harness, run) == [("c0", 1, "cancelled")]
+
+
+def program(folder: Path, code: str, **more: Any) -> dict[str, Any]:
+    script = folder / "agent.py"
+    script.write_text(code)
+    return {
+        "kind": "command",
+        "name": "agent",
+        "command": [sys.executable, str(script), "{{ q }}"],
+        "isolation": "none",
+        **more,
+    }
+
+
+async def test_a_program_gets_its_workspace_and_what_it_changed_comes_back(
+    harness: Harness, tmp_path: Path, made: list[NearbyExecutor]
+) -> None:
+    fixture = tmp_path / "fixture"
+    fixture.mkdir()
+    (fixture / "given.txt").write_text("given\n")
+    (fixture / "link").symlink_to("given.txt")
+    code = (
+        "import pathlib, sys\n"
+        "assert pathlib.Path('link').readlink() == pathlib.Path('given.txt')\n"
+        "pathlib.Path('made.txt').write_text(pathlib.Path('given.txt').read_text() + sys.argv[1])\n"
+        "print(sys.argv[1])\n"
+    )
+    described = suite("http://x.invalid", 3).model_dump(mode="json")
+    described["targets"] = [program(tmp_path, code, workspace=str(fixture))]
+    run = await harness.run(Suite.model_validate(described), NEARBY)
+    assert harness.counts(run).passed == 3
+    (executor,) = made
+    assert len(executor.shared) == 1  # for all trials once
+    files = FileStore.beside(harness.path)
+    found = set()
+    for (workspace,) in harness.sql("SELECT workspace FROM attempt_records"):
+        changes = files.changes(workspace)
+        ((path, entry),) = changes.added
+        assert path == b"made.txt" and entry.digest is not None
+        found.add(files.get(entry.digest).decode())
+    assert found == {f"given\nq{n}" for n in range(3)}
+    ((samples, phases),) = harness.sql(
+        "SELECT count(*), min(phases) FROM attempt_records WHERE cpu_s IS NOT NULL"
+    )
+    assert samples == 3
+    assert [name for name, _ in json.loads(phases)] == ["preparing", "running", "collecting"]
+
+
+async def test_the_processes_of_a_cancelled_trial_end_there(
+    harness: Harness, tmp_path: Path, made: list[NearbyExecutor]
+) -> None:
+    code = (
+        "import os, pathlib, subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        f"pathlib.Path({str(tmp_path)!r}, 'pids').write_text(f'{{os.getpid()}} {{child.pid}}\\n')\n"
+        "print('begun', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    described = suite("http://x.invalid", 1).model_dump(mode="json")
+    described["targets"] = [program(tmp_path, code)]
+    run = harness.create(Suite.model_validate(described), NEARBY)
+    task = asyncio.create_task(Engine(harness.path, run).run())
+    pids = tmp_path / "pids"
+    await until(lambda: pids.exists() and pids.read_text().endswith("\n"))
+    # what it takes is seen while it runs
+    await until(lambda: harness.sql("SELECT count(*) FROM trial_progress")[0][0] == 1)
+    await harness.asked(run, Verb.CANCEL, trials=[harness.trial(run, "c0").id])
+    await asyncio.wait_for(task, 20)
+    assert not [pid for pid in pids.read_text().split() if psutil.pid_exists(int(pid))]
+    ((partial,),) = harness.sql("SELECT partial FROM attempts")
+    assert partial is not None  # what it had printed
+
+
+async def test_a_conversation_is_counted_call_by_call(harness: Harness) -> None:
+    async with FakeModel() as server:
+        described = suite(server.base_url, 5).model_dump(mode="json")
+        described["prompts"] = [{"user": "{{ q }}", "turns": ["and {{ q }}", "{{ q }}"]}]
+        described["targets"][0]["prices"] = {"input": 1.0, "output": 1.0}
+        here = await harness.run(Suite.model_validate(described))
+        calls = len(server.calls)
+        described["name"] = "elsewhere"
+        described["run"]["cache"] = False
+        there = await harness.run(Suite.model_validate(described), NEARBY)
+        assert len(server.calls) == 2 * calls > 2 * 5
+    figures = (
+        "SELECT c.id, t.state, t.verdict, o.text, o.messages, o.input_tokens, o.cost_usd "
+        "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+        "JOIN outputs o ON o.id = t.output WHERE t.run = ? ORDER BY c.seq"
+    )
+    assert harness.sql(figures, here) == harness.sql(figures, there)
+
+
+async def test_a_target_that_is_another_one_there_is_refused(
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = suite("http://x.invalid", 1).model_dump(mode="json")
+    described["targets"] = [program(tmp_path, "print('q0')\n")]
+    joined = NearbyExecutor.join
+
+    async def later(self: NearbyExecutor, name: str) -> None:
+        await joined(self, name)
+        # what the engine has staged by then is not what the worker finds
+        worker = self.workers[name]
+        target = worker._targets["agent"]
+        target.identity = lambda: {"other": True}  # type: ignore[method-assign]
+
+    monkeypatch.setattr(NearbyExecutor, "join", later)
+    run = await harness.run(Suite.model_validate(described), NEARBY)
+    row = harness.row(run)
+    assert row.state is RunState.PAUSED
+    assert "target 'agent' is not what it is where the run was started" in (row.reason or "")

@@ -1,0 +1,43 @@
+"""The executors there are: one module each."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tui_eval.engine.executors.attempt_worker import WorkerSetup
+from tui_eval.engine.executors.executor import Executor, target_problems
+from tui_eval.engine.executors.ray.ray_executor import RayExecutor
+from tui_eval.model.executor_choice import ExecutorChoice
+from tui_eval.targets.base import Target
+
+EXECUTORS: Final[Mapping[str, type[Executor]]] = {"ray": RayExecutor}
+"""By the name on the command line; each is made of an address."""
+
+
+def executor_of(choice: ExecutorChoice | None, setup: WorkerSetup) -> Executor | None:
+    """Return what a launch has chosen; None: the engine makes the attempts itself.
+
+    Args:
+        choice: As its settings have it.
+        setup: What its workers are made of.
+
+    Raises:
+        ValueError: there is no such executor: a version that knew more has made the run.
+    """
+    if choice is None:
+        return None
+    make = EXECUTORS.get(choice.kind)
+    if make is None:
+        raise ValueError(f"there is no executor {choice.kind!r} here")
+    return make(choice.address, setup)
+
+
+def executor_problems(choice: ExecutorChoice, targets: Iterable[Target]) -> list[str]:
+    """Say what speaks against having targets' attempts made so, as far as that is known here.
+
+    Keys and files are the workers' own: what is missing there is said as a target is opened.
+    """
+    if choice.kind not in EXECUTORS:
+        return [f"there is no executor {choice.kind!r} here"]
+    missing = EXECUTORS[choice.kind].missing()
+    found = [] if missing is None else [missing]
+    return [*found, *target_problems(choice.kind, targets)]

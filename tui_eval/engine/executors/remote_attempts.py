@@ -1,0 +1,305 @@
+"""Attempts that workers make: handed out, told of, come back, lost."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Protocol
+
+from tui_eval.engine.executors.handful import (
+    AttemptNews,
+    AttemptOrder,
+    AttemptRecall,
+    AttemptReturn,
+    CallAsked,
+    CallMade,
+    CallReply,
+    CallSend,
+    HandfulError,
+    Order,
+    Return,
+    packed,
+    returns,
+)
+from tui_eval.engine.executors.outbox import Outbox
+from tui_eval.model.output import Failure, Output
+from tui_eval.model.visible import visible_line
+from tui_eval.store.files import FileStore, Hold
+from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.conversation.call_log import HeldError
+
+PAUSE_S: Final = 0.02
+"""Seconds between two handfuls to one worker, for each worker that there is …"""
+LONGEST_PAUSE_S: Final = 0.2
+"""… and at most."""
+RECALLED_S: Final = 10.0
+"""Seconds that a recalled attempt has to end where it is: a program has a grace, and its end."""
+LOST: Final = "lost_worker"
+"""The kind of a failure because the worker was lost that made the attempt."""
+EXECUTOR: Final = "executor"
+"""The kind of a failure because there are no workers any more."""
+
+log = logging.getLogger(__name__)
+
+
+class WorkerEvents(Protocol):
+    """Is told what becomes of workers, on the engine's loop."""
+
+    def joined(self, worker: str, node: str, cpus: float) -> None:
+        """A worker is ready, on a node with so many processors."""
+
+    def came(self, worker: str, handful: bytes) -> None:
+        """A worker has sent messages."""
+
+    def lost(self, worker: str, why: str) -> None:
+        """A worker has gone; nobody knows what became of its attempts."""
+
+    def failed(self, why: str) -> None:
+        """There are no workers any more, and there will be none."""
+
+
+class Transport(Protocol):
+    """Carries bytes between an engine and its workers; an executor kind brings its own."""
+
+    def give(self, worker: str, handful: bytes) -> None:
+        """Send messages to a worker; one that has gone gets nothing."""
+
+    def share(self, name: str, data: bytes) -> None:
+        """Have bytes at hand for every worker, by a name; before the first message that says it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    name: str
+    node: str
+    cpus: float
+    outbox: Outbox[Order]
+    attempts: set[int] = field(default_factory=set)
+
+    @property
+    def load(self) -> float:
+        return len(self.attempts) / max(1.0, self.cpus)
+
+
+@dataclass(slots=True, eq=False)
+class _Made:
+    """An attempt that a worker makes."""
+
+    worker: _Worker
+    context: AttemptContext
+    told: "asyncio.Queue[CallAsked | CallMade | AttemptReturn | Failure]" = field(
+        default_factory=asyncio.Queue
+    )
+    """What its worker tells of it, in order; a failure, the last, where nothing comes any more."""
+
+
+class _OverError(Exception):
+    """An attempt is over where a call of its conversation was waited for."""
+
+    def __init__(self, returned: AttemptReturn | Failure) -> None:
+        super().__init__()
+        self.returned = returned
+
+
+class RemoteAttempts:
+    """The attempts of an engine that workers make, and the workers.
+
+    Nothing is written here: who waits for an attempt writes what comes of it. For an attempt that
+    nobody waits for any more (cancelled, or lost with its worker) nothing is taken: what comes all
+    the same is counted (`late`).
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._workers: dict[str, _Worker] = {}
+        self._made: dict[int, _Made] = {}
+        self._changed = asyncio.Event()
+        self._failed: str | None = None
+        self._shared: set[str] = set()
+        self.late = 0
+        """Replies to attempts that nobody waited for any more."""
+
+    @property
+    def cpus(self) -> int:
+        """Processors of the nodes that have a worker."""
+        return int(sum(one.cpus for one in self._workers.values()))
+
+    @property
+    def failure(self) -> str | None:
+        """Why there are no workers, and will be none; None: there may be."""
+        return self._failed
+
+    async def ready(self) -> None:
+        """Wait until there is a worker, or will be none."""
+        while not self._workers and self._failed is None:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def share(self, name: str, data: Callable[[], bytes]) -> None:
+        """Have bytes at hand for every worker; they are made once. Blocking."""
+        if name not in self._shared:
+            self._transport.share(name, data())
+            self._shared.add(name)
+
+    def shares(self, name: str) -> bool:
+        """Return whether `share` has nothing to do."""
+        return name in self._shared
+
+    async def make(self, order: AttemptOrder, context: AttemptContext) -> Output | Failure:
+        """Have a worker make an attempt; nothing of it runs any more when this returns.
+
+        Whoever is cancelled here waits until the worker has ended what runs for it, or has had the
+        time to.
+        """
+        await self.ready()
+        if self._failed is not None:
+            return Failure(EXECUTOR, self._failed, fatal=True, unsent=True, lost=True)
+        worker = min(self._workers.values(), key=lambda one: one.load)
+        made = _Made(worker, context)
+        self._made[order.attempt] = made
+        worker.attempts.add(order.attempt)
+        worker.outbox.put(order)
+        try:
+            returned = await self._followed(made)
+        except asyncio.CancelledError:
+            worker.outbox.put(AttemptRecall(order.attempt))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RECALLED_S):
+                    recalled = await _ended(made)
+                if isinstance(recalled, AttemptReturn):
+                    context.partial, context.messages = recalled.partial, recalled.messages
+            raise
+        finally:
+            worker.attempts.discard(order.attempt)
+            del self._made[order.attempt]
+        if isinstance(returned, Failure):
+            return returned
+        context.partial, context.messages = returned.partial, returned.messages
+        if returned.reply is None:
+            raise HeldError(context.calls.held)
+        if returned.files and not await _kept(returned, context):
+            return Failure("collect", f"what it left did not come whole from {worker.node}")
+        return returned.reply
+
+    async def _followed(self, made: _Made) -> AttemptReturn | Failure:
+        """Return how an attempt ends; the calls of its conversation are counted here meanwhile."""
+        try:
+            while True:
+                told = await made.told.get()
+                if isinstance(told, AttemptReturn | Failure):
+                    return told
+                if isinstance(told, CallAsked):
+                    made.worker.outbox.put(await self._call_of(made, told))
+        except _OverError as over:
+            return over.returned
+
+    async def _call_of(self, made: _Made, asked: CallAsked) -> CallReply:
+        async def send() -> Output | Failure:
+            made.worker.outbox.put(CallSend(asked.attempt))
+            told = await made.told.get()
+            if isinstance(told, AttemptReturn | Failure):
+                raise _OverError(told)
+            assert isinstance(told, CallMade), "one call is made at a time"
+            return told.reply
+
+        try:
+            return CallReply(asked.attempt, await made.context.calls.ask(asked.call, send))
+        except HeldError as held:
+            return CallReply(asked.attempt, None, str(held))
+
+    def joined(self, worker: str, node: str, cpus: float) -> None:
+        """A worker is ready."""
+        node = visible_line(node, 100)
+        log.info("worker %s on %s, %g processors", worker, node, cpus)
+        send = partial(self._send, worker)
+        self._workers[worker] = _Worker(worker, node, cpus, Outbox(send, self._pause))
+        self._changed.set()
+
+    def came(self, worker: str, handful: bytes) -> None:
+        """A worker has sent messages; one that sends anything else is taken as lost."""
+        if worker not in self._workers:
+            return  # given up already: what it made was told as lost
+        try:
+            messages = returns(handful)
+        except HandfulError as error:
+            self.lost(worker, str(error))
+            return
+        for message in messages:
+            made = self._made.get(message.attempt)
+            if made is None or made.worker.name != worker:
+                self._late(message, worker)
+            elif isinstance(message, AttemptNews):
+                made.context.relay(message.progress)
+            else:
+                made.told.put_nowait(message)
+
+    def _late(self, message: Return, worker: str) -> None:
+        if isinstance(message, AttemptReturn) and message.reply is not None:
+            self.late += 1
+            log.info("worker %s: attempt %d came late, not written", worker, message.attempt)
+
+    def lost(self, worker: str, why: str) -> None:
+        """A worker has gone: what it made is lost."""
+        gone = self._workers.pop(worker, None)
+        if gone is None:
+            return
+        why = visible_line(why, 300)
+        log.warning("worker %s on %s is lost (%s): %d attempts were there",
+                    worker, gone.node, why, len(gone.attempts))  # fmt: skip
+        gone.outbox.drop()
+        said = f"its worker on {gone.node} was lost: {why}"
+        self._give_up(gone, Failure(LOST, said, retryable=True, lost=True))
+        self._changed.set()
+
+    def failed(self, why: str) -> None:
+        """There are no workers any more, and there will be none."""
+        if self._failed is not None:
+            return
+        self._failed = visible_line(why, 600)
+        workers, self._workers = [*self._workers.values()], {}
+        for one in workers:
+            one.outbox.drop()
+            self._give_up(one, Failure(EXECUTOR, self._failed, fatal=True, lost=True))
+        self._changed.set()
+
+    def _give_up(self, worker: _Worker, failure: Failure) -> None:
+        for attempt in worker.attempts:
+            self._made[attempt].told.put_nowait(failure)
+
+    def _send(self, worker: str, messages: list[Order]) -> None:
+        self._transport.give(worker, packed(messages))
+
+    def _pause(self) -> float:
+        return min(LONGEST_PAUSE_S, PAUSE_S * len(self._workers))
+
+
+async def _ended(made: _Made) -> AttemptReturn | Failure:
+    """Return how an attempt ends of which nothing else is wanted."""
+    while True:
+        told = await made.told.get()
+        if isinstance(told, AttemptReturn | Failure):
+            return told
+
+
+async def _kept(returned: AttemptReturn, context: AttemptContext) -> bool:
+    """Keep the files of an attempt beside the store; return whether they are what it names."""
+    assert context.kept is not None, "an attempt of an engine has a store"
+    assert returned.reply is not None
+    files = FileStore(context.kept)
+
+    def keep() -> tuple[Hold, list[bytes]]:
+        hold = files.hold()
+        try:
+            return hold, [files.put(data).digest for data in returned.files]
+        except BaseException:
+            hold.release()
+            raise
+
+    began = time.monotonic()
+    hold, digests = await context.room.patiently(lambda: asyncio.to_thread(keep))
+    context.when_written(hold.release)
+    log.debug("kept %d files in %.3f s", len(digests), time.monotonic() - began)
+    return digests == [one.digest for one in returned.reply.record.files]
