@@ -29,7 +29,7 @@ FAST := $(addprefix tests/,model texts statistics scoring suites store reports t
 # What `make faults` runs, beside the rest of those files also what is marked `whole`.
 FAULTS := $(addprefix tests/,benchmarks faults processes targets/transcripts targets/test_disk_room.py \
 	cli/commands/test_serve.py cli/completion/test_scripts.py cli/test_suite_sequence.py \
-	engine/test_command_containers.py engine/test_command_deaths.py engine/test_command_hostile.py engine/test_plugins.py \
+	engine/executors/ray engine/test_command_containers.py engine/test_command_deaths.py engine/test_command_hostile.py engine/test_plugins.py \
 	ui/dialogs/test_painted_once.py ui/keys/test_key_queue.py ui/test_terminal.py web/test_browser.py test_commands_shown.py)
 
 .PHONY: help demo dist test check types tests fast faults dev console hooks format install lock samples pictures docs clean
@@ -80,7 +80,7 @@ dist: $(VENV)/.run  ## build sdist and wheel into dist/, with the manual page; a
 hooks: $(VENV)/.dev  ## have git run lint and types before each commit
 	$(BIN)/pre-commit install
 
-faults: $(VENV)/.test  ## run the fault tests whole: kills, full disks, bad servers, a soak; takes minutes
+faults: $(VENV)/.test $(VENV)/.ray  ## run the fault tests whole: kills, full disks, bad servers, a soak; takes minutes
 	$(BIN)/python -m pytest $(FAULTS) -m "whole or not whole" --durations 10
 
 format:  ## format the code and fix what the linter can fix
@@ -114,6 +114,7 @@ lock:  ## resolve all dependencies anew (needs uv)
 	$(COMPILE) pyproject.toml -c $(LOCKS)/test.txt -o $(LOCKS)/run.txt
 	$(COMPILE) pyproject.toml --extra local -c $(LOCKS)/test.txt -o $(LOCKS)/local.txt
 	$(COMPILE) pyproject.toml --extra web -c $(LOCKS)/test.txt -o $(LOCKS)/web.txt
+	$(COMPILE) pyproject.toml --extra ray -c $(LOCKS)/test.txt -o $(LOCKS)/ray.txt
 	$(COMPILE) $(LOCKS)/build.in -c $(LOCKS)/test.txt -o $(LOCKS)/build.txt
 	$(COMPILE) $(LOCKS)/dev.in -c $(LOCKS)/test.txt -o $(LOCKS)/dev.txt
 	$(COMPILE) $(LOCKS)/docs.in -c $(LOCKS)/test.txt -o $(LOCKS)/docs.txt
@@ -158,6 +159,11 @@ $(VENV)/.demo: $(VENV)/.model $(LOCKS)/local.txt pyproject.toml
 $(VENV)/.test: $(VENV)/.model $(LOCKS)/test.txt pyproject.toml
 	$(PIP) install --quiet --require-hashes -r $(LOCKS)/test.txt
 	$(install_project)
+
+# There is no Ray for every Python: what is about it is skipped then, and says so.
+$(VENV)/.ray: $(VENV)/.test $(LOCKS)/ray.txt
+	$(PIP) install --quiet --require-hashes -r $(LOCKS)/ray.txt || echo "Ray cannot be installed here: its tests are skipped"
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test $(LOCKS)/dev.txt
 	$(PIP) install --quiet --require-hashes -r $(LOCKS)/dev.txt

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "importing": "its imports are made by tests/suites/importers",
     "install": "it installs: wheels by tests/test_package.py, shells by tests/cli/completion",
     "pytest": "it is followed by tests/pytest_plugin/test_guide.py",
+    "ray": "its clusters are started by tests/engine/executors/ray",
     "serve": "its servers are started by tests/web",
 }
 """The pages of these folders that are not followed here, each with who tries what it shows."""

@@ -38,6 +38,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "every session of pytest loads the plugin": ("tui_eval.pytest_plugin.hooks",),
     "tests of code start beside the engine": ("tui_eval.isolated.code_tests.tester",),
     "workers of plugins load these, and no suites": ("tui_eval.suites.plugins.plugin_calls",),
+    "the process with Ray in it makes no attempts": ("tui_eval.engine.executors.ray.bridge",),
     "an engine whose targets ask no endpoint loads no client": ("tui_eval.engine.host",),
 }
 """What is loaded at once when the program starts somewhere, and so is to be little."""

@@ -91,20 +91,18 @@ async def test_a_worker_without_the_key_says_where(
 async def test_attempts_of_a_lost_worker_are_made_again_and_use_up_no_retry(
     harness: Harness, made: list[NearbyExecutor]
 ) -> None:
-    held = asyncio.Event()
-
     async with FakeModel(
         script=lambda call: Reply("hang" if call.attempt == 1 else "answer")
     ) as server:
         run = harness.create(suite(server.base_url, 8, run={"retries": 0}), NEARBY)
         task = asyncio.create_task(Engine(harness.path, run).run())
         await until(lambda: len(server.calls) == 8)
-        held.set()
         (executor,) = made
         at = {name: len(one._tasks) for name, one in executor.workers.items()}
         assert sum(at.values()) == 8 and min(at.values()) > 0
         executor.lose("w0")
-        await until(lambda: len(server.calls) == 8 + at["w0"])  # only what was in flight there
+        await until(lambda: harness.counts(run).done == at["w0"])
+        assert len(server.calls) == 8 + at["w0"]  # only what was in flight there
         await executor.join("w2")
         executor.lose("w1")
         await asyncio.wait_for(task, 20)
@@ -125,6 +123,7 @@ async def test_a_trial_whose_attempts_are_lost_twice_in_a_row_is_an_error(
         for asked in (1, 2):
             await until(lambda: [one.prompt for one in server.calls].count("q0") == asked)  # noqa: B023
             (executor,) = made
+            await until(lambda: sum(len(one._tasks) for one in executor.workers.values()) == 1)  # noqa: B023
             (name,) = [name for name, one in executor.workers.items() if one._tasks]
             executor.lose(name)
         await asyncio.wait_for(task, 20)

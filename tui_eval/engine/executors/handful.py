@@ -92,7 +92,7 @@ class CallMade:
 
 
 @dataclass(slots=True)
-class CallReply:
+class CallAnswer:
     """The reply with which the conversation goes on: a known one, or the one that came."""
 
     attempt: int
@@ -102,9 +102,9 @@ class CallReply:
     """Why not."""
 
 
-_ORDERS: Final = (AttemptOrder, AttemptRecall, CallSend, CallReply)
+_ORDERS: Final = (AttemptOrder, AttemptRecall, CallSend, CallAnswer)
 _RETURNS: Final = (AttemptReturn, AttemptNews, CallAsked, CallMade)
-Order: TypeAlias = AttemptOrder | AttemptRecall | CallSend | CallReply
+Order: TypeAlias = AttemptOrder | AttemptRecall | CallSend | CallAnswer
 Return: TypeAlias = AttemptReturn | AttemptNews | CallAsked | CallMade
 _OF_CALLS: Final = (DialogueCall, CallParty)
 _NOUNS: Final = {

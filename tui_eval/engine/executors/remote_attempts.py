@@ -14,9 +14,9 @@ from tui_eval.engine.executors.handful import (
     AttemptOrder,
     AttemptRecall,
     AttemptReturn,
+    CallAnswer,
     CallAsked,
     CallMade,
-    CallReply,
     CallSend,
     HandfulError,
     Order,
@@ -196,7 +196,7 @@ class RemoteAttempts:
         except _OverError as over:
             return over.returned
 
-    async def _call_of(self, made: _Made, asked: CallAsked) -> CallReply:
+    async def _call_of(self, made: _Made, asked: CallAsked) -> CallAnswer:
         async def send() -> Output | Failure:
             made.worker.outbox.put(CallSend(asked.attempt))
             told = await made.told.get()
@@ -206,9 +206,9 @@ class RemoteAttempts:
             return told.reply
 
         try:
-            return CallReply(asked.attempt, await made.context.calls.ask(asked.call, send))
+            return CallAnswer(asked.attempt, await made.context.calls.ask(asked.call, send))
         except HeldError as held:
-            return CallReply(asked.attempt, None, str(held))
+            return CallAnswer(asked.attempt, None, str(held))
 
     def joined(self, worker: str, node: str, cpus: float) -> None:
         """A worker is ready."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from tui_eval.engine.executors.handful import CallAsked, CallMade, CallReply, CallSend
+from tui_eval.engine.executors.handful import CallAnswer, CallAsked, CallMade, CallSend
 from tui_eval.model.output import Failure, Output
 from tui_eval.targets.conversation.call_log import DialogueCall, HeldError, Send
 
@@ -23,10 +23,10 @@ class RemoteCalls:
         """
         self._attempt = attempt
         self._tell = tell
-        self._heard: asyncio.Queue[CallSend | CallReply] = asyncio.Queue()
+        self._heard: asyncio.Queue[CallSend | CallAnswer] = asyncio.Queue()
         self.held: str | None = None
 
-    def heard(self, message: CallSend | CallReply) -> None:
+    def heard(self, message: CallSend | CallAnswer) -> None:
         """Take what the engine says of the call that is waited for."""
         self._heard.put_nowait(message)
 
@@ -41,7 +41,7 @@ class RemoteCalls:
         if isinstance(said, CallSend):
             self._tell(CallMade(self._attempt, await send()))
             said = await self._heard.get()
-        assert isinstance(said, CallReply), "what was sent is answered"
+        assert isinstance(said, CallAnswer), "what was sent is answered"
         if said.reply is None:
             self.held = said.held
             raise HeldError(said.held)

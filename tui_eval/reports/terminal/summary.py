@@ -115,7 +115,8 @@ def _head(of: Results, width: int, ink: AnsiStyle) -> str:
     if counts.retries:
         parts.append(many(counts.retries, "further attempt"))
     if counts.lost:
-        parts.append(f"{many(counts.lost, 'request')} may have been sent as an engine ended")
+        who = "an engine" if run.settings.get("executor") is None else "an engine or a worker"
+        parts.append(f"{many(counts.lost, 'request')} may have been sent as {who} ended")
     name = visible_line(run.name)
     head = "\n".join(folded(f"{name}  {' · '.join(parts)}", width))
     head = head.replace(name, ink.bold(name), 1)
