@@ -25,6 +25,9 @@ from tui_eval.reports.document import document
 from tui_eval.store.chunks import chunks_file, division
 from tui_eval.store.location import figures_file
 from tui_eval.store.read import run_queries
+from tui_eval.store.search import views
+from tui_eval.store.search.groups import Grouping, Groups
+from tui_eval.store.search.views import Condition, FilterKind, View
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes, undo
 from tui_eval.store.write.people import human_scores, notes
@@ -195,6 +198,34 @@ def test_what_was_counted_ahead_is_not_counted_when_it_is_shown(tmp_path: Path) 
             db.set_trace_callback(asked.append)
             all_figures(db, run)
     assert len(asked) > 20 and not [one for one in asked if "seq >= " in one]
+
+
+def test_lists_and_groups_that_take_longest_are_there_before_somebody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.sqlite3"
+    run = fill(path, plan(random.Random(8), 1))
+    monkeypatch.setattr(views, "_WORTH_KEEPING_S", 0.0)
+    parts = (Condition(FilterKind.CUT), Condition(FilterKind.SCORER, "exact"))
+
+    def found(db: sqlite3.Connection) -> list[object]:
+        lists = [list(views.places(db, run, View((part,)))) for part in parts]
+        groups = Groups(run, Grouping.REASON, None, 22)
+        while groups.step(db):
+            pass
+        return [*lists, groups.counts, groups.grouped]
+
+    with reading(path) as db:
+        at_once = found(db)
+    assert all(at_once)
+    with keeping(2):
+        with reading(path) as db:
+            count_ahead(db, run)
+        asked: list[str] = []
+        with reading(path) as db:
+            db.set_trace_callback(asked.append)
+            assert found(db) == at_once
+    assert asked and not [one for one in asked if "FROM trials t" in one or "scores" in one]
 
 
 def test_who_counts_otherwise_gives_the_file_another_format(tmp_path: Path) -> None:

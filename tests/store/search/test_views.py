@@ -1,14 +1,34 @@
+import random
 import sqlite3
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.reports.filled import CANCELLED as TOLD_CANCELLED
+from tests.reports.filled import ERROR as TOLD_ERROR
+from tests.reports.filled import FAIL, OPEN, Plan, Told, fill
+from tests.reports.filled import UNGRADED as NO_GRADE
 from tests.store.fates import CANCELLED, ERROR, FAILED, PASSED, QUEUED, RUNNING, UNGRADED, finish
 from tests.support import ODD_TEXTS, Staged, do, joined, new_run, reading, score, staged
 from tui_eval.model.case import Case
+from tui_eval.model.output import Usage
+from tui_eval.model.score import Grade
+from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.chunks import kept_figures
 from tui_eval.store.search import views
-from tui_eval.store.search.views import UNMET, Condition, FilterKind, Order, TrialOutcome, View
+from tui_eval.store.search.views import (
+    HIGHEST_FIRST,
+    UNMET,
+    Condition,
+    FilterKind,
+    Order,
+    TrialOutcome,
+    View,
+)
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.write.run_writes import NewTrial
@@ -68,6 +88,84 @@ def test_a_list_is_sorted(
     db: sqlite3.Connection, made: Staged, order: Order, first: list[int]
 ) -> None:
     assert places(db, made, order=order)[: len(first)] == first
+
+
+def drawn(draw: random.Random, folder: Path) -> int:
+    """Fill a store with a run of trials of all fates, whose cases have ids in any order."""
+    ids = draw.sample([*map(str, range(20)), "é", "Z", "z", "\ud800", "case 10", "case 9"], 9)
+    fates = [
+        *(Told(), Told(FAIL, latency_s=1.25, attempts=3), Told(NO_GRADE, latency_s=None)),
+        *(Told(Grade(Verdict.PASS, 0.75, "well"), cost_usd=None, usage=Usage(0, 0)), TOLD_ERROR),
+        *(TOLD_CANCELLED, OPEN, Told(latency_s=1e12, cost_usd=1e9, usage=Usage(1 << 40, 1))),
+    ]
+    return fill(
+        folder / "store.sqlite3",
+        Plan(
+            {name: draw.choices(fates, k=18) for name in draw.sample(("b", "a", "é"), 3)},
+            [Case(seq, case_id, {}) for seq, case_id in enumerate(ids)],
+            epochs=2,
+            state=RunState.INTERRUPTED,
+        ),
+    )
+
+
+def key_of(order: Order, row: sqlite3.Row, names: list[str]) -> object:
+    """Give what a trial is sorted by; None: nobody knows."""
+    tokens = row["input_tokens"] + row["output_tokens"]
+    case_id = row["case_id"]  # SQLite has texts by their bytes, and before bytes
+    stands = (row["state"] == "error", row["verdict"] == "fail", row["verdict"] == "ungraded")
+    fate = [*stands, row["state"] == "cancelled", row["verdict"] != "pass", True].index(True)
+    return {
+        Order.PLACE: row["place"],
+        Order.CASE: (
+            case_id.__class__ is bytes,
+            case_id if case_id.__class__ is bytes else case_id.encode(),
+        ),
+        Order.TARGET: sorted(names).index(names[row["col"]]),
+        Order.EPOCH: row["epoch"],
+        Order.VERDICT: fate,
+        Order.SCORE: row["score"],
+        Order.LATENCY: row["latency_s"],
+        Order.COST: row["about_usd"] if row["cost_usd"] is None else row["cost_usd"],
+        Order.TOKENS: tokens or None,
+        Order.ATTEMPTS: row["attempts"],
+        Order.CHANGED: row["change"],
+    }[order]
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=8, deadline=None)
+def test_every_order_is_that_of_its_key_with_ties_by_place(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("drawn")
+    run = drawn(random.Random(seed), folder)
+    with reading(folder / "store.sqlite3") as db:
+        names = [row[0] for row in db.execute("SELECT name FROM columns ORDER BY idx")]
+        reader = db.cursor()
+        reader.row_factory = sqlite3.Row
+        rows = reader.execute(
+            "SELECT t.*, c.id AS case_id FROM trials t JOIN cases c USING (run, seq) ORDER BY place"
+        ).fetchall()
+        assert [row["place"] for row in rows] == [*range(54)]
+        for order, reverse, part in product(
+            Order, (False, True), (None, stands(TrialOutcome.UNMET))
+        ):
+            let_through = [
+                row
+                for row in rows
+                if part is None or row["state"] == "error" or row["verdict"] in ("fail", "ungraded")
+            ]
+            keyed = [(key_of(order, row, names), row["place"]) for row in let_through]
+            known = sorted(
+                (one for one in keyed if one[0] is not None),
+                key=itemgetter(0),
+                reverse=(order in HIGHEST_FIRST) != reverse,
+            )
+            expected = [place for _, place in known]
+            expected += [place for key, place in keyed if key is None]
+            view = View(() if part is None else (part,), "", order, reverse)
+            assert list(views.places(db, run, view)) == expected, (order, reverse, part)
 
 
 def test_what_is_unknown_comes_last_either_way(db: sqlite3.Connection, made: Staged) -> None:

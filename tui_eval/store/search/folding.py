@@ -42,7 +42,13 @@ def fold_reason(stored: str | bytes) -> str:
     if not text.isascii():
         # a lone surrogate would be bytes again: nothing of it is left
         text = text.encode("utf-8", "replace").decode()
-    text = " ".join(_NUMBER.sub("#", _QUOTED.sub("“…”", text)).split())
+    return _folded_further(_QUOTED.sub("“…”", text))
+
+
+@lru_cache(maxsize=4096)
+def _folded_further(text: str) -> str:
+    """Fold what is left of a reason without its quotations: reasons often differ in those alone."""
+    text = " ".join(_NUMBER.sub("#", text).split())
     if "expected " in text:
         text = _OPTION.sub(r"\1 “…”", text)
     if "“…”" in text:
