@@ -1,7 +1,7 @@
 """What a batch API is to the engine, whichever provider's."""
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -157,10 +157,11 @@ class BulkApi(Protocol):
     async def look(self, provider_id: str) -> BulkStatus:
         """Ask how far a consignment is."""
 
-    def results(self, provider_id: str) -> AsyncIterator[BulkLine | StrayLine]:
+    def results(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
         """Stream what can be had of a consignment by now, in any order; nothing is left out.
 
         Called again, it begins anew. It may break off (`BulkError`) after some lines: they count.
+        Who stops early closes it (`contextlib.aclosing`).
         """
 
     async def cancel(self, provider_id: str) -> None:

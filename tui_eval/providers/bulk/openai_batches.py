@@ -6,7 +6,7 @@ Fields and states: "Files" and "Batch" of OpenAI's API reference, "Batch API" of
 
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
@@ -27,6 +27,7 @@ from tui_eval.providers.bulk.api import (
     SoughtConsignment,
     StrayLine,
 )
+from tui_eval.providers.bulk.batch_list import cancelled, newest_first
 from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken
 from tui_eval.providers.bulk.openai_lines import (
     PATHS,
@@ -52,8 +53,6 @@ _STATES: Final = {
     "cancelled": BulkState.CANCELLED,
     "failed": BulkState.FAILED,
 }
-_PAGE: Final = 100
-_MOST_PAGES: Final = 1000
 _CLOCKS: Final = timedelta(days=1)
 """How much a provider's clock may be behind ours; what is older is not looked through."""
 _NO_ROOM: Final = re.compile(r"token_limit_exceeded|enqueued[ _-]?token", re.IGNORECASE)
@@ -132,34 +131,13 @@ class OpenAiBatches:
 
     async def _found(self, sought: SoughtConsignment) -> BulkStatus | None:
         oldest: BulkStatus | None = None
-        async for batch in self._newest_first(sought.since - _CLOCKS):
+        async for batch in newest_first(
+            self._connection, "/batches", "after", sought.since - _CLOCKS, _time
+        ):
             if batch.get("id") not in sought.others and await self._has_token(batch, sought):
                 # of two the later was sent by mistake: what the earlier did counts
                 oldest = self._status(batch)
         return oldest
-
-    async def _newest_first(self, since: datetime) -> AsyncIterator[JsonObject]:
-        """Yield the batches that were created after a time."""
-        query = {"limit": str(_PAGE)}
-        for _ in range(_MOST_PAGES):
-            page = await self._connection.get("/batches", **query)
-            batches = page.get("data")
-            if not isinstance(batches, list):
-                raise self._connection.unexpected("the list of batches has no data")
-            for batch in batches:
-                if isinstance(batch, dict):
-                    created = _time(batch.get("created_at"))
-                    if created is not None and created < since:
-                        return
-                    yield batch
-            last = batches[-1] if batches else None
-            if not page.get("has_more") or not isinstance(last, dict):
-                return
-            cursor = self._connection.id_in(last)
-            if cursor == query.get("after"):
-                raise self._connection.unexpected("the list of batches does not go on")
-            query["after"] = cursor
-        raise self._connection.unexpected("the list of batches has no end")
 
     async def _has_token(self, batch: JsonObject, sought: SoughtConsignment) -> bool:
         """Return whether a batch is the sought one; where metadata is not kept, by its file."""
@@ -182,7 +160,7 @@ class OpenAiBatches:
     async def _batch(self, provider_id: str) -> JsonObject:
         return await self._connection.get(f"/batches/{provider_id}")
 
-    async def results(self, provider_id: str) -> AsyncIterator[BulkLine | StrayLine]:
+    async def results(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
         """Stream the file of outputs, then that of errors; see `BulkApi`."""
         batch = await self._batch(provider_id)
         for name in ("output_file_id", "error_file_id"):
@@ -195,13 +173,7 @@ class OpenAiBatches:
 
     async def cancel(self, provider_id: str) -> None:
         """Cancel a batch; see `BulkApi`."""
-        try:
-            await self._connection.post(f"/batches/{provider_id}/cancel")
-        except BulkError as error:
-            if error.failure.status not in (400, 409):
-                raise
-            if (await self.look(provider_id)).state is BulkState.UNDER_WAY:
-                raise
+        await cancelled(self._connection, f"/batches/{provider_id}", lambda: self.look(provider_id))
 
     def _status(self, batch: JsonObject) -> BulkStatus:
         found = batch.get("status")
