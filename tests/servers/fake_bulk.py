@@ -119,6 +119,8 @@ class FakeBulk:
         self.keeps_metadata = keeps_metadata
         self.api_key = api_key
         self.port = port
+        self.results_url: str | None = None
+        """What message batches give as the address of their results; None: the right one."""
         self.calls: list[BulkCall] = []
         self.counts: Counter[str] = Counter()
         self.largest_list = 0
@@ -323,7 +325,8 @@ class FakeBulk:
 
     def _shown(self, given: Consignment, request: web.Request) -> dict[str, Any]:
         if given.dialect == "anthropic":
-            return _message_batch(given, request)
+            shown = _message_batch(given, request)
+            return shown if self.results_url is None else {**shown, "results_url": self.results_url}
         return _batch(given)
 
     def _page(self, request: web.Request, dialect: str, after: str) -> list[Consignment]:
