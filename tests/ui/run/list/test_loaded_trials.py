@@ -9,7 +9,7 @@ from tests.ui.playing import by_hand, plain_run
 from tests.ui.run.list.making import FAILED
 from tui_eval.model.case import Case
 from tui_eval.model.states import TrialState
-from tui_eval.store.search.case_conditions import EarlierResult
+from tui_eval.store.search.case_conditions import EarlierResult, EarlierRun
 from tui_eval.store.search.views import Order, View
 from tui_eval.store.write.people import notes
 from tui_eval.ui.run.list.loaded_trials import PAGE, LoadedTrials
@@ -162,6 +162,27 @@ async def test_rows_that_may_have_changed_are_shown_until_they_have_been_read_ag
         trials.take([newer], {})
         await reading
         assert trials.row_at(4) == newer
+    finally:
+        await client.close()
+
+
+async def test_rows_that_come_after_they_are_to_be_compared_are_read_again(store: Path) -> None:
+    """The first rows were asked for before it was known which run is the earlier one."""
+    before, made = plain_run(store, 10, failing=()), plain_run(store, 10, failing=(3,))
+    client = StoreClient(store)
+    await client.open()
+    try:
+        trials = LoadedTrials(client, made.run)
+        trials.set_total(10)
+        reading = asyncio.ensure_future(trials.read(range(10)))
+        await asyncio.sleep(0)  # it has asked
+        assert trials.compare_with(EarlierRun(before.run, "earlier", is_base=False), range(10))
+        assert await reading
+        assert await trials.read(range(10))
+        row = trials.row_at(3)
+        assert row is not None
+        assert trials.earlier(row) == EarlierResult(1, 1, worse=True)
+        assert not await trials.read(range(10))
     finally:
         await client.close()
 

@@ -191,8 +191,10 @@ class LoadedTrials:
         if len(self._rows) > _MOST_KEPT:
             self._keep_only(indices)
         self._keep(rows, reasons, earlier)
-        if doubts == self._doubts:  # else they may have changed since they were read
+        if doubts == self._doubts:
             self._doubted.difference_update(wanted)
+        else:  # they may have changed since they were read, also those that were not there then
+            self._doubted.update(trial.place for trial in rows)
         return bool(rows)
 
     def take(
