@@ -589,6 +589,24 @@ def test_a_store_with_words_that_are_unknown_is_refused(
         assert not run_queries.runs(db)
 
 
+async def test_a_part_whose_cases_have_lost_their_numbers_is_left_out(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    """Its cases would stand in the places of others; what is there stays as it was."""
+    into = tmp_path / "into.sqlite3"
+    united(into, parts[:1])
+    before = facts(into), run_of(into)
+    with closing(sqlite3.connect(parts[1])) as db, db:
+        db.execute("UPDATE cases SET number = NULL")
+    with closing(open_readable(into)) as db:
+        (looked,) = look(db, parts[1])
+    (refused,) = united(into, parts[1:2])
+    assert refused.refusal is not None
+    assert "of the whole run" in refused.refusal
+    assert looked.refusal == refused.refusal
+    assert (facts(into), run_of(into)) == before
+
+
 async def test_a_run_that_is_live_is_left_out(tmp_path: Path) -> None:
     path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
     harness = Harness(path)

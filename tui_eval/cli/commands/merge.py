@@ -63,10 +63,16 @@ def _one(store: Path, target: Path, *, check: bool) -> "list[MergedRun]":
         with _readable_if_there(target) as db:
             return merging.look(db, store)
     from tui_eval.store.connection import open_writable
+    from tui_eval.store.errors import StoreDamagedError
 
     with closing(open_writable(target, streams.tell, streams.tell)) as db:
         try:
             return merging.merge(db, store, _Progress(store).count)
+        except sqlite3.IntegrityError as error:
+            raise StoreDamagedError(
+                f"{store}: what it has does not go into {target} ({error}); what was taken by then "
+                f"stays, and the run there says that it is half merged"
+            ) from error
         except sqlite3.Error as error:
             raise explain(target, error) from error
         except KeyboardInterrupt:

@@ -13,10 +13,10 @@ from tui_eval.store.merge.copying import copy, make_maps
 from tui_eval.store.merge.sources import (
     SourceRun,
     attached,
-    scored_otherwise,
     source_runs,
     taken,
     target_of,
+    unlike,
 )
 from tui_eval.store.merge.taking_run import name_of
 from tui_eval.store.merge.workspaces import WorkspaceFiles
@@ -96,7 +96,7 @@ def look(db: sqlite3.Connection | None, path: Path) -> list[MergedRun]:
             if target is None:
                 found.append(_seen(one, None, one.trials))
                 continue
-            if one.refusal is None and (why := scored_otherwise(db, one, target)) is not None:
+            if one.refusal is None and (why := unlike(db, one, target)) is not None:
                 found.append(MergedRun(one.row.name, None, why, 0, 0))
                 continue
             since = taken(db, target, one)
@@ -120,7 +120,7 @@ def _merge_run(
     lacks = lacking.write_down(db, source, target, since) + judging
     if not lacks and target is not None and since:
         return MergedRun(source.row.name, name_of(db, target), None, 0, 0)
-    if target is not None and (why := scored_otherwise(db, source, target)) is not None:
+    if target is not None and (why := unlike(db, source, target)) is not None:
         return MergedRun(source.row.name, None, why, 0, 0)
     held = transact(db, lambda tx: taking_run.take(tx, source, target))
     numbering.spread(db, held.run, held.number)

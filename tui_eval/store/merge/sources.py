@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_eval.model.states import RunState, TrialState, Verdict
-from tui_eval.model.visible import visible_line
 from tui_eval.store.connection import explain, open_readable
 from tui_eval.store.errors import StoreDamagedError, StoreError
+from tui_eval.store.merge.soundness import refuse_unsound
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
+from tui_eval.store.text import unpack_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,11 @@ def source_runs(path: Path) -> list[SourceRun]:
     """Return the runs of a store, the oldest first.
 
     Raises:
-        StoreError: it cannot be read, or is older or newer than this version.
+        StoreError: it cannot be read, is older or newer than this version, or is not sound.
     """
     with closing(open_readable(path)) as db:
         try:
+            refuse_unsound(db, path)
             return [_source_run(db, row) for row in reversed(run_queries.runs(db))]
         except sqlite3.Error as error:
             raise explain(path, error) from error
@@ -93,6 +94,11 @@ def target_of(db: sqlite3.Connection, source: SourceRun) -> int | None:
     return None if row is None else int(row[0])
 
 
+def unlike(db: sqlite3.Connection, source: SourceRun, run: int) -> str | None:
+    """Say why a run does not go with those that a run here is made of; None: it does."""
+    return scored_otherwise(db, source, run) or numbered_otherwise(db, source, run)
+
+
 def scored_otherwise(db: sqlite3.Connection, source: SourceRun, run: int) -> str | None:
     """Say why a run does not go with those that a run here is made of; None: it does.
 
@@ -109,6 +115,27 @@ def scored_otherwise(db: sqlite3.Connection, source: SourceRun, run: int) -> str
     if row is None:
         return None
     return "was scored by another suite than the run here: rescore one of them as the other was"
+
+
+def numbered_otherwise(db: sqlite3.Connection, source: SourceRun, run: int) -> str | None:
+    """Say why the cases of a run cannot stand among those of a run here; None: they can.
+
+    Both number them as the whole run does, unless the numbers of one of them are damaged.
+    """
+    row = db.execute(
+        "SELECT s.n, s.id, d.id FROM "
+        "(SELECT id, ifnull(number, seq) AS n FROM src.cases WHERE run = ?2) s JOIN "
+        "(SELECT id, ifnull(number, seq) AS n FROM main.cases WHERE run = ?1) d "
+        "ON d.n = s.n AND d.id <> s.id LIMIT 1",
+        (run, source.row.id),
+    ).fetchone()
+    if row is None:
+        return None
+    number, there, here = row
+    return (
+        f"has the case {unpack_text(there)} with the number {number} of the whole run, which is "
+        f"{unpack_text(here)} here: the numbers of one of them are damaged; run that part again"
+    )
 
 
 def taken(db: sqlite3.Connection, run: int, source: SourceRun) -> int:
@@ -136,14 +163,13 @@ def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
         raise explain(path, error) from error
     try:
         _refuse_other_tables(db, path)
-        _refuse_other_words(db, path)
         yield
     finally:
         db.execute("DETACH src")
 
 
 def _refuse_other_tables(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a store whose tables are not ours: a view would be run in place of what is read."""
+    """Refuse a store whose tables are not those of the one that takes."""
     described = (
         "SELECT type, name FROM {}.sqlite_master WHERE type IN ('table', 'view') "
         "AND name NOT LIKE 'sqlite_%' ORDER BY 2"
@@ -151,24 +177,3 @@ def _refuse_other_tables(db: sqlite3.Connection, path: Path) -> None:
     there, here = (db.execute(described.format(name)).fetchall() for name in ("src", "main"))
     if there != here:
         raise StoreDamagedError(f"{path}: its tables are not those of a store of tui-eval")
-
-
-def _refuse_other_words(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a store with a word that this version does not know: it could not be shown here."""
-    for table, column, words in (
-        ("runs", "state", RunState),
-        ("trials", "state", TrialState),
-        ("trials", "verdict", Verdict),
-        ("scores", "verdict", Verdict),
-    ):
-        known = [word.value for word in words]
-        other = db.execute(
-            f"SELECT {column} FROM src.{table} WHERE {column} NOT IN "
-            f"({', '.join('?' * len(known))}) LIMIT 1",
-            known,
-        ).fetchone()
-        if other is not None:
-            word = visible_line(str(other[0]), 40)
-            raise StoreDamagedError(
-                f"{path}: {table}.{column} is {word}, which is none of its words"
-            )

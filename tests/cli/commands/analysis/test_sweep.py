@@ -1,7 +1,11 @@
 import json
+import re
+
+import pytest
 
 from tests.cli.conftest import Beside, Command, Place, document
 from tests.servers.fake_model import FakeModel, always, refuse
+from tui_eval.statistics.load import KNEE
 
 
 async def test_a_sweep_prints_its_rows_and_the_line_for_the_suite(
@@ -13,16 +17,19 @@ async def test_a_sweep_prints_its_rows_and_the_line_for_the_suite(
         assert done.code == 0, done.err
         assert "sweep of served at concurrency 1, 4: up to 23 calls" in done.err
         assert "concurrency 1: 6 calls" in done.err
+        # which level that is depends on how busy the machine is; `statistics.load` has the rule
+        assert (found := re.search(r"knee → ([14])\b", done.out))
         assert done.out.splitlines()[-2:] == [
-            "concurrency = 4",
+            f"concurrency = {found[1]}",
             "  for [run] of the suite, or for the target",
         ]
-        assert "knee → 4" in done.out
         told = await beside("sweep", file, "--levels", "1,2", "--cases", "6", "--json")
     whole = document(told)
-    assert whole["knee"] == 2
-    assert whole["line"] == "concurrency = 2"
     first, second = whole["levels"]
+    rates = {one["level"]: one["calls_s"] for one in (first, second)}
+    assert list(rates) == [1, 2]
+    assert whole["knee"] == min(n for n in rates if rates[n] >= KNEE * max(rates.values()))
+    assert whole["line"] == f"concurrency = {whole['knee']}"
     assert list(first)[:9] == [
         "level",
         "calls",
@@ -35,7 +42,7 @@ async def test_a_sweep_prints_its_rows_and_the_line_for_the_suite(
         "tokens_s",
     ]
     assert first["speedup"] == 1
-    assert second["calls_s"] > first["calls_s"]
+    assert second["speedup"] == pytest.approx(rates[2] / rates[1], rel=0.02)
     assert set(first["latency_s"]) == {"p50", "p95"}
     shown = document(await beside("show", whole["run"], "--json"))
     assert shown["kind"] == "sweep"
