@@ -282,7 +282,12 @@ def main() -> None:
     asked = socket.socket(fileno=int(sys.argv[1]))
     for name in _IMPORTED:
         for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
-            import_module(module.name)
+            try:
+                import_module(module.name)
+            except ModuleNotFoundError as missing:
+                if missing.name is None or missing.name.partition(".")[0] in _IMPORTED:
+                    raise
+                # of an extra that is not installed: who needs it imports it then, or says so
     gc.collect()
     gc.freeze()  # who looks for garbage writes to all there is: each copy would have its own
     found = _next_program(asked)

@@ -123,6 +123,7 @@ def test_installing_compiles_byte_code(environment: Path) -> None:
     assert compiled == {path.stem for path in package.glob("*.py")}
 
 
+@pytest.mark.whole
 def test_an_installed_sample_is_found_checked_and_run(environment: Path, tmp_path: Path) -> None:
     python = environment / "bin" / "python"
     where = "from tui_eval.resources import samples_dir; print(samples_dir())"

@@ -1,5 +1,6 @@
 """What `check` says of a suite is what `run` does with it."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Place, document
+from tests.sampling import one_in
 
 CASES = """\
 [[cases]]
@@ -142,7 +144,7 @@ COMBINATIONS = [
 """A part of all combinations, in which every place and every expression comes up several times."""
 
 
-@pytest.mark.parametrize(("of", "expression"), COMBINATIONS)
+@pytest.mark.parametrize(("of", "expression"), one_in(4, COMBINATIONS))
 def test_check_and_run_say_the_same_of_a_template(
     tui_eval: Callable[..., Done], place: Place, of: str, expression: str
 ) -> None:
@@ -152,8 +154,10 @@ def test_check_and_run_say_the_same_of_a_template(
 COLUMNS = ("prompt", "messages", "examples", "output", "fields", "workspace")
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("of", ["prompt.user", "answers", "exact", "a case's own"])
+@pytest.mark.parametrize(
+    ("of", "name"),
+    one_in(5, itertools.product(("prompt.user", "answers", "exact", "a case's own"), COLUMNS)),
+)
 def test_a_column_of_a_reserved_name_is_told_and_reached_by_case(
     tui_eval: Callable[..., Done], place: Place, name: str, of: str
 ) -> None:

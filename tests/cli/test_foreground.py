@@ -10,6 +10,7 @@ import termios
 import pytest
 
 from tests.cli.conftest import Beside, Command, Done, Place, Running
+from tests.sampling import one_in
 from tests.servers.fake_model import Call, FakeModel, Reply
 from tests.waiting import until
 
@@ -30,7 +31,7 @@ def name_of(done: Done) -> str:
     return done.err.split()[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", one_in(3, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 async def test_a_signal_stops_writes_down_and_says_how_to_resume(
     place: Place, number: signal.Signals, beside: Beside
 ) -> None:

@@ -184,7 +184,7 @@ def test_the_table_defuses_formulas_and_keeps_its_shape(ran: Ran, there: Command
         ["runs", "--json"],
         ["check", "s.toml"],
         ["check", "s.toml", "--json"],
-        ["run", "s.toml"],
+        pytest.param(["run", "s.toml"], marks=pytest.mark.whole),
         ["run", "s.toml", "--events"],
         ["export", "last", "--format", "csv"],
     ],

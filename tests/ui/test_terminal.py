@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.sampling import one_in
 from tests.support import output
 from tests.ui.playing import by_hand, made_up, plain_run, sql
 from tests.ui.terminal import COLUMNS, ROWS, Terminal, assert_restored
@@ -101,6 +102,7 @@ def test_a_burst_of_keys_does_what_the_same_keys_do_typed_slowly(
     app.until_shown("2 of 30", "failed", "case-003")
 
 
+@pytest.mark.whole
 def test_a_burst_after_slash_narrows_the_suites(terminal: Callable[..., Terminal]) -> None:
     app = terminal()
     app.until_shown("arithmetic", "Case 1:")
@@ -139,7 +141,7 @@ def test_ctrl_z_suspends_and_comes_back_and_leaving_says_what_goes_on(
         engine.wait(30)
 
 
-@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("ended_by", one_in(2, [signal.SIGTERM, signal.SIGHUP]))
 def test_a_signal_ends_it_with_the_terminal_as_it_was(
     terminal: Callable[..., Terminal], store: Path, ended_by: signal.Signals
 ) -> None:

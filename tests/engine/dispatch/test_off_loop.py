@@ -178,6 +178,7 @@ async def test_a_template_that_takes_long_is_rendered_beside_the_loop(harness: H
     assert longest < 2
 
 
+@pytest.mark.whole
 async def test_a_second_run_scores_what_hangs_within_its_limit(harness: Harness) -> None:
     async with FakeModel(answers=ANSWERS) as server:
         made = suite(server.base_url, 6, scorers=[SLOW])
