@@ -285,7 +285,7 @@ def main() -> None:
             try:
                 import_module(module.name)
             except ModuleNotFoundError as missing:
-                if missing.name is None or missing.name.partition(".")[0] in _IMPORTED:
+                if missing.name is None or missing.name.partition(".")[0] == "tui_eval":
                     raise
                 # of an extra that is not installed: who needs it imports it then, or says so
     gc.collect()
