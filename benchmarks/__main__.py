@@ -7,6 +7,7 @@ NAMES = (
     "engine",
     "peers",
     "pace",
+    "auto",
     "programs",
     "resume",
     "start",

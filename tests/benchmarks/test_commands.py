@@ -11,6 +11,7 @@ import pytest
 import benchmarks
 from benchmarks import __main__ as listing
 from benchmarks import (
+    auto,
     compare,
     engine,
     large,
@@ -68,6 +69,15 @@ def test_each_has_a_help_and_a_section(name: str, capsys: pytest.CaptureFixture[
     assert f"python -m benchmarks.{name}" in page
     for option in re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE):
         assert f"`{option}`" in page, option
+
+
+def test_auto(measured: Measured) -> None:
+    rows = measured(auto.main, "--cases", "100", "--levels", "1,8", "--rounds", "1")["endpoints"]
+    assert column(rows, "endpoint") == [*auto.ENDPOINTS]
+    queue = rows[1]
+    assert (queue["endpoint"], queue["best"]) == ("queue 8", 8)
+    assert 0.5 < queue["share"] <= 1.0
+    assert all(row["asked"] >= 1 for row in rows)
 
 
 def test_programs(measured: Measured) -> None:

@@ -22,6 +22,10 @@ class EndpointEventKind(StrEnum):
     """Calls time out: fewer at once."""
     RATE_LIMITED = "rate-limited"
     """Calls are refused for their number (429): fewer at once."""
+    OVERLOADED = "overloaded"
+    """Calls are turned away by a server that is full (503, 529): fewer at once."""
+    AS_OVERLOADED = "as-overloaded"
+    """Of fewer calls at once as many were turned away: as many as before."""
     REFUSES_ALL = "refuses-all"
     """It answers nobody: it is left alone but for probes."""
     NOTHING_REMAINS = "nothing-remains"
@@ -60,6 +64,8 @@ _WORDS = {
     EndpointEventKind.NO_FASTER: "fewer calls are no faster",
     EndpointEventKind.TIMEOUTS: "calls time out",
     EndpointEventKind.RATE_LIMITED: "rate limited (429)",
+    EndpointEventKind.OVERLOADED: "overloaded (503)",
+    EndpointEventKind.AS_OVERLOADED: "of fewer calls as many are turned away",
     EndpointEventKind.REFUSES_ALL: "refuses everything: paused, one probe at a time",
     EndpointEventKind.NOTHING_REMAINS: (
         "nothing remains of its {what}: paused for {seconds:.3g} s"

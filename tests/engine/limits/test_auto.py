@@ -1,139 +1,22 @@
 """`auto` against servers of every kind, on a clock that moves when something happens."""
 
-import heapq
-import itertools
 import random
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pytest
 
+from tests.engine.limits.simulated_endpoint import (
+    BUSY,
+    Server,
+    Takes,
+    drive,
+    exponential,
+    log_normal,
+    mixed,
+    steady,
+)
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
-from tui_eval.engine.limits.limiter import FIRST, Limiter
-from tui_eval.engine.limits.started_call import LimitChange, StartedCall
-from tui_eval.model.output import Failure, Output
-
-GOOD = Output("yes")
-FULL = Failure("rate_limit", "slow down", retryable=True, status=429)
-LATE = Failure("timeout", "no whole answer", retryable=True)
-BROKEN = Failure("server_error", "it broke", retryable=True, status=500)
-
-Takes = Callable[[random.Random, float], float]
-"""Gives the seconds a call is worked on: with what luck, and when it begins."""
-
-
-def steady(seconds: float) -> Takes:
-    return lambda rng, now: seconds
-
-
-def exponential(rng: random.Random, now: float) -> float:
-    """Give the seconds of answers whose ends are independent events."""
-    return rng.expovariate(1 / 0.3)
-
-
-def log_normal(rng: random.Random, now: float) -> float:
-    """Give the seconds of answers of which a few take many times as long as most."""
-    return rng.lognormvariate(-1.7, 1.0)
-
-
-def mixed(rng: random.Random, now: float) -> float:
-    """Give the seconds of short and long answers, as they come."""
-    return rng.choice((0.2, 0.3, 2.0, 3.0)) * rng.uniform(0.9, 1.1)
-
-
-@dataclass
-class Server:
-    """Serves so many calls at once and queues, or refuses, the rest."""
-
-    takes: Takes
-    slots: Callable[[float], int] = lambda now: 10**6
-    refuses_above: int = 10**6
-    timeout_s: float = 1e9
-    breaks: float = 0.0
-    """The share of calls that come back as broken."""
-    requests: int = 0
-    most: int = 0
-    """Calls under way together at most, as the client counts them."""
-    _busy: list[float] = field(default_factory=list)
-    """When the slots are free again; what nobody waits for is worked on as well."""
-
-    def ask(self, rng: random.Random, now: float, in_flight: int) -> tuple[float, Output | Failure]:
-        """Give when the client hears of a call, and what."""
-        self.requests += 1
-        self.most = max(self.most, in_flight)
-        if in_flight > self.refuses_above:
-            return now + 0.05, FULL
-        if rng.random() < self.breaks:
-            return now + 0.05, BROKEN
-        begins = now
-        self._busy = [until for until in self._busy if until > now]
-        heapq.heapify(self._busy)
-        while len(self._busy) >= self.slots(now):
-            begins = heapq.heappop(self._busy)
-        done = begins + self.takes(rng, begins)
-        heapq.heappush(self._busy, done)
-        if done > now + self.timeout_s:
-            return now + self.timeout_s, LATE
-        return done, GOOD
-
-
-@dataclass
-class Drive:
-    """What came of asking a server for so many answers."""
-
-    seconds: float
-    changes: list[LimitChange]
-    at: list[float]
-    """When each change was made."""
-    limit: int
-
-    def reached(self, limit: int) -> float:
-        """Give when the ceiling was this high for the first time."""
-        for change, at in zip(self.changes, self.at, strict=True):
-            if change.concurrency >= limit:
-                return at
-        raise AssertionError(f"it was never {limit}: {self.changes}")
-
-
-def drive(server: Server, cases: int, seed: int = 0, concurrency: int | None = None) -> Drive:
-    """Ask for answers to so many cases as fast as `auto` has it."""
-    rng = random.Random(seed)
-    changes: list[LimitChange] = []
-    at: list[float] = []
-    now = 0.0
-
-    def told(change: LimitChange) -> None:
-        changes.append(change)
-        at.append(now)
-
-    of = Limiter("e", concurrency, told)
-    order = itertools.count()
-    calls: list[tuple[float, int, float, StartedCall, Output | Failure]] = []
-    waiting = [0.0] * cases
-    answered = 0
-    while answered < cases:
-        while waiting and waiting[0] <= now and of.may_start(now):
-            heapq.heappop(waiting)
-            begun = of.begin(now)
-            until, reply = server.ask(rng, now, of.in_flight)
-            heapq.heappush(calls, (until, next(order), now, begun, reply))
-        moments = [calls[0][0]] if calls else []
-        if waiting and waiting[0] > now:
-            moments.append(waiting[0])
-        if (again := of.again_at(now)) is not None and again > now:
-            moments.append(again)
-        now = min(moments)
-        while calls and calls[0][0] <= now:
-            _, _, began, begun, reply = heapq.heappop(calls)
-            of.heard(reply, now, begun=begun, call_s=now - began)
-            of.end(begun)
-            if reply is GOOD:
-                answered += 1
-            else:
-                heapq.heappush(waiting, now + rng.random())
-    return Drive(now, changes, at, of.concurrency)
-
+from tui_eval.engine.limits.limiter import FIRST
 
 SEEDS = range(3)
 
@@ -214,6 +97,42 @@ def test_a_refusal_cuts_and_what_is_served_is_used(seed: int) -> None:
     assert server.requests <= 2000 * 1.1
     assert of.seconds <= 1.6 * 2000 * 0.5 / 20
     assert "rate limited (429)" in {change.event.words for change in of.changes}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("slots", [3, 16, 40])
+def test_a_server_that_is_full_and_says_503_is_asked_for_as_many_as_it_serves(
+    slots: int, seed: int
+) -> None:
+    server = Server(steady(0.5), refuses_above=slots, refusal=BUSY)
+    of = drive(server, 2000, seed)
+    refusing = Server(steady(0.5), refuses_above=slots)
+    drive(refusing, 2000, seed)
+    assert server.requests <= 1.05 * refusing.requests + 2 * slots
+    assert of.seconds <= 1.35 * 2000 * 0.5 / slots
+    assert "overloaded (503)" in {change.event.words for change in of.changes}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6])
+def test_503_of_a_server_that_is_not_full_is_no_reason_for_fewer_calls(
+    share: float, seed: int
+) -> None:
+    of = drive(Server(steady(0.5), breaks=share, breakage=BUSY), 1000, seed)
+    without = drive(Server(steady(0.5), breaks=share), 1000, seed)
+    assert of.seconds <= 1.7 * without.seconds  # whether it grew at first is chance
+    assert of.limit >= FIRST
+    cuts = [change for change in of.changes if change.event.words == "overloaded (503)"]
+    back = [c for c in of.changes if c.event.words == "of fewer calls as many are turned away"]
+    assert len(cuts) == len(back) <= 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_full_server_that_bears_less_from_now_on_is_followed(seed: int) -> None:
+    server = Server(steady(0.5), refuses_when=lambda now: 32 if now < 20 else 8, refusal=BUSY)
+    of = drive(server, 2000, seed)
+    assert of.limit <= 10
+    assert server.requests <= 2000 * 1.15
 
 
 @pytest.mark.parametrize("seed", SEEDS)

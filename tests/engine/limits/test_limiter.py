@@ -61,7 +61,7 @@ def test_many_refusals_of_one_moment_cut_once() -> None:
     assert of.concurrency == 32
     of.heard(GOOD, 5.1)
     of.heard(FULL, 5.1 + COOL_DOWN_S)
-    assert of.concurrency == 16
+    assert of.concurrency == 24
 
 
 def test_faults_that_are_no_refusals_neither_cut_nor_grow() -> None:

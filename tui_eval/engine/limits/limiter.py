@@ -11,6 +11,7 @@ from math import isqrt
 
 from tui_eval.engine.limits.admission import NO_LIMITS
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
+from tui_eval.engine.limits.overload import STATUSES, Overload, OverloadVerdict
 from tui_eval.engine.limits.rate_budget import RateBudget
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
 from tui_eval.model.attempt_record import AttemptProgress
@@ -48,10 +49,15 @@ class Limiter:
 
     Fixed, the ceiling moves only when a person moves it. With `auto` it starts low and doubles
     with each clean round until the first refusal, which halves it; from then on it creeps up by
-    one a round (additive increase, multiplicative decrease: Chiu and Jain, 1989). A round is as
+    one a round, and a refusal takes a quarter of it (additive increase, multiplicative decrease:
+    Chiu and Jain, 1989; as CUBIC, RFC 9438, it is cut by less than half). A round is as
     many successes as the ceiling is high; it is clean where the ceiling was the bound in it, no
     call broke, and calls took no longer than when there were fewer (see `Gradient`). Where they
     take much longer the endpoint queues what it cannot serve: that halves the ceiling too.
+
+    A server that is full and says 503 halves it where one call in ten is turned away. If of half as
+    many none are, later ones count as refusals; if some are too, it is something else, and the
+    ceiling is what it was (see `Overload`).
 
     Time-outs halve it where they are no exception: two with no success in between, or one in ten of
     a round. They also begin anew with one call in flight and one more for each that is answered (as
@@ -103,6 +109,7 @@ class Limiter:
         self._on_change = on_change
         self._gone_after = gone_after
         self._gradient = Gradient(self.concurrency)
+        self._overload = Overload()
         self._growth = _Growth.FAST
         self._successes = 0
         self._was_bound = False
@@ -251,10 +258,13 @@ class Limiter:
         if isinstance(reply, Output):
             self._learn_tokens(reply, now)
             self._succeeded(now)
+            self._look_at_overload(now, turned_away=False)
         elif reply.refused:
             self._refused(reply, now, own)
         elif reply.broken and not reply.fatal:
             self._broke(reply, now, own)
+            if reply.status in STATUSES:
+                self._look_at_overload(now, turned_away=True)
         elif reply.kind == "timeout":
             self._timed_out_at(now)
         else:
@@ -299,11 +309,16 @@ class Limiter:
         elif trend is LatencyTrend.UNRELATED:
             self._growth = _Growth.FAST
             self._move(self._gradient.before, EndpointEvent(EndpointEventKind.NO_FASTER))
-        elif trend is LatencyTrend.LEVEL and self._was_bound and self.concurrency < self._top:
+        elif trend is LatencyTrend.LEVEL and self._may_grow:
             step = {_Growth.FAST: self.concurrency, _Growth.CAREFUL: isqrt(self.concurrency)}
             more = self.concurrency + step.get(self._growth, 1)
             self._move(min(more, self._top), EndpointEvent(EndpointEventKind.CLEAN_ROUND))
         self._new_round()
+
+    @property
+    def _may_grow(self) -> bool:
+        """Whether the ceiling was the bound, and nothing is tried out below it."""
+        return self._was_bound and self.concurrency < self._top and not self._overload.trying
 
     def _new_round(self) -> None:
         self._successes = self._timed_out = 0
@@ -328,12 +343,33 @@ class Limiter:
         self._cut(now, asked, EndpointEventKind.RATE_LIMITED)
 
     def _cut(self, now: float, asked: float, why: EndpointEventKind) -> None:
-        """Halve the ceiling, once for all that happens in one moment."""
+        """Cut the ceiling, once for all that happens in one moment.
+
+        It is halved, for it may be twice of what is borne; one that crept up is little above it.
+        """
+        crept = self._growth is _Growth.CREEPING and why is not EndpointEventKind.TIMEOUTS
         self._growth = _Growth.CREEPING
         self._new_round()
         if self.auto and now - self._cut_at >= max(COOL_DOWN_S, asked):
             self._cut_at = now
-            self._move(max(1, self.concurrency // 2), EndpointEvent(why))
+            fewer = self.concurrency * 3 // 4 if crept else self.concurrency // 2
+            self._move(max(1, fewer), EndpointEvent(why))
+
+    def _look_at_overload(self, now: float, *, turned_away: bool) -> None:
+        """Move the ceiling where a server that is full turns calls away without saying 429."""
+        if not self.auto or self.paused_since is not None:
+            return
+        verdict = self._overload.heard(turned_away, self.concurrency)
+        if verdict is OverloadVerdict.TRY_HALF:
+            self._growth = _Growth.CREEPING
+            half = EndpointEvent(EndpointEventKind.OVERLOADED)
+            self._move(self.concurrency // 2, half)
+        elif verdict is OverloadVerdict.REFUSED:
+            self._cut(now, 0.0, EndpointEventKind.OVERLOADED)
+        elif verdict is OverloadVerdict.UNRELATED:
+            self._growth = _Growth.FAST
+            again = max(self.concurrency, self._overload.before)
+            self._move(again, EndpointEvent(EndpointEventKind.AS_OVERLOADED))
 
     def _broke(self, failure: Failure, now: float, own: bool) -> None:
         """Leave an endpoint that answered before alone once it breaks call after call."""
