@@ -142,7 +142,7 @@ class Session:
             specs.append(self.suite.user)
         if executor is None:
             return [*problems(asked), *self._uncountable(specs)]
-        return [*executor_problems(executor, asked.values()), *self._uncountable(specs)]
+        return [*executor_problems(executor, self.suite, asked.values()), *self._uncountable(specs)]
 
     def scorer_problems(self) -> list[str]:
         """Say which programs of scorers are not there."""

@@ -27,6 +27,9 @@ class NearbyExecutor(Executor):
         self._attempts = RemoteAttempts(self)
         self.workers: dict[str, AttemptWorker] = {}
         self.sent: list[bytes] = []
+        """All that has crossed."""
+        self.given: list[bytes] = []
+        """What of it the engine has sent."""
         self.shared: dict[str, bytes] = {}
         self.change: Callable[[AttemptWorker], Any] = lambda worker: None
         self._ending: list[asyncio.Task[None]] = []
@@ -63,6 +66,7 @@ class NearbyExecutor(Executor):
 
     def give(self, worker: str, handful: bytes) -> None:
         self.sent.append(handful)
+        self.given.append(handful)
         if (there := self.workers.get(worker)) is not None:
             asyncio.get_running_loop().call_soon(there.take, handful)
 

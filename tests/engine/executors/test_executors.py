@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,11 @@ from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.executors.handful import CheckOrder, orders
 from tui_eval.engine.executors.remote_attempts import LOST
+from tui_eval.engine.preflight.permission import permitted, refusal
+from tui_eval.engine.preflight.readiness import missing
+from tui_eval.model.executor_choice import ExecutorChoice
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.files import FileStore
 from tui_eval.store.requests import Verb
@@ -196,6 +201,61 @@ async def test_a_cancelled_trial_ends_at_its_worker(
         (executor,) = made
     assert not any(one._tasks for one in executor.workers.values())
     assert attempts(harness, run) == [("c0", 1, "cancelled")]
+
+
+async def test_code_is_tested_at_workers(
+    harness: Harness, tmp_path: Path, made: list[NearbyExecutor]
+) -> None:
+    described = suite("http://x.invalid", 0).model_dump(mode="json")
+    described["cases"] = [
+        {"id": "right", "q": "def double(n): return 2 * n"},
+        {"id": "wrong", "q": "def double(n): return n"},
+    ]
+    described["targets"] = [{"kind": "simulated", "name": "s", "answers": ["{{ q }}"]}]
+    tests = "def check(double):\n    assert double(4) == 8\n"
+    described["scorers"] = [{"kind": "code", "tests": tests, "entry_point": "double"}]
+    run = await harness.run(Suite.model_validate(described), NEARBY)
+    (executor,) = made
+    decided = [
+        one for data in executor.given for one in orders(data) if isinstance(one, CheckOrder)
+    ]
+    assert len(decided) == 2
+    found = harness.sql(
+        "SELECT c.id, s.verdict, s.reason FROM scores s JOIN trials t ON t.id = s.trial "
+        "JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE t.run = ? ORDER BY c.seq",
+        run,
+    )
+    assert [verdict for _, verdict, _ in found] == ["pass", "fail"], found
+    assert found[0][2] == "passes the tests"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"targets": [{"kind": "function", "name": "f", "function": "f"}]},
+            "target 'f': --executor nearby cannot make its attempts: its function is called",
+        ),
+        ({"run": {"orphans": "finish"}}, 'orphans = "finish" cannot be with --executor nearby'),
+    ],
+)
+def test_what_workers_cannot_do_is_refused_by_name(changes: dict[str, Any], told: str) -> None:
+    (found,) = missing(suite("http://127.0.0.1:9/v1", 1, **changes), NEARBY)
+    assert told in found
+
+
+def test_a_run_that_was_not_made_here_is_not_taken_to_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_CONFIG", str(tmp_path / "config"))
+    plain = suite("http://127.0.0.1:9/v1", 1)
+    made_here = permitted(plain, NEARBY)
+    assert refusal(plain, made_here, staged=True) is None
+    theirs = replace(made_here, executor=ExecutorChoice("nearby", "evil.example:6379"))
+    assert refusal(plain, theirs, staged=True) == (
+        "the run is not trusted to have attempts made by nearby at evil.example:6379, for a run "
+        "that was not made here"
+    )
 
 
 def program(folder: Path, code: str, **more: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """From a session to the pools and judges that work on its run."""
 
+import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
 from tui_eval.engine.dispatch.user_limit import UserLimit
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.executors.executor import Executor, journey_targets
+from tui_eval.engine.executors.remote_grader import remote_graders
 from tui_eval.engine.grading.grader import GradingMeans
+from tui_eval.engine.grading.graders import GRADERS
 from tui_eval.engine.grading.program_scoring import ProgramScoring
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
@@ -223,11 +226,14 @@ class Assembly:
             store.run,
             store.room,
         )
+        workers = None if self.executor is None else self.executor.attempts
         programs = ProgramScoring(
             means,
             store.reading,
             reuse=lambda: session.reuses,
             stopping=lambda: self.coordination.stopping,
+            graders=remote_graders(GRADERS, workers),
+            at_once=None if workers is None else max(workers.cpus, os.cpu_count() or 1),
         )
         self.opened.push_async_callback(programs.close)
         return programs

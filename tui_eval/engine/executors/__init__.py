@@ -22,5 +22,8 @@ asked, after having seen that it is what the engine means (`identity`), and make
 folders of its own. What they leave comes back with the return. It knows no store, no limit and no
 retry.
 
+**Checks** that a program decides go the same way: `RemoteGrader` stands before each grader, and a
+worker decides what travels (`Grader.travels`) where there is one.
+
 **A kind** is a `Transport` and what starts workers: an `Executor`, a line in `kinds.EXECUTORS`.
 """

@@ -21,12 +21,14 @@ from tui_eval.engine.executors.handful import (
     AttemptOrder,
     AttemptRecall,
     AttemptReturn,
+    CheckOrder,
     Return,
     orders,
     packed,
 )
 from tui_eval.engine.executors.outbox import Outbox
 from tui_eval.engine.executors.remote_calls import RemoteCalls
+from tui_eval.engine.executors.worker_checks import WorkerChecks
 from tui_eval.engine.executors.workspace_parcel import unpacked
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import digest
@@ -91,6 +93,8 @@ class AttemptWorker:
         self._calls: dict[int, RemoteCalls] = {}
         """Of the conversations that attempts hold."""
         self._workspaces: dict[str, asyncio.Task[Path]] = {}
+        self._checks: WorkerChecks | None = None
+        """Once there is a folder."""
         self._folder = Path()
 
     async def __aenter__(self) -> Self:
@@ -98,6 +102,7 @@ class AttemptWorker:
         await asyncio.to_thread(_sweep)
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         await self._processes.__aenter__()
+        self._checks = WorkerChecks(self._suite, self._targets, self._processes, self._folder)
         return self
 
     async def __aexit__(
@@ -112,6 +117,8 @@ class AttemptWorker:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         for opened in self._opened.values():
             await opened.close()
+        if self._checks is not None:
+            await self._checks.close()
         await self._processes.close()
         with suppress(OSError):
             await asyncio.to_thread(remove_folder, self._folder)
@@ -123,8 +130,8 @@ class AttemptWorker:
             HandfulError: it is none of ours.
         """
         for order in orders(handful):
-            if isinstance(order, AttemptOrder):
-                made = asyncio.create_task(self._make(order))
+            if isinstance(order, AttemptOrder | CheckOrder):
+                made = asyncio.create_task(self._done(order))
                 self._tasks[order.attempt] = made
                 made.add_done_callback(partial(self._over, order.attempt))
             elif isinstance(order, AttemptRecall):
@@ -138,6 +145,13 @@ class AttemptWorker:
         self._calls.pop(attempt, None)
         if task.cancelled():  # before it had begun
             self._outbox.put(AttemptReturn(attempt, None))
+
+    async def _done(self, order: AttemptOrder | CheckOrder) -> None:
+        if isinstance(order, AttemptOrder):
+            await self._make(order)
+        else:
+            assert self._checks is not None, "it has begun"
+            self._outbox.put(await self._checks.decided(order))
 
     async def _make(self, order: AttemptOrder) -> None:
         calls = self._calls[order.attempt] = RemoteCalls(order.attempt, self._outbox.put)

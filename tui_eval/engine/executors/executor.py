@@ -7,6 +7,7 @@ from tui_eval.engine.executors.attempt_worker import WorkerSetup
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.remote_target import RemoteTarget
 from tui_eval.model.answer_source import AnswerSource
+from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import Target
 
 
@@ -50,13 +51,19 @@ def stays_here(target: Target) -> bool:
     return target.source is AnswerSource.RECORDED
 
 
-def target_problems(kind: str, targets: Iterable[Target]) -> list[str]:
-    """Say which targets no worker can ask; keys and files of others are their workers' business."""
-    return [
+def suite_problems(kind: str, suite: Suite, targets: Iterable[Target]) -> list[str]:
+    """Say what of a suite workers cannot do; keys and files of targets are their own business."""
+    found = [
         f"target {target.name!r}: --executor {kind} cannot make its attempts: {target.only_here}"
         for target in targets
         if target.only_here is not None
     ]
+    if suite.run.orphans == "finish":
+        found.append(
+            f'[run] orphans = "finish" cannot be with --executor {kind}: no program outlives its '
+            "worker. Leave it out (--set run.orphans=end)"
+        )
+    return found
 
 
 def journey_targets(

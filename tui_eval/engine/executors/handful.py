@@ -14,6 +14,9 @@ from tui_eval.model import attempt_record, output
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
+from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
+from tui_eval.scoring.check import Check
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall
 
 HANDFUL: Final = 64
@@ -102,11 +105,34 @@ class CallAnswer:
     """Why not."""
 
 
-_ORDERS: Final = (AttemptOrder, AttemptRecall, CallSend, CallAnswer)
-_RETURNS: Final = (AttemptReturn, AttemptNews, CallAsked, CallMade)
-Order: TypeAlias = AttemptOrder | AttemptRecall | CallSend | CallAnswer
-Return: TypeAlias = AttemptReturn | AttemptNews | CallAsked | CallMade
-_OF_CALLS: Final = (DialogueCall, CallParty)
+@dataclass(slots=True)
+class CheckOrder:
+    """A check of an output that a worker is to decide by running something."""
+
+    attempt: int
+    """A number that no attempt has: below 0."""
+    check: Check
+    output: Output
+    made_of: str
+    """The digest of what decides beside the check: a worker that has something else refuses."""
+
+
+@dataclass(slots=True)
+class CheckReturn:
+    """What came of a check."""
+
+    attempt: int
+    grade: Grade | None
+    """None: it could not be decided."""
+    why: str = ""
+    """Why not."""
+
+
+_ORDERS: Final = (AttemptOrder, AttemptRecall, CallSend, CallAnswer, CheckOrder)
+_RETURNS: Final = (AttemptReturn, AttemptNews, CallAsked, CallMade, CheckReturn)
+Order: TypeAlias = AttemptOrder | AttemptRecall | CallSend | CallAnswer | CheckOrder
+Return: TypeAlias = AttemptReturn | AttemptNews | CallAsked | CallMade | CheckReturn
+_BESIDE: Final = (DialogueCall, CallParty, Check, Grade, Verdict)
 _NOUNS: Final = {
     (module.__name__, name): getattr(module, name)
     for module, names in {
@@ -117,7 +143,7 @@ _NOUNS: Final = {
         ),
     }.items()
     for name in names
-} | {(made.__module__, made.__name__): made for made in (*_ORDERS, *_RETURNS, *_OF_CALLS)}
+} | {(made.__module__, made.__name__): made for made in (*_ORDERS, *_RETURNS, *_BESIDE)}
 
 
 class HandfulError(Exception):

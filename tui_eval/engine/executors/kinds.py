@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tui_eval.engine.executors.attempt_worker import WorkerSetup
-from tui_eval.engine.executors.executor import Executor, target_problems
+from tui_eval.engine.executors.executor import Executor, suite_problems
 from tui_eval.engine.executors.ray.ray_executor import RayExecutor
 from tui_eval.model.executor_choice import ExecutorChoice
+from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import Target
 
 EXECUTORS: Final[Mapping[str, type[Executor]]] = {"ray": RayExecutor}
@@ -31,8 +32,8 @@ def executor_of(choice: ExecutorChoice | None, setup: WorkerSetup) -> Executor |
     return make(choice.address, setup)
 
 
-def executor_problems(choice: ExecutorChoice, targets: Iterable[Target]) -> list[str]:
-    """Say what speaks against having targets' attempts made so, as far as that is known here.
+def executor_problems(choice: ExecutorChoice, suite: Suite, targets: Iterable[Target]) -> list[str]:
+    """Say what speaks against having attempts of these targets made so, as far as one knows here.
 
     Keys and files are the workers' own: what is missing there is said as a target is opened.
     """
@@ -40,4 +41,4 @@ def executor_problems(choice: ExecutorChoice, targets: Iterable[Target]) -> list
         return [f"there is no executor {choice.kind!r} here"]
     missing = EXECUTORS[choice.kind].missing()
     found = [] if missing is None else [missing]
-    return [*found, *target_problems(choice.kind, targets)]
+    return [*found, *suite_problems(choice.kind, suite, targets)]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Final, Protocol
 
 from tui_eval.engine.executors.handful import (
@@ -18,6 +19,8 @@ from tui_eval.engine.executors.handful import (
     CallAsked,
     CallMade,
     CallSend,
+    CheckOrder,
+    CheckReturn,
     HandfulError,
     Order,
     Return,
@@ -89,8 +92,9 @@ class _Made:
     """An attempt that a worker makes."""
 
     worker: _Worker
-    context: AttemptContext
-    told: "asyncio.Queue[CallAsked | CallMade | AttemptReturn | Failure]" = field(
+    context: AttemptContext | None
+    """None: it is a check."""
+    told: "asyncio.Queue[CallAsked | CallMade | AttemptReturn | CheckReturn | Failure]" = field(
         default_factory=asyncio.Queue
     )
     """What its worker tells of it, in order; a failure, the last, where nothing comes any more."""
@@ -119,6 +123,8 @@ class RemoteAttempts:
         self._changed = asyncio.Event()
         self._failed: str | None = None
         self._shared: set[str] = set()
+        self._numbers = count(-1, -1)
+        """Of checks."""
         self.late = 0
         """Replies to attempts that nobody waited for any more."""
 
@@ -157,39 +163,56 @@ class RemoteAttempts:
         await self.ready()
         if self._failed is not None:
             return Failure(EXECUTOR, self._failed, fatal=True, unsent=True, lost=True)
+        returned = await self._returned(order, context)
+        if not isinstance(returned, AttemptReturn):
+            assert isinstance(returned, Failure), "an attempt is no check"
+            return returned
+        context.partial, context.messages = returned.partial, returned.messages
+        if returned.reply is None:
+            raise HeldError(context.calls.held)
+        if returned.files and not await _kept(returned, context):
+            return Failure("collect", "what it left did not come whole from its worker")
+        return returned.reply
+
+    async def decide(self, order: CheckOrder) -> CheckReturn | Failure:
+        """Have a worker decide a check; as `make`. A failure: the worker was lost.
+
+        To be called where there is a worker (`cpus`).
+        """
+        order.attempt = next(self._numbers)
+        returned = await self._returned(order, None)
+        if isinstance(returned, AttemptReturn):  # the worker is ending
+            return Failure(LOST, "its worker has ended", lost=True)
+        return returned
+
+    async def _returned(
+        self, order: AttemptOrder | CheckOrder, context: AttemptContext | None
+    ) -> AttemptReturn | CheckReturn | Failure:
         worker = min(self._workers.values(), key=lambda one: one.load)
         made = _Made(worker, context)
         self._made[order.attempt] = made
         worker.attempts.add(order.attempt)
         worker.outbox.put(order)
         try:
-            returned = await self._followed(made)
+            return await self._followed(made)
         except asyncio.CancelledError:
             worker.outbox.put(AttemptRecall(order.attempt))
             with suppress(TimeoutError):
                 async with asyncio.timeout(RECALLED_S):
                     recalled = await _ended(made)
-                if isinstance(recalled, AttemptReturn):
+                if context is not None and isinstance(recalled, AttemptReturn):
                     context.partial, context.messages = recalled.partial, recalled.messages
             raise
         finally:
             worker.attempts.discard(order.attempt)
             del self._made[order.attempt]
-        if isinstance(returned, Failure):
-            return returned
-        context.partial, context.messages = returned.partial, returned.messages
-        if returned.reply is None:
-            raise HeldError(context.calls.held)
-        if returned.files and not await _kept(returned, context):
-            return Failure("collect", f"what it left did not come whole from {worker.node}")
-        return returned.reply
 
-    async def _followed(self, made: _Made) -> AttemptReturn | Failure:
+    async def _followed(self, made: _Made) -> AttemptReturn | CheckReturn | Failure:
         """Return how an attempt ends; the calls of its conversation are counted here meanwhile."""
         try:
             while True:
                 told = await made.told.get()
-                if isinstance(told, AttemptReturn | Failure):
+                if isinstance(told, AttemptReturn | CheckReturn | Failure):
                     return told
                 if isinstance(told, CallAsked):
                     made.worker.outbox.put(await self._call_of(made, told))
@@ -197,6 +220,8 @@ class RemoteAttempts:
             return over.returned
 
     async def _call_of(self, made: _Made, asked: CallAsked) -> CallAnswer:
+        assert made.context is not None, "a check makes no calls"
+
         async def send() -> Output | Failure:
             made.worker.outbox.put(CallSend(asked.attempt))
             told = await made.told.get()
@@ -232,7 +257,8 @@ class RemoteAttempts:
             if made is None or made.worker.name != worker:
                 self._late(message, worker)
             elif isinstance(message, AttemptNews):
-                made.context.relay(message.progress)
+                if made.context is not None:
+                    made.context.relay(message.progress)
             else:
                 made.told.put_nowait(message)
 
@@ -276,11 +302,11 @@ class RemoteAttempts:
         return min(LONGEST_PAUSE_S, PAUSE_S * len(self._workers))
 
 
-async def _ended(made: _Made) -> AttemptReturn | Failure:
+async def _ended(made: _Made) -> AttemptReturn | CheckReturn | Failure:
     """Return how an attempt ends of which nothing else is wanted."""
     while True:
         told = await made.told.get()
-        if isinstance(told, AttemptReturn | Failure):
+        if isinstance(told, AttemptReturn | CheckReturn | Failure):
             return told
 
 

@@ -19,6 +19,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Grade
 from tui_eval.processes.program import Network, Sandbox
+from tui_eval.scoring.check import Check
 from tui_eval.scoring.program_reply import NoReplyError, grade_of_reply, reply_in, reply_of_pytest
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text, texts
@@ -49,6 +50,10 @@ class CommandGrader(Grader):
         code = self._code(asked).items()
         command: JsonObject = {word: self._means.digest(name, path) for word, path in code}
         return {"command": command, **grading_folder.digests(self._means, asked)}
+
+    def travels(self, check: Check) -> bool:
+        """Return whether it takes neither a workspace nor files that are laid into one."""
+        return check.settings["workspace"] is not True and not check.settings["files"]
 
     async def grade(self, asked: GradingRequest) -> Grade:
         """Run the program; read what it replies."""

@@ -95,6 +95,13 @@ class Grader(ABC):
         """
         return {}
 
+    def travels(self, check: Check) -> bool:
+        """Return whether another machine with the same files can decide a check.
+
+        It does so by the check and the output alone: a workspace is made anew where its files are.
+        """
+        return False
+
     async def close(self) -> None:
         """End what was kept between gradings."""
         return

@@ -17,7 +17,7 @@ from tui_eval.store.read import known_grades
 
 
 class ProgramScoring:
-    """Has programs decide checks, as many at once as there are processors."""
+    """Has programs decide checks, a bounded number at once."""
 
     def __init__(
         self,
@@ -27,6 +27,7 @@ class ProgramScoring:
         reuse: Callable[[], bool],
         stopping: Callable[[], bool] = lambda: False,
         graders: Mapping[str, Callable[[GradingMeans], Grader]] = GRADERS,
+        at_once: int | None = None,
     ) -> None:
         """Make the graders; nothing is started.
 
@@ -36,12 +37,13 @@ class ProgramScoring:
             reuse: Whether grades of before may be used.
             stopping: Whether no program is to begin any more.
             graders: What makes each, by kind.
+            at_once: Programs that may run at once; None: as many as this machine has processors.
         """
         self._graders = {kind: make(means) for kind, make in graders.items()}
         self._reading = reading
         self._reuse = reuse
         self._stopping = stopping
-        self._turns = asyncio.Semaphore(os.cpu_count() or 1)
+        self._turns = asyncio.Semaphore(at_once or os.cpu_count() or 1)
 
     async def scores(
         self, column: Column, case: Case, output: Output, checks: Sequence[Check]

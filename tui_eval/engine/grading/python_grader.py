@@ -13,6 +13,7 @@ from tui_eval.isolated.one_call import minimal_environment
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.processes.program import ProgramLimits
+from tui_eval.scoring.check import Check
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text
 from tui_eval.suites.function_source import local_code
@@ -41,6 +42,10 @@ class PythonGrader(Grader):
             "code": self._code(asked),
             **grading_folder.digests(self._means, asked),
         }
+
+    def travels(self, check: Check) -> bool:
+        """Return whether it takes neither a workspace nor files that are laid into one."""
+        return check.settings["workspace"] is not True and not check.settings["files"]
 
     async def grade(self, asked: GradingRequest) -> Grade:
         """Call the function; read what it returns."""

@@ -1,0 +1,73 @@
+"""A grader whose programs run at workers: to scoring it is one like any other."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from tui_eval.engine.executors.handful import CheckOrder, CheckReturn
+from tui_eval.engine.executors.remote_attempts import RemoteAttempts
+from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
+from tui_eval.model.json import JsonObject, digest
+from tui_eval.model.score import Grade
+
+_TRIES: Final = 2
+"""Workers that may be lost over one check."""
+
+GraderMakers = Mapping[str, Callable[[GradingMeans], Grader]]
+
+
+class RemoteGrader(Grader):
+    """Has workers decide what travels, where there are any; decides everything else here."""
+
+    def __init__(
+        self, means: GradingMeans, make: Callable[[GradingMeans], Grader], workers: RemoteAttempts
+    ) -> None:
+        """Stand before a grader.
+
+        Args:
+            means: What it works with here.
+            make: Makes it.
+            workers: Those who may decide.
+        """
+        super().__init__(means)
+        self._here = make(means)
+        self._workers = workers
+
+    def made_of(self, asked: GradingRequest) -> JsonObject:
+        """Return what beside the check decides the grade."""
+        return self._here.made_of(asked)
+
+    async def grade(self, asked: GradingRequest) -> Grade:
+        """Decide a check, at a worker where it can be."""
+        if not self._workers.cpus or not self._here.travels(asked.check):
+            return await self._here.grade(asked)
+        made_of = digest(await asyncio.to_thread(self._here.made_of, asked)).hex()
+        for _ in range(_TRIES):
+            if not self._workers.cpus:
+                break
+            order = CheckOrder(0, asked.check, asked.output, made_of)
+            returned = await self._workers.decide(order)
+            if isinstance(returned, CheckReturn):
+                if returned.grade is None:
+                    raise GradingError(returned.why)
+                return returned.grade
+        raise GradingError("the workers were lost that were to decide it")
+
+    async def close(self) -> None:
+        """End what is kept here."""
+        await self._here.close()
+
+
+def remote_graders(graders: GraderMakers, workers: RemoteAttempts | None) -> GraderMakers:
+    """Return what makes the graders of a run, by kind.
+
+    Args:
+        graders: What makes those that decide here.
+        workers: Those who may decide instead; None: there are none.
+    """
+    if workers is None:
+        return graders
+    return {
+        kind: partial(RemoteGrader, make=make, workers=workers) for kind, make in graders.items()
+    }
