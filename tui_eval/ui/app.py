@@ -35,9 +35,11 @@ from tui_eval.ui.keys.palette import Actions
 from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 from tui_eval.ui.navigation import LaunchSuite, OpenRun
 from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.laid_out_once import LaidOutOnce
 from tui_eval.ui.store_client import StoreClient
 from tui_eval.ui.theme.frames import PlainFrames
 from tui_eval.ui.theme.glyphs import ASCII, glyphs_for
+from tui_eval.ui.theme.stylesheet import ParsedOnce
 from tui_eval.ui.theme.themes import OWN_VARIABLES, THEMES
 from tui_eval.ui.widgets.bar import FRAMED
 
@@ -60,6 +62,8 @@ _READ_S = 12.0
 """Seconds for which a notice stays that is long to read; esc or a click takes it away before."""
 _LONGEST_S = 3600.0
 _FRAMES = PlainFrames()
+_QUIET_S = 1.0
+"""Seconds without a key after which nobody waits for anything."""
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
 
@@ -104,6 +108,7 @@ class TuiEvalApp(App[None]):
             # nobody waits for suites that nobody asked to see
             self.DEFAULT_MODE = "runs"  # type: ignore[misc]  # read in __init__, by Textual
         super().__init__()
+        self.stylesheet = ParsedOnce(variables=self.get_css_variables())
         self.context = AppContext(
             client=StoreClient(store, self._tell_of_wait, read_only=restrictions.read_only),
             glyphs=glyphs_for(),
@@ -117,11 +122,13 @@ class TuiEvalApp(App[None]):
         self._grading = grading
         """What of it is to be graded, until that is begun."""
         self._key_queue = KeyQueue(
-            super().on_event,
+            self._give_key,
             self._send_after_key,
             self._ready_for_key,
             partial(self.set_timer, _READY_S),
         )
+        self._key_at = float("-inf")
+        """When a key was pressed last, by the monotonic clock."""
         self.crash_log: Path | None = None
         """The log of a crash; None: there was none, or it could not be written."""
         self.add_mode("suites", self._suites_screen)
@@ -159,6 +166,21 @@ class TuiEvalApp(App[None]):
             gc.enable()
         self._follow_store()
         self._config.begin()
+        if not self.is_headless:  # a test opens few of the screens there are
+            self._load_ahead()
+
+    @work
+    async def _load_ahead(self) -> None:
+        from tui_eval.ui.loading_ahead import load_ahead
+
+        await self.context.client.reader()  # what is shown first comes first
+        self._key_at = time.monotonic()
+        await load_ahead(lambda: self.stylesheet, self._quiet)
+
+    async def _quiet(self) -> None:
+        """Wait until no key has been pressed for a while."""
+        while (rest := self._key_at + _QUIET_S - time.monotonic()) > 0:  # noqa: ASYNC110  # keys put it off
+            await asyncio.sleep(rest)
 
     @work
     async def _follow_store(self) -> None:
@@ -350,6 +372,14 @@ class TuiEvalApp(App[None]):
             await self._key_queue.take(event)
         else:
             await super().on_event(event)
+
+    async def _give_key(self, key: events.Key) -> None:
+        self._key_at = time.monotonic()
+        if self._key_queue.idle:  # of a burst, what all its keys come to is painted at once
+            for screen in self.screen_stack:
+                if isinstance(screen, LaidOutOnce):
+                    screen.key_pressed()
+        await super().on_event(key)
 
     def _ready_for_key(self) -> bool:
         there = bool(self.screen_stack) and self.screen.is_mounted

@@ -55,6 +55,9 @@ class PaintedOnce(LaidOutOnce[T]):
         self._unpainted = False
         super()._compositor_refresh()
 
+    def _paints_at_once(self) -> bool:
+        return not self._opening and super()._paints_at_once()
+
     def _paint_soon(self) -> None:
         if self._opening:
             self.set_timer(_TICK_S, self._on_timer_update)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
@@ -42,6 +43,23 @@ def offered(screen: Screen[object]) -> list[AvailableAction]:
         return rank(one.area), one.area, nodes[one.active.node], place(one.active)
 
     return sorted(found, key=order)
+
+
+def bound_to(screen: Screen[Any], key: str) -> ActiveBinding | None:
+    """Return what a key would do on a screen, greyed or not; None: nothing.
+
+    It is what `Screen.active_bindings` has for the key, without asking of every other one whether
+    it can be done now.
+    """
+    found: ActiveBinding | None = None
+    for node, bindings in screen._modal_binding_chain:  # noqa: SLF001 - all keys are asked for else
+        for binding in bindings.key_to_bindings.get(key, ()):
+            if found is not None and (found.binding.priority or not binding.priority):
+                continue
+            enabled = screen.app._check_action_state(binding.action, node)  # noqa: SLF001
+            if enabled is not False:  # None: greyed; False: not there
+                found = ActiveBinding(node, binding, bool(enabled), binding.tooltip)
+    return found
 
 
 def area_of(binding_id: str) -> str:

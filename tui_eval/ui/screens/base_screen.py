@@ -10,6 +10,7 @@ from textual.timer import Timer
 
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import Acting, Severity, say
+from tui_eval.ui.keys.available_actions import bound_to
 from tui_eval.ui.keys.restrictions import Restrictions
 from tui_eval.ui.screens.laid_out_once import LaidOutOnce
 from tui_eval.ui.widgets.keyline import KeyLine
@@ -89,7 +90,7 @@ class BaseScreen(LaidOutOnce[None], Acting, Screen[None]):
 
     def answer(self, event: events.Key) -> None:
         """Say why a greyed key does nothing."""
-        active = self.active_bindings.get(event.key)
+        active = bound_to(self, event.key)
         if active is not None and self.refuse(active):
             event.prevent_default()
 

@@ -1,11 +1,16 @@
-"""A screen that is laid out only where its size has changed."""
+"""A screen that is laid out only where its size has changed, and painted at once after a key."""
 
+import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from textual import events
 from textual.geometry import Size
 from textual.screen import Screen
 
 T = TypeVar("T")
+
+_AFTER_KEY_S = 0.1
+"""Seconds after a key in which what changes is taken for what the key brings about."""
 
 if TYPE_CHECKING:
 
@@ -23,7 +28,31 @@ class LaidOutOnce(_OfScreen[T]):
 
     Textual tells a screen of its size after its first layout too, and with it all screens that
     show through: each would be laid out anew, and what they are covered by painted again.
+
+    What changes is painted with the next tick of a clock, sixty times a second. What a key brings
+    about is not kept waiting for that: it is painted as soon as the screen has taken note of it.
     """
+
+    _key_at = float("-inf")
+    """When a key was pressed last, by the monotonic clock."""
+
+    def key_pressed(self) -> None:
+        """Paint what changes in the next moment without waiting for a tick."""
+        self._key_at = time.monotonic()
+
+    def _paints_at_once(self) -> bool:
+        """Whether what is to be painted waits for no tick."""
+        return time.monotonic() - self._key_at < _AFTER_KEY_S
+
+    async def _on_idle(self, _: events.Idle) -> None:
+        # Textual calls its own after this one: it has a tick paint what is left
+        if self._paints_at_once() and self._is_changed():
+            self._on_timer_update()
+
+    def _is_changed(self) -> bool:
+        """Whether there is anything to lay out or to paint."""
+        to_lay_out = self._layout_required or self._scroll_required
+        return to_lay_out or self._repaint_required or bool(self._dirty_widgets)
 
     def _screen_resized(self, size: Size) -> None:
         if size != self._compositor.size:
