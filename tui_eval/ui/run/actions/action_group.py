@@ -6,6 +6,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from textual.worker import Worker
 
+from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.screens.base_screen import BaseScreen
 
@@ -32,11 +33,22 @@ class ActionGroup:
 def in_worker(
     action: Callable[Concatenate[G, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[G, P], Worker[None]]:
-    """Make an action go on as a worker of its screen: it may wait for the store or the person."""
+    """Make an action go on as a worker of its screen: it may wait for the store or the person.
+
+    What the store does not give, as the suite of a run that a newer version made, is said.
+    """
 
     @wraps(action)
     def start(group: G, /, *args: P.args, **kwargs: P.kwargs) -> Worker[None]:
         # not the coroutine itself: a worker that is cancelled before it begins would never await it
-        return group.screen.run_worker(partial(action, group, *args, **kwargs))
+        return group.screen.run_worker(partial(done, group, *args, **kwargs))
+
+    async def done(group: G, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            await action(group, *args, **kwargs)
+        except UnknownRunError:
+            raise  # the app says it: the run was deleted
+        except StoreError as error:
+            group.screen.say(f"not done: {error}", "error", seconds=15)
 
     return start
