@@ -12,7 +12,8 @@ from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, rests_on_judges
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.reports.rates.scorer_rates import scorer_tallies
-from tui_eval.store.chunks import division, kept_figures
+from tui_eval.store.chunks import division, kept_answers, kept_figures
+from tui_eval.store.chunks.kept_figures import figures_of
 from tui_eval.store.read import report_queries
 from tui_eval.store.read.judges.judge_figures import judge_figures
 from tui_eval.suites.frozen_suite import frozen_suite
@@ -32,20 +33,23 @@ def keeping(trials: int) -> Iterator[None]:
 def _knowing_nothing() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(kept_figures, "_known_of", lambda _db, _run: {})
-        patched.setattr(kept_figures, "is_kept", lambda _db, _run: False)
+        for module in (kept_figures, kept_answers):
+            patched.setattr(module, "is_kept", lambda _db, _run: False)
         yield
 
 
 def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
     """Give every figure of a run that is made of its chunks."""
     rules = frozen_suite(db, run).run
-    times = trial_figures.call_times(db, run)
     return {
         "rates": rates(db, run, rules),
         "scorers": scorer_tallies(db, run, rules),
         "judged": rests_on_judges(db, run),
         "one each": a_case_is_a_trial(db, run),
-        "times": {col: [*times[col]] for col in times},
+        "times": trial_figures.call_times(db, run),
+        "all times": {
+            col: [*times] for col, times in figures_of(db, run, trial_figures._CALL_TIMES).items()
+        },
         "endings": trial_figures.endings(db, run),
         "copied": trial_figures.copied_scores(db, run),
         "failing": trial_figures.failing(db, run),

@@ -9,7 +9,6 @@ from tui_eval.model.finish import Ending
 from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.run_rates import Rates, rates
 from tui_eval.reports.rates.scorer_rates import ScorerTally, scorer_tallies
-from tui_eval.statistics.estimates import percentile
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import ColumnRow
@@ -77,14 +76,14 @@ def column_results(
     scored = scorer_tallies(db, run_id, suite.run)
     for column in run_queries.columns(db, run_id):
         col = column.index
-        calls = times.get(col, ())
+        calls = times.get(col)
         ended = ends.get(col, Counter[Ending]())
         yield ColumnResults(
             column=column,
             counts=counts[col],
             rates=of_run.columns[col],
-            p50_s=percentile(calls, 0.5),
-            p95_s=percentile(calls, 0.95),
+            p50_s=None if calls is None else calls.p50,
+            p95_s=None if calls is None else calls.p95,
             cut_short=ended[Ending.CUT],
             filtered=ended[Ending.FILTERED],
             scorers=scored.get(col, {}),

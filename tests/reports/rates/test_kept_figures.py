@@ -22,7 +22,8 @@ from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
 from tui_eval.reports.counting_ahead import count_ahead
 from tui_eval.reports.document import document
-from tui_eval.store.chunks import chunks_file, division
+from tui_eval.reports.rates import trial_figures
+from tui_eval.store.chunks import chunks_file, division, kept_figures
 from tui_eval.store.location import figures_file
 from tui_eval.store.read import run_queries
 from tui_eval.store.search import views
@@ -259,3 +260,15 @@ def test_where_nothing_can_be_kept_everything_is_counted(tmp_path: Path) -> None
     (tmp_path / "figures").write_text("in the way", "utf-8")
     with keeping(2), reading(path) as db:
         see_that_kept_is_counted(db, path, run)
+
+
+def test_the_times_of_all_trials_do_not_stay_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite3"
+    run = fill(path, plan(random.Random(4), 1))
+    with keeping(2):
+        for _ in range(2):  # counted, and from what is kept
+            with reading(path) as db:
+                assert trial_figures.call_times(db, run)
+                trial_figures.settled_over_time(db, run, 5)
+                trial_figures.endings(db, run)
+                assert list(kept_figures._known_of(db, run)) == ["endings"]

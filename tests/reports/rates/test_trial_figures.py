@@ -11,7 +11,6 @@ from tui_eval.model.case import Case
 from tui_eval.model.score import Tally
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates import trial_figures
-from tui_eval.statistics.estimates import percentile
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, View
 from tui_eval.store.tx import Tx
@@ -28,7 +27,8 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def median(db: sqlite3.Connection, run: int, column: int) -> float | None:
-    return percentile(trial_figures.call_times(db, run).get(column, ()), 0.5)
+    times = trial_figures.call_times(db, run).get(column)
+    return None if times is None else times.p50
 
 
 def test_tags_are_counted(db: sqlite3.Connection) -> None:

@@ -6,19 +6,33 @@ import sqlite3
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json
+from tui_eval.statistics.estimates import percentile
 from tui_eval.statistics.sorted_parts import SortedParts
-from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
+from tui_eval.store.chunks.kept_answers import answer_of, place_of_answer
+from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of, forget
 from tui_eval.store.read.figures import chunk_queries
 
+A = TypeVar("A")
+HISTORY_BINS: Final = 24
+"""Parts of a run's time of which the Run screen shows how many trials each has settled."""
 
-def call_times(db: sqlite3.Connection, run_id: int) -> Mapping[int, SortedParts]:
-    """Return, for each column, the call times in seconds of outputs that are done with, ascending.
+
+class CallTimes(NamedTuple):
+    """How long the calls of a column took (seconds)."""
+
+    p50: float
+    p95: float
+
+
+def call_times(db: sqlite3.Connection, run_id: int) -> Mapping[int, CallTimes]:
+    """Return, for each column, how long the calls took of outputs that are done with.
 
     Also of outputs that came from the cache: it is the call that made them which is measured.
     Columns without one are not in it.
@@ -26,7 +40,17 @@ def call_times(db: sqlite3.Connection, run_id: int) -> Mapping[int, SortedParts]
     Raises:
         UnknownRunError: there is no such run, as for all of these.
     """
-    return figures_of(db, run_id, _CALL_TIMES)
+
+    def find() -> list[tuple[int, float | None, float | None]]:
+        return [
+            (col, percentile(times, 0.5), percentile(times, 0.95))
+            for col, times in figures_of(db, run_id, _CALL_TIMES).items()
+        ]
+
+    found = _of_all_times(db, run_id, "call times: p50, p95", _CALL_TIMES.name, find)
+    return {
+        col: CallTimes(p50, p95) for col, p50, p95 in found if p50 is not None and p95 is not None
+    }
 
 
 def endings(db: sqlite3.Connection, run_id: int) -> Mapping[int, Counter[Ending]]:
@@ -61,12 +85,31 @@ def settled_over_time(db: sqlite3.Connection, run_id: int, bins: int) -> tuple[i
 
     Empty where fewer than two trials are settled, or all at one moment.
     """
+    name = f"settled in {bins} parts of the time"
+    find = partial(_settled_over_time, db, run_id, bins)
+    return tuple(_of_all_times(db, run_id, name, _SETTLED_AT.name, find))
+
+
+def _of_all_times(
+    db: sqlite3.Connection, run_id: int, name: str, figures: str, find: Callable[[], A]
+) -> A:
+    """Return what follows from a time of every trial; of a large run, kept until one changes.
+
+    Then the times themselves are not kept in memory: of ten million trials they take 80 MB.
+    """
+    found = answer_of(db, run_id, name, find)
+    if place_of_answer(db, run_id, name) is not None:
+        forget(db, run_id, figures)
+    return found
+
+
+def _settled_over_time(db: sqlite3.Connection, run_id: int, bins: int) -> list[int]:
     parts = [part for part in figures_of(db, run_id, _SETTLED_AT) if part]
     if not parts:
-        return ()
+        return []
     first, last = min(part[0] for part in parts), max(part[-1] for part in parts)
     if last <= first:
-        return ()
+        return []
 
     def bin_of(at: float) -> int:
         return min(int((at - first) * bins / (last - first)), bins - 1)
@@ -76,7 +119,7 @@ def settled_over_time(db: sqlite3.Connection, run_id: int, bins: int) -> tuple[i
         begins = [*(bisect_left(part, one, key=bin_of) for one in range(bins)), len(part)]
         for one, (at, beyond) in enumerate(pairwise(begins)):
             counts[one] += beyond - at
-    return tuple(counts)
+    return counts
 
 
 _Times = dict[int, "array[float]"]

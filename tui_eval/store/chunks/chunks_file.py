@@ -6,7 +6,7 @@ It is written by whoever counts. Where it cannot be kept the chunks are counted 
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -81,20 +81,18 @@ class ChunksFile(RunFile):
             row[0], Division(*json.loads(row[1])), None if newest is None else tuple(newest)
         )
 
-    def contents(self, figures: str) -> dict[int, str]:
-        """Return the chunks of figures, as they were given.
+    def contents(self, figures: str) -> Iterator[tuple[int, str]]:
+        """Yield the chunks of figures with their numbers, as they were given: one at a time.
 
         Raises:
             sqlite3.DatabaseError: one is not what was written.
         """
-        found: dict[int, str] = {}
         for chunk, content, checksum in self.db.execute(
             "SELECT chunk, content, checksum FROM chunks WHERE figures = ?", (figures,)
         ):
             if _checksum(content) != checksum:
                 raise sqlite3.DatabaseError("what is kept of a chunk is damaged")
-            found[chunk] = content
-        return found
+            yield chunk, content
 
     def keep(
         self, figures: str, stand: Stand, chunks: Iterable[tuple[int, str]], since: Stand | None

@@ -1,17 +1,23 @@
 """Answers about all trials of a large run, kept until any of them changes: lists and groups."""
 
+import json
 import logging
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tui_eval.store.chunks import division as dividing
-from tui_eval.store.chunks.kept_figures import is_kept, opened_file
+from tui_eval.store.chunks.kept_figures import in_one_moment, is_kept, opened_file
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
+from tui_eval.store.text import dump
 
 log = logging.getLogger(__name__)
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,27 @@ class AnswerPlace:
     name: str
     change: int
     newest: tuple[int, float | None] | None
+
+
+def answer_of(db: sqlite3.Connection, run_id: int, name: str, find: Callable[[], A]) -> A:
+    """Return an answer about a run as it was kept, else find it and keep it.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        name: All that the answer depends on beside the run's trials.
+        find: Finds it; what it gives comes back from JSON as it was.
+    """
+    with in_one_moment(db):
+        place = place_of_answer(db, run_id, name)
+        known = None if place is None else known_answer(db, place)
+        if known is not None:
+            kept: A = json.loads(known)
+            return kept
+        found = find()
+    if place is not None:
+        keep_answer(db, place, dump(found).encode())
+    return found
 
 
 def place_of_answer(db: sqlite3.Connection, run_id: int, name: str) -> AnswerPlace | None:

@@ -85,6 +85,17 @@ def figures_of(db: sqlite3.Connection, run_id: int, figures: KeptFigures[P, W]) 
     return answer
 
 
+def forget(db: sqlite3.Connection, run_id: int, name: str) -> None:
+    """Drop what a connection keeps of figures in memory; a large run's are in its file.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        name: The figures' name.
+    """
+    _known_of(db, run_id).pop(name, None)
+
+
 _ALL: Final = range(1 << 62)
 
 
@@ -158,13 +169,16 @@ def _in_file(
                 or stand.newest != dividing.newest(db, run.id, stand.change)
             ):
                 return nothing
-            contents = file.contents(figures.name)
+            found = {
+                chunk: figures.of_json(json.loads(content))
+                for chunk, content in file.contents(figures.name)
+            }
     except (sqlite3.Error, OSError) as error:
         log.info("figures of %s are counted anew: %s", run.name, error)
         return nothing
-    if contents.keys() != set(range(divided.chunks)):
+    if found.keys() != set(range(divided.chunks)):
         return nothing
-    chunks = [figures.of_json(json.loads(contents[chunk])) for chunk in range(divided.chunks)]
+    chunks = [found[chunk] for chunk in range(divided.chunks)]
     return _Counted(divided, stand.change, chunks, in_file=stand)
 
 

@@ -9,7 +9,6 @@ from tui_eval.format import points
 from tui_eval.model.finish import Ending
 from tui_eval.model.states import RunState
 from tui_eval.reports.rates import trial_figures
-from tui_eval.statistics.estimates import percentile
 from tui_eval.store.read import (
     grade_queries,
     report_queries,
@@ -24,7 +23,6 @@ from tui_eval.ui.theme.tones import Tone
 if TYPE_CHECKING:
     from tui_eval.reports.agreement.run_agreement import PeoplesWord
 
-_BUCKETS = 24
 _MOST_TAGS = 30
 
 
@@ -79,13 +77,10 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         for column, how in trial_figures.endings(db, run_id).items()
         if how[Ending.CUT]
     }
-    medians = {
-        column: percentile(times, 0.5)
-        for column, times in trial_figures.call_times(db, run_id).items()
-    }
+    times = trial_figures.call_times(db, run_id)
     return Figures(
         cut=cut,
-        p50={column: median for column, median in medians.items() if median is not None},
+        p50={column: of.p50 for column, of in times.items()},
         failing=tuple(trial_figures.failing(db, run_id)),
         errors=tuple(trial_queries.error_kinds(db, run_id)),
         tags=tuple(trial_figures.tags(db, run_id, _MOST_TAGS)),
@@ -93,7 +88,7 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         backing_off=trial_figures.backing_off(db, run_id) if total.running else 0,
         history=()
         if run.state is RunState.RUNNING
-        else trial_figures.settled_over_time(db, run_id, _BUCKETS),
+        else trial_figures.settled_over_time(db, run_id, trial_figures.HISTORY_BINS),
         judges=tuple(judge_figures(db, run_id)) if has_judges(db, run_id) else (),
         people=_people(db, run_id),
     )
