@@ -19,11 +19,11 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final, Self, TypeAlias
 
 from aiohttp import BodyPartReader, web
 
+from tests.servers.bulk_batches import batch, message_batch
 from tests.servers.bulk_ledger import (
     Answers,
     BulkFaults,
@@ -284,7 +284,7 @@ class FakeBulk:
         # validation comes after the answer
         nothing = {"total": 0, "completed": 0, "failed": 0}
         told = {"status": "validating", "errors": None, "request_counts": nothing}
-        return web.json_response({**_batch(given), **told})
+        return web.json_response({**batch(given), **told})
 
     async def _create_messages(self, request: web.Request) -> web.StreamResponse:
         asked = json.loads(await request.read())
@@ -300,7 +300,7 @@ class FakeBulk:
             self.ledger.consignments.pop()
             full = given.error == "token_limit_exceeded"
             return _refusal(Refuse(429 if full else 400, given.error or "", "it was refused"))
-        return web.json_response(_message_batch(given, request))
+        return web.json_response(message_batch(given, str(request.url.origin())))
 
     def _found(self, request: web.Request) -> Consignment:
         for one in self.ledger.consignments:
@@ -325,9 +325,9 @@ class FakeBulk:
 
     def _shown(self, given: Consignment, request: web.Request) -> dict[str, Any]:
         if given.dialect == "anthropic":
-            shown = _message_batch(given, request)
+            shown = message_batch(given, str(request.url.origin()))
             return shown if self.results_url is None else {**shown, "results_url": self.results_url}
-        return _batch(given)
+        return batch(given)
 
     def _page(self, request: web.Request, dialect: str, after: str) -> list[Consignment]:
         """Return what is behind a cursor, the newest first, and one more than the page has."""
@@ -348,12 +348,12 @@ class FakeBulk:
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         page, more = _cut(self._page(request, "openai", "after"), request)
-        told = {"object": "list", "data": [_batch(one) for one in page], "has_more": more}
+        told = {"object": "list", "data": [batch(one) for one in page], "has_more": more}
         return web.json_response(told)
 
     async def _list_messages(self, request: web.Request) -> web.StreamResponse:
         page, more = _cut(self._page(request, "anthropic", "after_id"), request)
-        rows = [_message_batch(one, request) for one in page]
+        rows = [message_batch(one, str(request.url.origin())) for one in page]
         ends = {"first_id": page[0].id, "last_id": page[-1].id} if page else {}
         return web.json_response({"data": rows, "has_more": more, **ends})
 
@@ -425,64 +425,6 @@ def _reset(request: web.Request) -> web.Response:
     if request.transport is not None:
         request.transport.abort()
     return web.Response()
-
-
-def _batch(given: Consignment) -> dict[str, Any]:
-    """Return a batch as OpenAI shows it."""
-    kept = {where for where, _ in given.lines}
-    errors = None
-    if given.error is not None:
-        told = given.error
-        if told == "token_limit_exceeded":
-            told = "Enqueued token limit reached for fake-model in organization org-1."
-        row = {"code": given.error, "message": told, "param": None, "line": None}
-        errors = {"object": "list", "data": [row]}
-    return {
-        "id": given.id,
-        "object": "batch",
-        "endpoint": given.url,
-        "errors": errors,
-        "input_file_id": given.input_file,
-        "completion_window": "24h",
-        "status": given.state,
-        "output_file_id": f"{given.number}-output" if "output" in kept else None,
-        "error_file_id": f"{given.number}-error" if "error" in kept else None,
-        "created_at": int(given.created_at),
-        "expires_at": int(given.created_at) + 86400,
-        "request_counts": {
-            "total": 0 if given.state == "failed" else len(given.requests),
-            "completed": given.counts["done"],
-            "failed": len(given.requests) - given.counts["done"]
-            if given.state in ("completed", "expired", "cancelled")
-            else 0,
-        },
-        "metadata": given.metadata,
-    }
-
-
-def _message_batch(given: Consignment, request: web.Request) -> dict[str, Any]:
-    """Return a message batch as Anthropic shows it."""
-    ended = given.state != "in_progress"
-    created = datetime.fromtimestamp(given.created_at, UTC)
-    url = f"{request.url.origin()}/v1/messages/batches/{given.id}/results"
-    return {
-        "id": given.id,
-        "type": "message_batch",
-        "processing_status": "ended" if ended else "in_progress",
-        "request_counts": {
-            "processing": 0 if ended else len(given.requests),
-            "succeeded": given.counts["done"],
-            "errored": given.counts["failed"],
-            "canceled": given.counts["cancelled"],
-            "expired": given.counts["expired"],
-        },
-        "created_at": created.isoformat().replace("+00:00", "Z"),
-        "expires_at": datetime.fromtimestamp(given.created_at + 86400, UTC).isoformat(),
-        "ended_at": datetime.now(UTC).isoformat() if ended else None,
-        "cancel_initiated_at": created.isoformat() if given.state == "cancelled" else None,
-        "archived_at": None,
-        "results_url": url if ended else None,
-    }
 
 
 async def _serve(port: int, looks: int) -> None:

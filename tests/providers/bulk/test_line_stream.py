@@ -1,3 +1,4 @@
+import tracemalloc
 from collections.abc import AsyncIterator
 
 from hypothesis import given
@@ -36,3 +37,16 @@ async def test_of_a_line_that_is_too_long_only_that_it_is_there_is_kept() -> Non
         NumberedLine(3, None, whole=False),
     ]
     assert await lines([b"x" * 100 + b"\n"]) == [NumberedLine(1, b"x" * 100)]
+
+
+async def test_a_line_without_an_end_takes_no_memory() -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(200):
+            yield bytes(100_000)
+
+    tracemalloc.start()
+    got = [line async for line in lines_of(endless(), 1_000_000)]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert got == [NumberedLine(1, None, whole=False)]
+    assert most < 3_000_000

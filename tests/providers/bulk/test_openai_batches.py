@@ -12,13 +12,17 @@ import pytest
 
 from tests.providers.bulk.asking import asked, failures, replies, requests_of, sought, taken, texts
 from tests.servers.bulk_ledger import BulkFaults
+from tests.servers.fake_app import AppReply, FakeApp
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
+from tests.servers.fake_model import FakeModel, Reply, always
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.providers import keys
+from tui_eval.providers.bulk import connection
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkRequest, BulkState, StrayLine
 from tui_eval.providers.bulk.connection import BulkPlace
 from tui_eval.providers.bulk.openai_batches import OpenAiBatches
+from tui_eval.providers.endpoint import Endpoint
 
 
 @asynccontextmanager
@@ -32,7 +36,7 @@ async def opened(server: FakeBulk, **more: Any) -> AsyncIterator[OpenAiBatches]:
 async def test_a_consignment_is_sent_done_and_taken() -> None:
     async with FakeBulk({"question 1": "one"}, looks=3) as server, opened(server) as api:
         sent = await api.send("abc", requests_of("abc", 3))
-        assert (sent.state, sent.done) == (BulkState.UNDER_WAY, None)
+        assert (sent.state, sent.requests, sent.done) == (BulkState.UNDER_WAY, None, None)
         assert await taken(api, sent.id) == []
         assert (await api.look(sent.id)).state is BulkState.UNDER_WAY
         ended = await api.look(sent.id)
@@ -339,6 +343,69 @@ async def test_a_key_goes_along_and_never_comes_out(monkeypatch: pytest.MonkeyPa
         with pytest.raises(BulkError) as met:
             await api.look(sent.id)
         assert met.value.failure.kind == "auth"
+
+
+async def test_a_key_is_taken_out_of_a_long_answer_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read in a process that knows no keys."""
+    secret = "sk-9a8b7c6d5e4f3a2b1c0d9e8f"
+    monkeypatch.setenv("LONG_KEY", secret)
+    keys.resolve("LONG_KEY", "a test")
+    async with FakeBulk(lambda _: f"{secret} " * 5000) as server, opened(server) as api:
+        sent = await api.send("t", requests_of("t", 1))
+        await api.look(sent.id)
+        assert texts(await replies(api, sent.id)) == {0: "[LONG_KEY] " * 5000}
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 503])
+async def test_a_line_and_a_single_call_fail_alike(status: int) -> None:
+    told = json.dumps({"error": {"message": f"status {status}", "type": "server_error"}})
+    if status < 500:
+        told = json.dumps({"error": {"message": f"status {status}", "type": "invalid"}})
+    single = FakeModel(script=always(Reply("status", status=status, body=told)))
+    async with single, Endpoint(single.base_url) as endpoint:
+        live = await endpoint.chat(asked("x"), 10.0)
+    faults = BulkFaults(statuses={0: status})
+    async with FakeBulk(faults=faults) as server, opened(server) as api:
+        sent = await api.send("t", requests_of("t", 1))
+        await api.look(sent.id)
+        assert (await replies(api, sent.id))[0] == live
+
+
+async def test_a_host_without_a_batch_api_is_named() -> None:
+    server = FakeApp(lambda _: AppReply("Not Found", status=404))
+    async with server, OpenAiBatches(BulkPlace(f"{server.origin}/v1")) as api:
+        with pytest.raises(BulkError, match="has no batch API") as met:
+            await api.send("t", requests_of("t", 1))
+    assert met.value.failure.fatal
+    assert not met.value.unsettled
+
+
+async def test_what_stands_still_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_TIMEOUT_S", 0.05)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                if b"/batches/b " in head:
+                    body = b'{"id": "b", "status": "completed", "output_file_id": "o"}'
+                    told = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+                    writer.write(told % len(body) + body)
+                elif b"/content " in head:
+                    line = b'{"custom_id": "t-0", "response": null, "error": {"message": "m"}}\n'
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + line)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    place = BulkPlace(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+    came = 0
+    async with server, OpenAiBatches(place) as api:
+        with pytest.raises(BulkError) as met:
+            await api.look("hangs")
+        assert met.value.failure.kind == "timeout"
+        with pytest.raises(BulkError) as met:
+            async for _ in api.results("b"):
+                came += 1
+        assert (met.value.failure.kind, came) == ("timeout", 1)
 
 
 async def test_an_answer_that_leads_elsewhere_is_not_followed() -> None:

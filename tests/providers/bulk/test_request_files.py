@@ -152,3 +152,17 @@ async def test_a_request_is_one_line_whatever_it_holds(tmp_path: Path) -> None:
         sent = await api.send("t", [BulkRequest("t-0", asked("a\nb\r\u2028c"))])
         (line,) = (tmp_path / sent.id).read_bytes().split(b"\n")[:-1]
         assert json.loads(line)["body"] == asked("a\nb\r\u2028c")
+
+
+async def test_a_file_system_without_links_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", no_links)
+    (tmp_path / "requests-0001.jsonl").write_text("of somebody else")
+    async with RequestFiles(tmp_path) as api:
+        sent = await api.send("t", requests_of("t", 2))
+        assert names_in(tmp_path) == ["requests-0001.jsonl", "requests-0002.jsonl"]
+        assert (await api.look(sent.id)).requests == 2

@@ -32,7 +32,7 @@ from tui_eval.providers.bulk.api import (
     token_and_ordinal,
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
-from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken
+from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken, no_batch_api
 from tui_eval.providers.bulk.openai_lines import undone
 from tui_eval.providers.bulk.result_lines import ResultReader
 from tui_eval.providers.bulk.settling import found_for_certain
@@ -104,7 +104,7 @@ class AnthropicBatches:
             try:
                 return self._status(await self._connection.upload(_PATH, "application/json", spool))
             except BulkError as error:
-                failure = error.failure
+                failure = no_batch_api(error.failure)
                 raise BulkError(failure, unsettled=not never_taken(failure)) from error
 
     async def find(self, sought: SoughtConsignment) -> BulkStatus | None:

@@ -224,6 +224,14 @@ class BulkConnection:
         return found
 
 
+def no_batch_api(failure: Failure) -> Failure:
+    """Say of what nothing is at a path for, where a batch API has something, what that means."""
+    if failure.status not in (404, 405, 501):
+        return failure
+    told = f"{failure.message.partition(' — ')[0]} — it has no batch API there: leave `bulk` out"
+    return replace(failure, kind="not_found", message=told, retryable=False, fatal=True)
+
+
 def never_taken(failure: Failure) -> bool:
     """Return whether a request that failed so was certainly not done."""
     if failure.unsent:

@@ -28,7 +28,7 @@ from tui_eval.providers.bulk.api import (
     StrayLine,
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
-from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken
+from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken, no_batch_api
 from tui_eval.providers.bulk.openai_lines import (
     PATHS,
     CallForm,
@@ -123,7 +123,11 @@ class OpenAiBatches:
 
     async def _uploaded(self, boundary: str, spool: SpooledConsignment) -> str:
         content_type = f"multipart/form-data; boundary={boundary}"
-        return self._connection.id_in(await self._connection.upload("/files", content_type, spool))
+        try:
+            told = await self._connection.upload("/files", content_type, spool)
+        except BulkError as error:
+            raise BulkError(no_batch_api(error.failure)) from error
+        return self._connection.id_in(told)
 
     async def find(self, sought: SoughtConsignment) -> BulkStatus | None:
         """Look through the provider's list for the token; see `BulkApi`."""

@@ -120,7 +120,7 @@ class RequestFiles:
             try:
                 return await asyncio.to_thread(_numbered, part, self._folder)
             finally:
-                await asyncio.to_thread(part.unlink)
+                await asyncio.to_thread(part.unlink, missing_ok=True)
         except OSError as error:
             raise self._broken(error) from error
 
@@ -250,7 +250,7 @@ def _numbered(part: Path, folder: Path) -> str:
         number += 1
         path = folder / f"requests-{number:04}.jsonl"
         with suppress(FileExistsError):
-            os.link(part, path)
+            _named(part, path)
             break
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -258,6 +258,22 @@ def _numbered(part: Path, folder: Path) -> str:
     finally:
         os.close(handle)
     return path.name
+
+
+def _named(part: Path, path: Path) -> None:
+    """Give a whole file a second name.
+
+    Raises:
+        FileExistsError: the name is taken.
+    """
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # no links here (exFAT, some shares): the name is taken first, for a moment without content
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        part.replace(path)
 
 
 def _first_id(path: Path) -> tuple[str, int] | None:
