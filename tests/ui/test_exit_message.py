@@ -26,4 +26,4 @@ def test_the_last_line_says_what_goes_on_and_how_to_come_back(tmp_path: Path, st
     )
     assert f"{name} and 1 other run go on" in line([first, second], stopped=False)
     elsewhere = line([first], stopped=False, environ={"TUI_EVAL_STORE": str(tmp_path / "o")})
-    assert f"`tui-eval watch {name} --store {store}`" in elsewhere
+    assert f"`tui-eval watch {name} --store {store.name}`" in elsewhere

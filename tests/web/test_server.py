@@ -53,7 +53,7 @@ async def served(script: str = ECHO) -> AsyncIterator[Served]:
     found = Served(Access(names_of(["127.0.0.1"])), listening.getsockname()[1])
     command = TabCommand(["sh", "-c", script], {"PATH": "/usr/bin:/bin"})
     server = WebServer(found.access, command, assets(), found.port, found.said.append)
-    runner = web.AppRunner(server.application(), access_log=None)
+    runner = server.runner()
     await runner.setup()
     await web.SockSite(runner, listening).start()
     try:
@@ -228,3 +228,17 @@ def children() -> list[psutil.Process]:
     """Give the apps of tabs."""
     found = psutil.Process().children()
     return [one for one in found if one.is_running() and one.name() in ("sh", "sleep")]
+
+
+@pytest.mark.parametrize(
+    "request_line", [b"GET /" + b"a" * 20_000 + b" HTTP/1.1", b"\x16\x03\x01 no request at all"]
+)
+async def test_what_is_no_request_is_refused_and_not_logged(
+    request_line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served() as found:
+        reading, writing = await asyncio.open_connection("127.0.0.1", found.port)
+        with closing(writing):
+            writing.write(request_line + b"\r\nHost: 127.0.0.1\r\n\r\n")
+            assert b" 400 " in await reading.readline()
+    assert not caplog.records

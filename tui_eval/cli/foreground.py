@@ -71,7 +71,7 @@ def drive(
     """
     # what is said is said here, and not by a library's log in the middle of the progress
     logging.getLogger().addHandler(logging.NullHandler())
-    return asyncio.run(_Drive(store, run_id, Reporter(form, follows=follows)).go(asked))
+    return asyncio.run(_Drive(store, run_id, Reporter(form, store, follows=follows)).go(asked))
 
 
 class _Drive:
@@ -193,14 +193,17 @@ class _Drive:
             code = ExitCode.INCOMPLETE
         self._telling.finished(of, code)
         if of.run.live and self._leaving.is_set():
-            streams.tell(f"the run goes on; `tui-eval watch {of.run.name}` shows it")
+            streams.tell(f"the run goes on; `tui-eval watch {self._of_run(of)}` shows it")
         elif code == ExitCode.NOT_STARTED:
             pass  # the reason says what to do instead
         elif self._broke or (of.resumable and self._telling.form is not OutputForm.TEXT):
-            streams.tell(f"`tui-eval resume {of.run.name}` goes on from here")
+            streams.tell(f"`tui-eval resume {self._of_run(of)}` goes on from here")
         if self._telling.unheard:
             code = code or ExitCode.INCOMPLETE
         return RunEnd(code, of, self._leaving.is_set())
+
+    def _of_run(self, of: Results) -> str:
+        return f"{of.run.name}{self._telling.of_store}"
 
     async def _pending(self, reading: Connection) -> bool:
         return bool(await reading.call(run_queries.requests, self._run))
@@ -244,9 +247,8 @@ class _Drive:
 
         That is what a crash would be: the next engine finds what was in flight, and asks again.
         """
-        self._telling.say(
-            f"stopped; the store could not be told. `tui-eval resume {self._name}` goes on"
-        )
+        command = f"tui-eval resume {self._name}{self._telling.of_store}"
+        self._telling.say(f"stopped; the store could not be told. `{command}` goes on")
         os._exit(ExitCode.INTERRUPTED)
 
 

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 
 from tui_eval.cli import streams
 from tui_eval.model.endpoint_event import EndpointEventKind
@@ -21,6 +22,7 @@ from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.sweep_text import level_line, under_way_line
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.follow import Pulse
+from tui_eval.store.location import naming
 from tui_eval.store.rows import LimitRow, RunRow
 
 _RATES_SHARE = 20
@@ -43,14 +45,17 @@ class OutputForm(Enum):
 class Reporter:
     """Tells of one run: progress to stderr, results to stdout in the form that was asked for."""
 
-    def __init__(self, form: OutputForm, *, follows: bool = False) -> None:
+    def __init__(self, form: OutputForm, store: Path, *, follows: bool = False) -> None:
         """Make one.
 
         Args:
             form: What stdout gets.
+            store: The store that commands are to name.
             follows: Whether stdout has a summary already: then a blank line parts them.
         """
         self.form = form
+        self.of_store = naming(store)
+        """What commands end with that are to be typed."""
         self._parting = "\n" if follows else ""
         drawn = streams.redrawable(sys.stderr)
         self._progress = Progress(
@@ -151,7 +156,7 @@ class Reporter:
         match self.form:
             case OutputForm.TEXT:
                 ink = AnsiStyle(streams.coloured())
-                said = summary(of, width=streams.width(), ink=ink)
+                said = summary(of, width=streams.width(), ink=ink, of_store=self.of_store)
                 self._emit(f"{self._parting}{said}")
             case OutputForm.JSON:
                 self._emit(jsontext.dumps(outcome_document(of, code), indent=2))

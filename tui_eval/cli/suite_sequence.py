@@ -89,7 +89,7 @@ def run_in_turn(
             break
     code = worst(run.code for run in runs)
     if together:
-        telling = Reporter(form, follows=True)
+        telling = Reporter(form, store, follows=True)
         telling.finished_all(runs)
         if telling.unheard:
             code = code or ExitCode.INCOMPLETE

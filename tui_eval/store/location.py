@@ -1,5 +1,8 @@
 """Where a store is when nobody says so, and what stands beside it."""
 
+import os
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
@@ -8,6 +11,22 @@ import platformdirs
 def usual_store() -> Path:
     """Return the store in the user's data directory, whether it is there or not."""
     return platformdirs.user_data_path("tui-eval") / "store.sqlite3"
+
+
+def naming(store: Path, environ: Mapping[str, str] = os.environ) -> str:
+    """Return what a command that is to be typed ends with, for it to find a store.
+
+    It is empty where the store is found without, else ` --store FILE`, from the folder one is in.
+    """
+    named = environ.get("TUI_EVAL_STORE")
+    found = Path(named) if named else usual_store()
+    if found.absolute() == store.absolute():
+        return ""
+    here = Path.cwd()
+    shown = store.absolute()
+    return (
+        f" --store {shlex.quote(str(shown.relative_to(here) if here in shown.parents else shown))}"
+    )
 
 
 def log_file(store: Path, run_name: str) -> Path:

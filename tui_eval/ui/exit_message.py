@@ -1,12 +1,11 @@
 """The line the terminal is left with: what goes on, and how to come back to it."""
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.format import many
-from tui_eval.store.location import usual_store
+from tui_eval.store.location import naming
 from tui_eval.store.rows import RunRow
 
 
@@ -21,7 +20,7 @@ def farewell(
         stopped: Whether they were asked to stop.
         environ: Names the store that is looked into where nobody names one.
     """
-    of_store = _option(store, environ)
+    of_store = naming(store, environ)
     one = live[0].name
     if len(live) == 1:
         command = f"tui-eval {'resume' if stopped else 'watch'} {one}{of_store}"
@@ -32,10 +31,3 @@ def farewell(
     if stopped:
         return f"{names} are being stopped; `tui-eval{of_store}` opens them again"
     return f"{names} go on; `tui-eval watch {one}{of_store}` comes back to it"
-
-
-def _option(store: Path, environ: Mapping[str, str]) -> str:
-    """Return the option that names the store; nothing where it is found without."""
-    named = environ.get("TUI_EVAL_STORE")
-    found = Path(named) if named else usual_store()
-    return "" if found == store else f" --store {shlex.quote(str(store))}"

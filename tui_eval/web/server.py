@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from tui_eval.web.access import TOKEN, Access, WebRequest
 from tui_eval.web.assets import PAGE, Asset
@@ -49,6 +51,17 @@ class TabCommand:
     def words_for(self, width: int, height: int) -> list[str]:
         """Return the command line for a tab of columns × rows."""
         return [*self.words, "--size", f"{width}x{height}", "--", *self.paths]
+
+
+def _log() -> logging.Logger:
+    """Return what the server logs by: all but requests that are none, which anybody can send."""
+
+    def of_ours(record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+    log = logging.getLogger(__name__)
+    log.addFilter(of_ours)
+    return log
 
 
 class WebServer:
@@ -94,6 +107,12 @@ class WebServer:
         app.on_shutdown.append(self._close_tabs)
         return app
 
+    def runner(self) -> web.AppRunner:
+        """Return what runs it."""
+        return web.AppRunner(
+            self.application(), access_log=None, logger=_log(), shutdown_timeout=GRACE_S * 2
+        )
+
     async def run(self, listening: socket.socket, ready: Callable[[], None]) -> None:
         """Serve until a signal says to end; all tabs' processes are gone then.
 
@@ -114,7 +133,7 @@ class WebServer:
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, end)
-        runner = web.AppRunner(self.application(), access_log=None, shutdown_timeout=GRACE_S * 2)
+        runner = self.runner()
         await runner.setup()
         await web.SockSite(runner, listening).start()
         ready()

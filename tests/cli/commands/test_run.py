@@ -19,6 +19,15 @@ def test_a_run_gives_its_summary_on_stdout_and_its_name_on_stderr(place: Place) 
     assert done.err == f"run {name}\n"
 
 
+def test_commands_to_go_on_with_name_the_store(place: Place, tui_eval: Command) -> None:
+    suite = place.suite(target="accuracy = 0.0")
+    tui_eval("run", suite, "--store", "other.sqlite3")
+    shown = tui_eval("show", "last", "--store", "other.sqlite3")
+    (command,) = re.findall(r"tui-eval (show \S+ --failed --store other.sqlite3)  see", shown.out)
+    assert tui_eval(*command.split()).out.count("expected") == 4
+    assert "--store" not in tui_eval("run", suite).out
+
+
 def test_json_is_one_document_and_nothing_else_on_stdout(place: Place) -> None:
     done = place.program("run", place.suite(), "--json", "--name", "first try")
     whole = document(done)

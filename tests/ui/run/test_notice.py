@@ -164,7 +164,7 @@ def test_app_command_line_and_events_say_the_same_of_an_endpoint(
     store: Path, kind: K, after: K, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = plain_run(store, 2)
-    reporter = Reporter(OutputForm.EVENTS)
+    reporter = Reporter(OutputForm.EVENTS, store)
 
     def happens(of: EndpointEvent | None) -> str:
         """Let something become of the endpoint; return what the app says of it then."""

@@ -242,6 +242,8 @@ def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
     from tui_eval.reports.terminal.summary import summary
     from tui_eval.reports.terminal.tables import AnsiStyle
     from tui_eval.reports.terminal.whole_case import case_in_full
+    from tui_eval.store.location import naming
+    from tui_eval.store.opening.store_file import place_of
 
     ink = AnsiStyle(streams.coloured())
     if shown.failed:
@@ -253,7 +255,8 @@ def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
             streams.tell(_none_failed(db, run))
     elif not shown.cases:
         of = results(db, run.id)
-        streams.say(summary(of, width=streams.width(), ink=ink, groups=True))
+        width, of_store = streams.width(), naming(place_of(db))
+        streams.say(summary(of, width=width, ink=ink, groups=True, of_store=of_store))
     for i, case_id in enumerate(dict.fromkeys(shown.cases)):
         if i:
             streams.say("")

@@ -51,7 +51,9 @@ _LASTING = ("template", "no_recording")
 """Errors that the run's frozen copy of the suite has in it: asking again changes nothing."""
 
 
-def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) -> str:
+def summary(
+    of: Results, *, width: int, ink: AnsiStyle, groups: bool = False, of_store: str = ""
+) -> str:
     """Return the summary of a run, ending with what to do next.
 
     Args:
@@ -59,6 +61,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         width: Cells of a line.
         ink: Colours or none.
         groups: Whether each scorer and each tag has its rows too.
+        of_store: What the commands at the end name the store with, see `store.location.naming`.
     """
     lines = [_head(of, width, ink)]
     if of.suite.dataset.hub is not None:
@@ -68,7 +71,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
         lines += sweep_lines(of.sweep, width=width, ink=ink)
         if errors := _errors(of, width, ink):
             errors[1] += ", those of the warm-up among them"
-        return "\n".join([*lines, *errors, *_next(of, width)])
+        return "\n".join([*lines, *errors, *_next(of, width, of_store)])
     if of.columns:
         lines += table(target_columns(of.columns, of.rests_on_judges), width, ink)
     for said in (*judge_report.judge_lines(of.judges), *_people(of), *_kinships(of)):
@@ -93,7 +96,7 @@ def summary(of: Results, *, width: int, ink: AnsiStyle, groups: bool = False) ->
     lines += _ungraded(of, width, ink)
     lines += baseline_lines(of, width)
     lines += gate_lines(of, width, ink)
-    lines += _next(of, width)
+    lines += _next(of, width, of_store)
     return "\n".join(lines)
 
 
@@ -304,7 +307,7 @@ def _going_on(of: Results) -> Iterator[tuple[str, str]]:
         yield f"tui-eval retry {name}", "ask again where it errored"
 
 
-def _next(of: Results, width: int) -> list[str]:
+def _next(of: Results, width: int, of_store: str) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
     hints = [*_going_on(of)]
@@ -317,6 +320,10 @@ def _next(of: Results, width: int) -> list[str]:
         hints.append((compare, "see which cases came to something else"))
     if not hints:
         return []
+    hints = [
+        (f"{command}{of_store}" if command.startswith("tui-eval ") else command, why)
+        for command, why in hints
+    ]
     widest = max(len(command) for command, _ in hints)
     lines = [""]
     for command, why in hints:
