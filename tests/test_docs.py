@@ -57,6 +57,7 @@ from tui_eval.suites.spec import (
     TokenPrices,
     UserSpec,
 )
+from tui_eval.suites.spec.bulk import BulkSpec
 from tui_eval.suites.spec.judges.embedding import EmbeddingPrices
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.spec.targets import TargetSpec
@@ -274,7 +275,7 @@ MODELS: list[tuple[str, tuple[type[BaseModel], ...], tuple[type[BaseModel], ...]
     ("Prompts", (Prompt, Message), ()),
     ("Examples", (Examples,), ()),
     ("Targets", (TargetSpec,), ()),
-    ("Models", (ModelTargetSpec, TokenPrices), (TargetSpec,)),
+    ("Models", (ModelTargetSpec, TokenPrices, BulkSpec), (TargetSpec,)),
     ("Apps", (HttpTargetSpec, AnswerUsage, Polling), (TargetSpec,)),
     ("Functions", (PythonTargetSpec,), (TargetSpec,)),
     ("Plugins", (PluginTargetSpec,), (TargetSpec,)),

@@ -21,6 +21,7 @@ from tui_eval.isolated.calls import import_path
 DOCS = Path(__file__).parent.parent / "docs"
 ELSEWHERE = {
     "benchmarks-you-have": "its suites are run by tests/test_benchmarks_page.py",
+    "bulk": "its commands are run on a simulated provider by tests/cli/test_bulk.py",
     "ci": "it is followed by tests/test_ci_page.py",
     "http-apps": "its app is run by tests/cli/test_apps.py",
     "importing": "its imports are made by tests/suites/importers",

@@ -13,6 +13,7 @@ class Alone:
     judges_rest = False
     dispatching = True
     stopping = False
+    leaving = False
 
     def __init__(self, on_room: Callable[[], None] = lambda: None) -> None:
         self.departures: list[Departure] = []

@@ -50,6 +50,7 @@ _SCHEMAS = [
     "68270c8188af",
     "b8f4b5df58f0",
     "fec5db3e4fe0",
+    "e40d965ec254",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import Final
 
 from tui_eval.model.output import Failure
-from tui_eval.model.states import RunState, StartRefusal
+from tui_eval.model.states import BULK, RunState, StartRefusal
 from tui_eval.store.tx import Fact
 
 
@@ -58,6 +58,10 @@ CALLER_GONE: Final = Departure(
     Urgency.AT_ONCE,
 )
 """What was in flight may never come back."""
+SUBMITTED: Final = Departure(
+    RunState.PAUSED, "sent in bulk: resume waits for it, resume --collect takes what is done", BULK
+)
+"""All that is left is to wait for providers, and nobody is to wait here."""
 CANCELLED: Final = Departure(RunState.CANCELLED, "stopped", "person", Urgency.AT_ONCE)
 """A person has cancelled the run."""
 

@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from tui_eval.engine import departure
 from tui_eval.engine.board_poster import BoardPoster
+from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.control.request_handler import RequestHandler
 from tui_eval.engine.departure import Departure, Urgency
 from tui_eval.engine.dispatch.workers import Workers
@@ -91,6 +92,7 @@ class Engine:
         store: Path,
         run_id: int,
         on_stall: Callable[[str | None], None] | None = None,
+        polling: BulkPolling | None = None,
     ) -> None:
         """Make an engine for a run.
 
@@ -99,10 +101,13 @@ class Engine:
             run_id: The run.
             on_stall: Told why nothing can be written just now (a full disk, a lock), and None once
                 it goes on. It cannot be told in the store.
+            polling: How often providers that were asked in bulk are asked how far they are; None:
+                as often as is usual.
         """
         self._store = store
         self._run = run_id
         self._on_stall = on_stall or _log_stall
+        self._polling = polling or BulkPolling()
         self._departure: Departure | None = None
         """Why it is leaving; None: it works."""
         self._turn = asyncio.Event()
@@ -380,7 +385,9 @@ class Engine:
             finish = session.suite.run.orphans == "finish"
             store.orphans.update(await take_up(store, session.processes, finish=finish))
             took = await reading.call(resources_by_column, self._run)
-            workers = self._workers = Workers(session, store, opened, self, took, executor)
+            workers = self._workers = Workers(
+                session, store, opened, self, took, self._polling, executor
+            )
             handler = RequestHandler(session, store, workers, self)
             coming = phases(session, store, workers)
             await coming.take_up()
@@ -410,7 +417,7 @@ class Engine:
                     group.create_task(self._watch_room(store.room, handler)),
                 ]
                 workers.set_open(not handler.paused)
-                await self._until_over(workers, writer, coming)
+                await self._until_over(workers, writer, coming, session)
                 for task in background:
                     task.cancel()
                 workers.end()
@@ -422,9 +429,14 @@ class Engine:
         for endpoint, concurrency in limits.items():
             run_writes.add_limit(tx, self._run, endpoint, concurrency, endpoint_event.START)
 
-    async def _until_over(self, workers: Workers, writer: Writer, coming: Phases) -> None:
+    async def _until_over(
+        self, workers: Workers, writer: Writer, coming: Phases, session: Session
+    ) -> None:
         """Work until nothing is left to do, or until there is a reason to leave; and let go."""
         while self._departure is None:
+            if session.settings.submit and workers.waits_for_bulk:
+                self.leave(departure.SUBMITTED)
+                break
             if workers.idle:
                 await coming.go_on()
             if workers.idle and await writer.write(self._finish):

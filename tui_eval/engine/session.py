@@ -316,11 +316,16 @@ class Session:
         """End what is under way off the loop; nothing is scored from now on."""
         self._calls.close()
 
-    def raise_caps(self, args: JsonObject) -> dict[str, object]:
-        """Take the caps a person names (`max_cost_usd`, …); give the new settings."""
+    def resumed(self, args: JsonObject) -> dict[str, object]:
+        """Take what a person resumes it with: caps (`max_cost_usd`, …), and whether to wait.
+
+        Returns:
+            The new settings.
+        """
         cost, tokens, errors = map(args.get, ("max_cost_usd", "max_tokens", "max_errors"))
         self.settings = replace(
             self.settings,
+            submit=args.get("collect") is True,
             max_cost_usd=self.settings.max_cost_usd if cost is None else float(str(cost)),
             max_tokens=self.settings.max_tokens if tokens is None else int(str(tokens)),
             max_errors=self.settings.max_errors if errors is None else float(str(errors)),

@@ -51,6 +51,8 @@ class Settings:
     """Who makes the attempts; None: the engine itself."""
     board: str | None = None
     """A folder, where the engine says now and then how far it is; None: nowhere."""
+    submit: bool = False
+    """Leave the run once all that is left is to wait for providers that were asked in bulk."""
     permit: str | None = None
     """The mark that its maker was trusted with what the suite wants, see `engine.permission`."""
 

@@ -1,6 +1,7 @@
 """The states of trials and runs, and the only table of legal moves between them."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class TrialState(StrEnum):
@@ -41,6 +42,11 @@ class RunState(StrEnum):
     def settled(self) -> bool:
         """Whether no engine has anything left to do for it unless somebody asks."""
         return self in (RunState.DONE, RunState.INTERRUPTED, RunState.CANCELLED)
+
+
+BULK: Final = "bulk"
+"""The word of `stopped_by` for a run that is left while providers go on with what it was asked in
+bulk."""
 
 
 class StartRefusal(StrEnum):

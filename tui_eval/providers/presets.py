@@ -3,6 +3,7 @@
 import ipaddress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 from urllib.parse import urlsplit
 
 
@@ -23,11 +24,19 @@ class Preset:
     """Hosts its key is for; one that starts with a dot stands for every host below it."""
     embedded: bool = False
     """Whether the server is started beside the engine instead of being reached at a URL."""
+    bulk: Literal["openai", "anthropic"] | None = None
+    """How its batch API is spoken to; None: none is known."""
 
 
-def _remote(name: str, base_url: str, api_key_env: str, *more_hosts: str) -> Preset:
+def _remote(
+    name: str,
+    base_url: str,
+    api_key_env: str,
+    *more_hosts: str,
+    bulk: Literal["openai", "anthropic"] | None = None,
+) -> Preset:
     host = host_of(base_url)
-    return Preset(name, base_url, api_key_env, hosts=(host, *more_hosts))
+    return Preset(name, base_url, api_key_env, hosts=(host, *more_hosts), bulk=bulk)
 
 
 def host_of(url: str) -> str:
@@ -82,15 +91,15 @@ def shown_host(host: str) -> str:
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        _remote("openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        _remote("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", bulk="openai"),
         _remote("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        _remote("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        _remote("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", bulk="anthropic"),
         _remote(
             "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"
         ),
         _remote("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
         _remote("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-        _remote("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        _remote("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", bulk="openai"),
         _remote("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", "api.together.ai"),
         Preset("ollama", "http://127.0.0.1:11434/v1", local=True, default_concurrency=4),
         Preset("vllm", "http://127.0.0.1:8000/v1", local=True, default_concurrency=8),

@@ -10,7 +10,7 @@ from typing import Final
 from tui_eval.engine.settings import caps_in_force
 from tui_eval.format import many, number
 from tui_eval.model.exit_code import ExitCode
-from tui_eval.model.states import RunState, StartRefusal
+from tui_eval.model.states import BULK, RunState, StartRefusal
 from tui_eval.reports.agreement.corrected_rates import NOBODY, CorrectedPassRate
 from tui_eval.reports.agreement.run_agreement import PeoplesWord, peoples_word
 from tui_eval.reports.column_results import (
@@ -137,9 +137,10 @@ class Results:
             refused = self.run.stopped_by in _REFUSALS
             return ExitCode.NOT_STARTED if refused else ExitCode.INTERRUPTED
         if not self.finished:
-            return (
-                ExitCode.INCOMPLETE if self.state is RunState.PAUSED and not self.run.live else None
-            )
+            if self.state is not RunState.PAUSED or self.run.live:
+                return None
+            # it was to be left while providers go on with it
+            return ExitCode.PASSED if self.run.stopped_by == BULK else ExitCode.INCOMPLETE
         if self.sweep is not None:  # its errors are what was measured
             return ExitCode.INCOMPLETE if self.sweep.knee is None else ExitCode.PASSED
         if self.missed:

@@ -82,8 +82,9 @@ def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
         args: `trials` (ids), or a selector: `which` = `all`, `errors`, `failed`, `ungraded`,
             `open`, with `cases` (ids) and `scorers` (names) where they narrow it; for
             `set-limit`: `endpoint` and `by` or `to`; for `resume`: caps in place of those in
-            force (`max_cost_usd`, `max_tokens`, `max_errors`), and `errored` = `leave` where
-            errored trials are to stay as they are; for `uncancel` and `withdraw`: `request`, the id
+            force (`max_cost_usd`, `max_tokens`, `max_errors`), `errored` = `leave` where
+            errored trials are to stay as they are, and `collect` where nobody is to wait for what
+            is asked in bulk; for `uncancel` and `withdraw`: `request`, the id
             of the request whose work is taken back; for `grade`: `grades`, see
             `engine.control.hand_grades`, with the `trials` they are about.
     """

@@ -12,6 +12,7 @@ from tui_eval.store.migrations import (
     asking,
     attempts,
     baselines,
+    consignments,
     first,
     grades,
     outputs,
@@ -62,6 +63,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     grades.grades_of_people,
     parts.parts_of_runs,
     runs.runs_staged_as,
+    consignments.consignments_of_runs,
 )
 """Every change the schema ever went through, in order. Append only."""
 

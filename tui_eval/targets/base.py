@@ -22,6 +22,7 @@ from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.attempt_view import AttemptView
+from tui_eval.targets.bulk_access import BulkAccess
 
 
 class NothingToSendError(Exception):
@@ -157,6 +158,10 @@ class Target(Asked):
             request: As `request` gave it.
             attempt: How long it may take, where its files go, and whom to tell how far it is.
         """
+
+    def bulk(self) -> BulkAccess | None:
+        """Return how it is asked through its provider's batch API; None: it is asked live."""
+        return None
 
     async def prepare(self) -> None:
         """Find out what `identity` needs and only running something tells, as a program's version.

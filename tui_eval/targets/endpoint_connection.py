@@ -197,8 +197,16 @@ class EndpointConnection:
             return Endpoint(server.base_url, server.api_key)
         assert self.address.base_url is not None
         variable = self.address.api_key_env
-        key = keys.NO_KEY if variable is None else keys.resolve(variable, self._needed_by())
-        return Endpoint(self.address.base_url, key, key_env=variable)
+        return Endpoint(self.address.base_url, self.key(), key_env=variable)
+
+    def key(self) -> str:
+        """Return the key that is sent, or a dummy.
+
+        Raises:
+            UnavailableError: its variable is not set.
+        """
+        variable = self.address.api_key_env
+        return keys.NO_KEY if variable is None else keys.resolve(variable, self._needed_by())
 
     def _local(self) -> LocalServer:
         slots = max(1, min(self.concurrency, MOST_SLOTS))

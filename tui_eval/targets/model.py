@@ -17,8 +17,10 @@ from tui_eval.suites.templates.template import TemplateError
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, ceiling
+from tui_eval.targets.bulk_access import BulkAccess
 from tui_eval.targets.conversation.call_log import Send
 from tui_eval.targets.conversation.model_conversations import CONVERSATION, ModelConversations
+from tui_eval.targets.model_bulk import ModelBulk
 from tui_eval.targets.model_caller import ModelCaller
 from tui_eval.targets.request_files import has_files, with_body
 
@@ -78,6 +80,13 @@ class ModelTarget(ModelCaller, Target):
         if self._tools:
             body["tools"] = self._tools
         return body if conversation is None else {**body, CONVERSATION: conversation}
+
+    def bulk(self) -> BulkAccess | None:
+        """Return how it is asked through its provider's batch API; None: it is asked live."""
+        settings = self._spec.bulk_settings
+        if settings is None:
+            return None
+        return ModelBulk(self._spec, settings, self._connection, self._files)
 
     def reads_files(self, request: JsonObject) -> bool:
         """Return whether its messages name pictures or other files."""

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from typing import cast
 
 from tests.engine.harness import suite
+from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.departure import STOPPED, Departure
 from tui_eval.engine.dispatch.workers import Workers
 from tui_eval.engine.run_store import RunStore
@@ -39,7 +40,7 @@ async def test_whoever_asks_for_it_nothing_begins_once_the_engine_is_leaving() -
     async with AsyncExitStack() as opened:
         opened.callback(session.close)
         store = RunStore(1, cast("Connection", None), cast("Writer", None))
-        workers = Workers(session, store, opened, host, {})
+        workers = Workers(session, store, opened, host, {}, BulkPolling())
         (pool,) = workers.pools.values()
         was_open = []
         steps: list[Callable[[], None]] = [

@@ -37,11 +37,15 @@ case_option = click.option("--case", "cases", multiple=True, metavar="ID", help=
 @run_argument
 @max_cost_option
 @max_tokens_option
+@click.option(
+    "--collect", is_flag=True, help="Take what was done of what is asked in bulk; do not wait."
+)
 @grouped("how", FollowOptions)
 def resume(
     name: str,
     max_cost: float | None,
     max_tokens: int | None,
+    collect: bool,
     how: FollowOptions,
 ) -> int:
     """Finish what is missing of a run.
@@ -55,6 +59,8 @@ def resume(
     _refuse_cancelled(run)
     caps: dict[str, Json] = {"max_cost_usd": max_cost, "max_tokens": max_tokens}
     args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
+    if collect:
+        args["collect"] = True
     need_permission(file, run, how.trust)
     need_targets(file, run, Verb.RESUME)
     return _see_through(file, run, Verb.RESUME, args, how.form)

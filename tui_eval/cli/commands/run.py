@@ -129,6 +129,18 @@ class LaunchOptions:
             help="Compare with this run, or baseline file.  [default: the suite's baseline]",
         ),
     ]
+    bulk: Annotated[
+        bool,
+        click.option(
+            "--bulk", is_flag=True, help="Ask models through their providers' batch APIs."
+        ),
+    ]
+    submit: Annotated[
+        bool,
+        click.option(
+            "--submit", is_flag=True, help="Send what is asked in bulk, and do not wait for it."
+        ),
+    ]
     max_cost: Annotated[float | None, max_cost_option]
     max_tokens: Annotated[int | None, max_tokens_option]
 
@@ -137,13 +149,22 @@ class LaunchOptions:
 
         Raises:
             SuiteError: it has mistakes, or needs trust.
+            CommandError: none of its targets is asked in bulk, and that is wanted.
         """
         from tui_eval.suites.loading.suite_file import load
 
         sets = self.sets
+        if self.bulk:  # what a target says itself outranks it
+            sets = (*sets, ("target_defaults.bulk", "true"))
         if self.epochs is not None:  # what else the suite says of epochs is checked against them
             sets = (*sets, ("run.epochs", str(self.epochs)))
-        return load(path, sets=sets, trusted=trusted)
+        suite = load(path, sets=sets, trusted=trusted)
+        chosen = [one for one in suite.targets if not self.targets or one.name in self.targets]
+        in_bulk = any(one.asked_in_bulk(one.model_dump()) for one in chosen)
+        if (self.bulk or self.submit) and not in_bulk:
+            option = "--bulk" if self.bulk else "--submit"
+            raise CommandError(f"{option}: no target here is asked in bulk: only models are")
+        return suite
 
     def _executor(self) -> "ExecutorChoice | None":
         from tui_eval.model.executor_choice import ExecutorChoice
@@ -172,6 +193,7 @@ class LaunchOptions:
             concurrency=self.concurrency,
             no_judge=self.no_judge,
             fresh=self.fresh,
+            submit=self.submit,
             max_cost_usd=self.max_cost,
             max_tokens=self.max_tokens,
             changed_dataset=not fields.isdisjoint(("dataset", "cases")),

@@ -282,7 +282,7 @@ class RequestHandler:
         if await self._reading.call(verbs.only_grades_missing, self._run):
             await self._use_scorers(request)
         self._workers.judging.reopen()
-        settings = self._session.raise_caps(request.args)
+        settings = self._session.resumed(request.args)
         self._workers.spend_caps.caps = self._session.caps()
         await self._writer.write(partial(run_writes.set_settings, run=self._run, settings=settings))
         errored = request.args.get("errored") != "leave" and self._session.settings.sweep is None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tui_eval.engine.bulk.bulk_pool import BulkPool
+from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.dispatch.attempt_contexts import AttemptContexts
 from tui_eval.engine.dispatch.conversation_calls import ConversationSurroundings
 from tui_eval.engine.dispatch.coordination import Coordination
@@ -50,12 +52,14 @@ from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
 from tui_eval.store.location import attempt_folders, kept_files
 from tui_eval.store.read.figures.call_spending import USER
+from tui_eval.store.read.open_trials import ByRetried
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import Concurrency, fixed
+from tui_eval.targets.bulk_access import BulkAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class Assembly:
     coordination: Coordination
     took: Mapping[int, ResourceFigures]
     """What programs of each column took so far: the most of each, and all of the time."""
+    polling: BulkPolling
+    """How often providers that were asked in bulk are asked how far they are."""
     executor: Executor | None = None
     """Who makes the attempts; None: the targets, here."""
 
@@ -102,9 +108,9 @@ class Assembly:
         )
         return UserLimit(USER, limiter)
 
-    def pools(self, judging: Judging, user: UserLimit | None) -> dict[str, TrialPool]:
+    def pools(self, judging: Judging, journey: Journey) -> dict[str, TrialPool]:
         """Return the pool of each endpoint."""
-        journey = self._journey(user)
+        bulk = frozenset(column.index for name in self._bulk for column in self._columns_of(name))
         folder = Path.cwd() if self.store.path is None else attempt_folders(self.store.path)
         machine = MachineShares(Machine(folder))
         return {
@@ -114,6 +120,7 @@ class Assembly:
                     self.store.run,
                     tuple(column.index for column in columns),
                     self.flights,
+                    ByRetried(bulk, retried=True),
                 ),
                 self._limiter(endpoint, machine),
                 journey,
@@ -124,6 +131,51 @@ class Assembly:
             )
             for endpoint, columns in self._endpoints().items()
         }
+
+    def bulk_pools(self, pools: Mapping[str, TrialPool], journey: Journey) -> list[BulkPool]:
+        """Return the pool of each target that is asked in bulk.
+
+        What a person has asked again is asked live, by the endpoint's own pool, and so are outputs
+        scored there that are in the store.
+        """
+        made = []
+        for name, access in self._bulk.items():
+            target = self.session.targets[name]
+            indexes = tuple(column.index for column in self._columns_of(name))
+            by_retried = ByRetried(frozenset(indexes), retried=False)
+            queue = WorkQueue(
+                self.store.reading,
+                self.store.run,
+                indexes,
+                self.flights,
+                by_retried,
+                scores=False,
+            )
+            made.append(
+                BulkPool(
+                    name,
+                    target.endpoint,
+                    access,
+                    queue,
+                    journey,
+                    self.store,
+                    self.spend_caps,
+                    self.coordination,
+                    partial(pools[target.endpoint].look_again, calls=False),
+                    self.polling,
+                )
+            )
+        return made
+
+    @property
+    def _bulk(self) -> dict[str, BulkAccess]:
+        """The targets that are asked in bulk, by name."""
+        asked = {column.target for column in self.session.columns}
+        found = {name: self.session.targets[name].bulk() for name in sorted(asked)}
+        return {name: access for name, access in found.items() if access is not None}
+
+    def _columns_of(self, target: str) -> list[Column]:
+        return [column for column in self.session.columns if column.target == target]
 
     def use_judges(self, judging: Judging, *, anew: bool = False) -> None:
         """Give the judging its judges; those it has make room once they have no work left.
@@ -190,7 +242,8 @@ class Assembly:
             judging,
         )
 
-    def _journey(self, user: UserLimit | None) -> Journey:
+    def journey(self, user: UserLimit | None) -> Journey:
+        """Return what takes trials from one state to the next."""
         targets = journey_targets(self.executor, self.session.targets)
         opened = LazyOpen(targets)
         self.opened.push_async_callback(opened.close)

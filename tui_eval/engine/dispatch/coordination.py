@@ -37,6 +37,10 @@ class Coordination(Protocol):
         """Whether calls may begin: the run neither pauses nor ends."""
 
     @property
+    def leaving(self) -> bool:
+        """Whether the engine is to leave the run: nothing new is begun any more."""
+
+    @property
     def stopping(self) -> bool:
         """Whether a person stops the run: what has not begun is left for another time."""
 

@@ -147,7 +147,7 @@ class _Arrival:
     """How an output came that the store does not have."""
 
     attempt: int
-    call_s: float
+    call_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +238,32 @@ class Journey:
             self._spend_caps.has_output()
             counted = replace(reply, counted=True)
             return self._scored_at_once(flight, counted, _Arrival(attempt, calls.call_s))
-        self._spend_caps.paid(flight.work.col, reply)
         everybodys = permit.heard(
             reply, flight.tries, self._limits.patience_s, None if flight.sent_at is None else call_s
         )
+        return self.brought(flight, attempt, reply, call_s, permit if everybodys else None)
+
+    def brought(
+        self,
+        flight: TrialInFlight,
+        attempt: int,
+        reply: Output | Failure,
+        call_s: float | None,
+        permit: CallPermit | None = None,
+    ) -> Step:
+        """Say what comes of what was brought for an attempt, whoever brought it.
+
+        Args:
+            flight: The trial; its `tries` have this attempt already.
+            attempt: The attempt.
+            reply: What was brought.
+            call_s: Seconds the call took; None: nobody knows.
+            permit: What it was made with, where the endpoint is left alone and a failure is
+                everybody's; None: it is the trial's own.
+        """
+        self._spend_caps.paid(flight.work.col, reply)
         if isinstance(reply, Failure):
-            return self._failed(flight, attempt, reply, call_s, permit if everybodys else None)
+            return self._failed(flight, attempt, reply, call_s, permit)
         return self._scored_at_once(flight, reply, _Arrival(attempt, call_s))
 
     def unsent(self, attempt: int) -> Step:
@@ -316,6 +336,24 @@ class Journey:
         self, flight: TrialInFlight, attempt: int, permit: CallPermit
     ) -> Output | Failure:
         """Open the target where nobody has yet, and ask it."""
+        request = await self.prepared(flight)
+        if isinstance(request, Failure):
+            return request
+        work = flight.work
+        target = self._targets[self._columns[work.col].target]
+        timeout_s = self._limits.timeout_s if work.case.timeout is None else work.case.timeout
+        flight.sent_at = time.monotonic()
+        flight.context = self._contexts(flight, attempt, timeout_s, permit)
+        flight.context.tell(permit.seen)
+        flight.context.limits = work.case.limits
+        return flight.context.recorded(await target.generate(request, flight.context))
+
+    async def prepared(self, flight: TrialInFlight) -> JsonObject | Failure:
+        """Return the request of a trial, once all is seen to that could keep it from being asked.
+
+        Its target is open then, its request is what it was staged with, and its answer can be
+        scored.
+        """
         work = flight.work
         column = self._columns[work.col]
         if (unready := await self._opened.ready(column.target)) is not None:
@@ -331,12 +369,7 @@ class Journey:
         problem = await self._off_loop.bounded(self._scoring.scorer.problem, column, work.case)
         if problem is not None:
             return problem  # an answer could not be scored: nobody is asked for it
-        timeout_s = self._limits.timeout_s if work.case.timeout is None else work.case.timeout
-        flight.sent_at = time.monotonic()
-        flight.context = self._contexts(flight, attempt, timeout_s, permit)
-        flight.context.tell(permit.seen)
-        flight.context.limits = work.case.limits
-        return flight.context.recorded(await target.generate(request, flight.context))
+        return request
 
     def _held(self, flight: TrialInFlight, attempt: int, why: str) -> Step:
         """Leave a conversation between two calls; it goes on after the last as soon as it may."""
@@ -392,7 +425,7 @@ class Journey:
         flight: TrialInFlight,
         attempt: int,
         failure: Failure,
-        call_s: float,
+        call_s: float | None,
         permit: CallPermit | None,
     ) -> Step:
         """Decide whether a failed attempt is followed by another, and when.
@@ -401,7 +434,7 @@ class Journey:
             flight: The trial.
             attempt: The attempt.
             failure: What it ended with.
-            call_s: Seconds it took.
+            call_s: Seconds it took; None: nobody knows.
             permit: What it was made with, where the endpoint is left alone and the failure is
                 everybody's; None: it is the trial's own.
         """
@@ -434,6 +467,13 @@ class Journey:
                 return flight.stands(tx) and trial_writes.fail_trial(tx, trial, failure)
 
             return Step(close)
+        if flight.consigned:
+
+            def queue(tx: Tx) -> bool:
+                trial_writes.fail_attempt(tx, attempt, failure, call_s)
+                return flight.stands(tx) and trial_writes.give_back(tx, trial)
+
+            return Step(queue)
         why = f"{failure.status or failure.kind}, {how}"
 
         def wait(tx: Tx) -> bool:

@@ -38,6 +38,8 @@ class TrialInFlight:
     phase: Phase = Phase.READY
     tries: CallHistory = field(default_factory=CallHistory)
     """What came of asking since it was taken."""
+    consigned: bool = False
+    """Whether it is asked in bulk: it is tried again from the queue, in a further consignment."""
     waited_s: float | None = None
     """Seconds it was told to wait before the next attempt; None: it was not."""
     task: "asyncio.Task[Any] | None" = None

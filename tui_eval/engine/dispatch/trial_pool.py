@@ -111,9 +111,13 @@ class TrialPool(WorkerPool):
         self.queue.drop_withdrawn()
         self._tell_if_idle()
 
-    def look_again(self) -> None:
-        """Look for open trials from the beginning: a request has opened some."""
-        self.queue.rewind()
+    def look_again(self, *, calls: bool = True) -> None:
+        """Look for open trials from the beginning: a request has opened some.
+
+        Args:
+            calls: Whether some may need a call; else outputs wait to be scored, and no more.
+        """
+        self.queue.rewind(calls=calls)
         self._hungry.set()
 
     async def _work(self) -> None:

@@ -1,11 +1,12 @@
 """The open trials of some columns as a stream: read in small pieces, in dataset order."""
 
 from collections import deque
+from collections.abc import Sequence
 
 from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
 from tui_eval.model.states import TrialState
 from tui_eval.store.connection import Connection
-from tui_eval.store.read.open_trials import open_work
+from tui_eval.store.read.open_trials import ByRetried, open_work
 
 
 class WorkQueue:
@@ -21,17 +22,32 @@ class WorkQueue:
         run: int,
         columns: tuple[int, ...],
         flights: dict[int, TrialInFlight],
+        by_retried: ByRetried | None = None,
+        *,
+        scores: bool = True,
     ) -> None:
+        """Begin before the first open trial.
+
+        Args:
+            connection: Reads the store.
+            run: The run.
+            columns: Whose trials.
+            flights: The trials that are taken already, by their ids.
+            by_retried: Which trials of some columns need calls here; None: all.
+            scores: Whether outputs that only wait to be scored are taken here.
+        """
         self._connection = connection
         self._run = run
         self._columns = columns
+        self._by_retried = by_retried
+        self._scores = scores
         self.flights = flights
         """The trials that are taken already, by their ids."""
         self._to_score: deque[TrialInFlight] = deque()
         self._to_call: deque[TrialInFlight] = deque()
         self._scored_up_to = -1
         self._called_up_to = -1
-        self._all_to_score = False
+        self._all_to_score = not scores
         self._all_to_call = False
         self._rewound = False
 
@@ -51,6 +67,10 @@ class WorkQueue:
             return self._to_score.popleft()
         return self._to_call.popleft() if to_call and self._to_call else None
 
+    def put_back(self, flights: Sequence[TrialInFlight]) -> None:
+        """Let trials that were taken for calls, and were not asked, be the next ones again."""
+        self._to_call.extendleft(reversed(flights))
+
     def next_call(self) -> TrialInFlight | None:
         """Return the next open trial that needs a call, as far as it is read; it is not taken."""
         return self._to_call[0] if self._to_call else None
@@ -68,10 +88,15 @@ class WorkQueue:
         self._to_score = deque(flight for flight in self._to_score if not flight.withdrawn)
         self._to_call = deque(flight for flight in self._to_call if not flight.withdrawn)
 
-    def rewind(self) -> None:
-        """Read from the first trial again: something that was passed may be open now."""
-        self._scored_up_to = self._called_up_to = -1
-        self._all_to_score = self._all_to_call = False
+    def rewind(self, *, calls: bool = True) -> None:
+        """Read from the first trial again: something that was passed may be open now.
+
+        Args:
+            calls: Whether that may need a call; else outputs wait to be scored, and no more.
+        """
+        self._scored_up_to, self._all_to_score = -1, not self._scores
+        if calls:
+            self._called_up_to, self._all_to_call = -1, False
         self._rewound = True
 
     def wants(self, most: int) -> bool:
@@ -90,7 +115,10 @@ class WorkQueue:
         scoring = not self._all_to_score and (self._all_to_call or len(self._to_score) < size)
         state = TrialState.SCORING if scoring else TrialState.QUEUED
         after = self._scored_up_to if scoring else self._called_up_to
-        found = await self._connection.call(open_work, self._run, self._columns, state, after, size)
+        by_retried = None if scoring else self._by_retried
+        found = await self._connection.call(
+            open_work, self._run, self._columns, state, after, size, by_retried
+        )
         if self._rewound:
             return  # somebody asked to begin again meanwhile; this piece is read anew then
         last = found[-1].place if found else after

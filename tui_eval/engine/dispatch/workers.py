@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
+from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
 from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
@@ -35,6 +36,36 @@ class Host(Protocol):
         """Look whether anything is left to do."""
 
 
+class Pool(Protocol):
+    """Who has trials asked."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to do, as far as the store was read."""
+
+    @property
+    def busy(self) -> int:
+        """What is being done; as long as anything is, the engine does not leave."""
+
+    async def run(self) -> None:
+        """Work until `end`."""
+
+    def set_open(self, dispatching: bool) -> None:
+        """Begin new calls, or begin none until told otherwise."""
+
+    def tell(self) -> None:
+        """Look whether something can be done now."""
+
+    def look_again(self) -> None:
+        """Look for open trials from the beginning: a request has opened some."""
+
+    def drop_withdrawn(self) -> None:
+        """Forget what a person took away before it was asked."""
+
+    def end(self) -> None:
+        """Let everything end; what is being done is finished first."""
+
+
 class Worked(Protocol):
     """Who has a limit of calls at once."""
 
@@ -58,6 +89,7 @@ class Workers:
         opened: AsyncExitStack,
         host: Host,
         took: Mapping[int, ResourceFigures],
+        polling: BulkPolling,
         executor: Executor | None = None,
     ) -> None:
         """Make the workers of a run; none begins a call before `set_open`.
@@ -68,6 +100,7 @@ class Workers:
             opened: Closes the targets and judges that were opened.
             host: Whom they work for.
             took: What programs of each column took so far: the most of each, and all of the time.
+            polling: How often providers that were asked in bulk are asked how far they are.
             executor: Who makes the attempts; None: the targets, here.
         """
         self._host = host
@@ -79,11 +112,18 @@ class Workers:
         self._ended = asyncio.Event()
         self.spend_caps = SpendCaps(self)
         self._assembly = Assembly(
-            session, store, opened, self._flights, self.spend_caps, self, took, executor
+            session, store, opened, self._flights, self.spend_caps, self, took, polling, executor
         )
         self.judging = self._assembly.judging()
         self._user = self._assembly.user_limit()
-        self.pools = self._assembly.pools(self.judging, self._user)
+        journey = self._assembly.journey(self._user)
+        self.pools = self._assembly.pools(self.judging, journey)
+        self.bulk_pools = self._assembly.bulk_pools(self.pools, journey)
+
+    @property
+    def _pools(self) -> list[Pool]:
+        """All that have trials asked, live or in bulk."""
+        return [*self.pools.values(), *self.bulk_pools]
 
     @property
     def idle(self) -> bool:
@@ -96,6 +136,18 @@ class Workers:
         return self._dispatching
 
     @property
+    def leaving(self) -> bool:
+        """Whether the engine is to leave the run: nothing new is begun any more."""
+        return self._host.leaving
+
+    @property
+    def waits_for_bulk(self) -> bool:
+        """Whether all that is left to do is to wait for providers that were asked in bulk."""
+        idle = all(pool.idle for pool in self.pools.values()) and self.judging.idle
+        waits = [pool.waits for pool in self.bulk_pools if not pool.idle]
+        return idle and bool(waits) and all(waits)
+
+    @property
     def stopping(self) -> bool:
         """Whether a person stops the run: what has not begun is left for another time."""
         return self._host.stopping
@@ -103,17 +155,17 @@ class Workers:
     @property
     def pools_idle(self) -> bool:
         """Whether no pool has anything left to do."""
-        return all(pool.idle for pool in self.pools.values())
+        return all(pool.idle for pool in self._pools)
 
     @property
     def busy(self) -> int:
         """Workers that have a trial, a batch or facts to write."""
-        return sum(pool.busy for pool in self.pools.values()) + self.judging.busy
+        return sum(pool.busy for pool in self._pools) + self.judging.busy
 
     async def run(self) -> None:
         """Work until `end`."""
         async with asyncio.TaskGroup() as group:
-            for pool in self.pools.values():
+            for pool in self._pools:
                 group.create_task(pool.run())
             group.create_task(self.judging.run())
             looking = group.create_task(self._look_for_room())
@@ -139,7 +191,7 @@ class Workers:
 
     def _open_pools(self) -> None:
         """Let targets be asked, unless nothing is to begin or gold is to be graded first."""
-        for pool in self.pools.values():
+        for pool in self._pools:
             pool.set_open(self._dispatching and not self.judging.gold_first)
 
     async def use_judges(self) -> None:
@@ -171,7 +223,7 @@ class Workers:
 
     def calls_have_room(self) -> None:
         """Have workers that caps held back look whether a call may begin now."""
-        for pool in self.pools.values():
+        for pool in self._pools:
             pool.tell()
         self.judging.tell()
 
@@ -191,7 +243,7 @@ class Workers:
 
     def look_again(self) -> None:
         """Look for open trials from the beginning: a request has opened some."""
-        for pool in self.pools.values():
+        for pool in self._pools:
             pool.look_again()
 
     def set_limit(self, endpoint: str, concurrency: int) -> bool:
@@ -228,7 +280,7 @@ class Workers:
             flight.withdraw()
             if without_worker:
                 del self._flights[trial]
-        for pool in self.pools.values():
+        for pool in self._pools:
             pool.drop_withdrawn()
         self.judging.drop_withdrawn()
 
@@ -243,17 +295,21 @@ class Workers:
         """
         for flight in self._flights.values():
             flight.end()
+        for pool in self.bulk_pools:
+            pool.drop_calls()
         self.judging.drop_calls()
         self._off_loop.end()
 
     def give_up(self) -> list[int]:
         """Let go of everything that has no worker; give the trials that run in the store."""
         self.judging.give_up()
+        for pool in self.bulk_pools:
+            pool.give_up()
         return [flight.work.trial for pool in self.pools.values() for flight in pool.give_up()]
 
     def end(self) -> None:
         """Let all workers leave."""
-        for pool in self.pools.values():
+        for pool in self._pools:
             pool.end()
         self.judging.end()
         self._ended.set()

@@ -135,6 +135,8 @@ class SpendCap:
     """What calls may have taken of which no answer came (their engine was killed, or they were
     ended), and about what those took whose endpoint did not say."""
     bounds: dict[Payer, float | None] = field(default_factory=dict)
+    consigned: dict[int, float | None] = field(default_factory=dict)
+    """What each consignment under way may still take at most; None: unknown."""
     _largest: dict[Payer, float] = field(default_factory=dict)
     _shares: dict[Payer, float] = field(default_factory=dict)
     """The largest that one question took of a judge's call."""
@@ -204,6 +206,10 @@ class SpendCap:
     ) -> float | None:
         """Return what calls in flight and grades may take; None: one is of unknown size."""
         targets = judges = 0.0
+        for consigned in self.consigned.values():
+            if consigned is None:
+                return None
+            targets += consigned
         for payer, calls in self.calls.items():
             in_flight = calls.in_flight - over.get(payer, 0)
             if not in_flight or self.bounds.get(payer) == 0:
@@ -216,6 +222,13 @@ class SpendCap:
             else:
                 targets += one * in_flight
         return targets + max(judges, grades)  # what is being graded is ungraded yet
+
+    def fits_most(self, amount: float | None) -> bool:
+        """Return whether what takes so much at most may begin now; None: nobody knows how much."""
+        if self.cap is None:
+            return True
+        held = self._held(self.most, 0.0, {})
+        return amount is not None and held is not None and self.total + held + amount <= self.cap
 
     def took(
         self, payer: Payer, amount: float | None, about: float | None = None, questions: int = 1

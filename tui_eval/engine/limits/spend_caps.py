@@ -142,9 +142,44 @@ class SpendCaps:
                 self._coordination.targets_held()
             if self.grading.ungraded and not self.grading.rests:
                 return False
-        if not self._in_flight:
+        if not self._in_flight and not self._money.consigned:
             self._coordination.leave(capped(self.empty() or self._too_large(payer)))
         return False
+
+    def has_room(self, usd: float | None, tokens: int | None) -> bool:
+        """Return whether what takes so much at most exceeds no cap; None: nobody knows."""
+        return self._money.fits_most(usd) and self._tokens.fits_most(tokens)
+
+    def may_consign(self, usd: float | None, tokens: int | None) -> bool:
+        """Return whether what takes so much at most may be sent in bulk now; None: nobody knows.
+
+        Where it may not and nothing is in flight that could make room, the run is told to pause.
+        """
+        if self.has_room(usd, tokens):
+            return True
+        self._held = True
+        if not self._in_flight and not self._money.consigned:
+            if not self._money.fits_most(usd):
+                most = "nobody knows how much" if usd is None else money(usd)
+                took = f"{_dollars(self._money)} spent, the next request in bulk may cost {most}"
+                why = self._at_cost(took)
+            else:
+                most = "nobody knows how many" if tokens is None else f"{tokens}"
+                took = f"{_count(self._tokens)} tokens are used, the next request in bulk may take"
+                why = self._at_tokens(f"{took} {most}")
+            self._coordination.leave(capped(self.empty() or why))
+        return False
+
+    def consigned(self, consignment: int, usd: float | None, tokens: int | None) -> None:
+        """Hold the room of what a consignment may still take at most; None: nobody knows."""
+        self._money.consigned[consignment] = usd
+        self._tokens.consigned[consignment] = None if tokens is None else float(tokens)
+
+    def settled(self, consignment: int) -> None:
+        """Give the room of a consignment back: nothing more comes of it."""
+        self._money.consigned.pop(consignment, None)
+        self._tokens.consigned.pop(consignment, None)
+        self.look_again()
 
     @contextmanager
     def call(self, payer: Payer) -> Iterator[None]:

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 from tui_eval.model.case import Case
 from tui_eval.model.output import Output
@@ -32,6 +33,26 @@ class OpenTrial:
     """Scores of that output that still count, a person's among them; None: it never had any."""
 
 
+OPEN_TRIAL: Final = (
+    "t.id, t.place, t.seq, t.col, t.epoch, t.generation_key, t.since, t.state, "
+    "t.output, s.id, s.data, t.attempts, "
+    "EXISTS (SELECT 1 FROM scores x WHERE x.trial = t.id), t.opening"
+)
+"""The columns `open_trial` makes a trial of, `t`, with its case, `s`."""
+_RETRIED: Final = (
+    "EXISTS (SELECT 1 FROM moves m JOIN requests q ON q.id = m.request "
+    "WHERE m.trial = t.id AND q.verb = 'retry' AND m.undone_by IS NULL)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ByRetried:
+    """Which trials of some columns are wanted: those that a person had asked again, or the rest."""
+
+    columns: frozenset[int]
+    retried: bool
+
+
 def open_work(
     db: sqlite3.Connection,
     run: int,
@@ -39,32 +60,56 @@ def open_work(
     state: TrialState,
     after: int,
     limit: int,
+    by_retried: ByRetried | None = None,
 ) -> list[OpenTrial]:
-    """Return the trials of these columns in a state and after a place, in dataset order."""
+    """Return the trials of these columns in a state and after a place, in dataset order.
+
+    Args:
+        db: The connection.
+        run: The run.
+        cols: The columns.
+        state: The state.
+        after: A place; -1: from the first on.
+        limit: How many at most.
+        by_retried: Which trials of some of the columns are wanted; None: all.
+    """
+    narrowed = ""
+    if by_retried is not None and by_retried.columns:
+        listed = ",".join(map(str, sorted(by_retried.columns)))
+        asked = _RETRIED if by_retried.retried else f"NOT {_RETRIED}"
+        narrowed = f"AND (t.col NOT IN ({listed}) OR {asked}) "
     rows = db.execute(
-        "SELECT t.id, t.place, t.seq, t.col, t.epoch, t.generation_key, t.since, t.state, "
-        "t.output, c.id, c.data, t.cached, t.attempts, "
-        "EXISTS (SELECT 1 FROM scores s WHERE s.trial = t.id), t.opening FROM trials t "
-        "JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE t.run = ? AND t.place > ? "
-        f"AND t.state = '{state}' AND t.col IN ({','.join('?' * len(cols))}) "
+        f"SELECT {OPEN_TRIAL} FROM trials t "
+        "JOIN cases s ON s.run = t.run AND s.seq = t.seq WHERE t.run = ? AND t.place > ? "
+        f"AND t.state = '{state}' AND t.col IN ({','.join('?' * len(cols))}) {narrowed}"
         "ORDER BY t.place LIMIT ?",
         (run, after, *cols, limit),
     ).fetchall()
-    return [
-        OpenTrial(
-            trial=row[0],
-            place=row[1],
-            col=row[3],
-            epoch=row[4],
-            key=row[5],
-            since=row[6],
-            case=Case.from_json(row[2], unpack_text(row[9]), json.loads(row[10])),
-            output=run_queries.output(db, row[8]) if row[7] == "scoring" else None,
-            kept=_kept(db, row[0]) if row[12] or row[13] else None,
-            opening=row[14],
-        )
-        for row in rows
-    ]
+    return [open_trial(db, row) for row in rows]
+
+
+def open_trial(
+    db: sqlite3.Connection, row: Sequence[Any], *, opening: int | None = None
+) -> OpenTrial:
+    """Make a trial of its `OPEN_TRIAL`.
+
+    Args:
+        db: The connection.
+        row: The columns.
+        opening: The opening that work on it was begun on; None: the present one.
+    """
+    return OpenTrial(
+        trial=row[0],
+        place=row[1],
+        col=row[3],
+        epoch=row[4],
+        key=row[5],
+        since=row[6],
+        case=Case.from_json(row[2], unpack_text(row[9]), json.loads(row[10])),
+        output=run_queries.output(db, row[8]) if row[7] == "scoring" else None,
+        kept=_kept(db, row[0]) if row[11] or row[12] else None,
+        opening=row[13] if opening is None else opening,
+    )
 
 
 def _kept(db: sqlite3.Connection, trial: int) -> tuple[Score, ...]:

@@ -197,6 +197,7 @@ def _delete_trials(tx: Tx, run_id: int) -> _Portion:
         "attempt_records",
         "attempt_calls",
         "conversation_calls",
+        "consigned",
         "attempts",
         "scores",
         "findings",

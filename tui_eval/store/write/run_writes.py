@@ -18,7 +18,7 @@ from tui_eval.store.read import bulk
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import baseline_writes, trial_writes
+from tui_eval.store.write import baseline_writes, consignment_writes, trial_writes
 from tui_eval.store.write.baseline_writes import BaseChoice
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are easily taken for others
@@ -343,13 +343,16 @@ def _lose_judge_calls(tx: Tx, run: int) -> None:
 def recover(tx: Tx, run: int) -> int:
     """Take up a run whose engine has gone: what was in flight is lost and waits again.
 
+    What was consigned is not lost: its provider goes on with it, whoever asked.
+
     Returns:
         How many trials were in flight.
     """
     lease.count_dead(tx, run)
     tx.db.execute(
         "UPDATE attempts SET state = 'lost' WHERE state = 'sent' "
-        "AND (SELECT run FROM trials WHERE id = trial) = ?",
+        "AND (SELECT run FROM trials WHERE id = trial) = ? "
+        "AND NOT EXISTS (SELECT 1 FROM consigned WHERE attempt = attempts.id)",
         (run,),
     )
     tx.db.execute(
@@ -358,7 +361,8 @@ def recover(tx: Tx, run: int) -> int:
     _lose_judge_calls(tx, run)
     return tx.db.execute(
         "UPDATE trials SET state = 'queued', since = ?, change = ?, waiting = NULL, "
-        "waiting_until = NULL WHERE run = ? AND state = 'running'",
+        "waiting_until = NULL WHERE run = ? AND state = 'running' "
+        f"AND NOT EXISTS ({consignment_writes.UNDER_WAY})",
         (tx.now, tx.change, run),
     ).rowcount
 
@@ -390,6 +394,7 @@ def forget(tx: Tx, run: int) -> None:
     unstage(tx, run)
     requests.forget(tx, run)
     baseline_writes.forget(tx, run)
+    consignment_writes.forget(tx, run)
     for table in ("columns", "limits", "former_specs", "trust", "run_parts", "merged_runs"):
         tx.db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     tx.db.execute("DELETE FROM runs WHERE id = ?", (run,))

@@ -82,10 +82,11 @@ def start_attempt(tx: Tx, trial: int, *, queue_s: float | None, wait_s: float | 
     ).lastrowid
 
 
-def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float) -> None:
+def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float | None) -> None:
     """Write down that an attempt gave no output; what follows is another fact.
 
-    What it took all the same, as an answer that was broken off does, is counted.
+    What it took all the same, as an answer that was broken off does, is counted. `call_s` is None
+    where nobody knows how long the call took.
     """
     tx.db.execute(
         "UPDATE attempts SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
@@ -155,7 +156,7 @@ def answer(
     trial: int,
     key: bytes,
     output: Output,
-    call_s: float,
+    call_s: float | None,
     *,
     stale: bool = False,
 ) -> bool:
@@ -169,7 +170,7 @@ def answer(
         trial: Its trial.
         key: The generation key.
         output: What came back.
-        call_s: Seconds of the call.
+        call_s: Seconds of the call; None: nobody knows.
         stale: Whether the trial was opened anew since, and is not to take it.
 
     Returns:
@@ -305,6 +306,18 @@ def fail_trial(tx: Tx, trial: int, failure: Failure) -> bool:
     )
 
 
+def reject(tx: Tx, trial: int, failure: Failure) -> bool:
+    """Close a trial as an error, also where its output was taken and scored: it is not relied on.
+
+    Returns:
+        False where it was cancelled, or is an error already; nothing changed then.
+    """
+    if _is_one_of(tx, trial, (TrialState.CANCELLED, TrialState.ERROR)):
+        return False
+    retry(tx, trial)
+    return fail_trial(tx, trial, failure)
+
+
 def cancel(tx: Tx, trial: int, request: int | None = None) -> bool:
     """Close a trial because a person asked; what it has produced stays.
 
@@ -434,6 +447,14 @@ def unscore_open(tx: Tx, run: int) -> None:
     )
     tx.db.execute(
         "UPDATE trials SET opening = opening + 1 WHERE run = ? AND state = 'scoring'", (run,)
+    )
+
+
+def supersede_output_of(tx: Tx, attempt: int) -> None:
+    """Let what an attempt gave satisfy no key any more: it is not to be relied on."""
+    tx.db.execute(
+        "UPDATE outputs SET superseded = 1 WHERE id = (SELECT output FROM attempts WHERE id = ?)",
+        (attempt,),
     )
 
 

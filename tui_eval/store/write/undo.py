@@ -10,7 +10,7 @@ from tui_eval.model.states import TrialState
 from tui_eval.store.read import run_queries
 from tui_eval.store.text import pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import request_moves, trial_writes
+from tui_eval.store.write import consignment_writes, request_moves, trial_writes
 from tui_eval.store.write.request_moves import RequestMove
 
 _CANCELLED = (TrialState.CANCELLED,)
@@ -50,6 +50,7 @@ def uncancel(tx: Tx, trial: int, request: int, by: int) -> str | None:
     ).fetchone()
     if row[0] is None:
         moved = tx.move(trial, TrialState.QUEUED, _CANCELLED)
+        consignment_writes.await_again(tx, trial)
     else:
         moved = tx.move(
             trial, TrialState.SCORING, _CANCELLED, "output = ?, latency_s = ?", tuple(row)

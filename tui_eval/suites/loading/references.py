@@ -149,7 +149,7 @@ class _Checker:
             kind = TARGETS.of(target)
             if not kind.takes_turns(target) and self._is_asked_turns(target):
                 message = "is asked once, and its prompt has turns"
-                self._wrong(path, message, "name the others in its prompts, or ask a model")
+                self._wrong(path, message, kind.turns_hint(target))
             if kind.NEEDS_PROMPT and not has_prompt:
                 self._wrong(path, "there is no prompt to ask it with", "add [prompt]")
             self._asked(kind, path, target)
@@ -219,6 +219,10 @@ class _Checker:
             kinds = [TARGETS.of(target) for _, target in tables(self._data, "targets")]
             if kinds and not any(kind.TALKS_WITH_USER for kind in kinds):
                 self._wrong(path, "speaks with no target", "only models talk with it")
+            for at, target in tables(self._data, "targets"):
+                if TARGETS.of(target).asked_in_bulk(target):
+                    message = "asks once, and [user] goes on with its conversations"
+                    self._wrong((*at, "bulk"), message, "drop bulk, or [user]")
 
     def _scorers(self) -> None:
         names = {OF_OUTPUT}

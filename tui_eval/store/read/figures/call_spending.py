@@ -74,7 +74,8 @@ def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, U
     Args:
         db: The connection.
         run: The run.
-        abandoned: Whether its engine has gone: then what it had in flight is among them.
+        abandoned: Whether its engine has gone: then what it had in flight is among them, but for
+            what is at a provider in bulk.
     """
     rows = db.execute(
         "WITH bounds AS MATERIALIZED (SELECT "
@@ -90,7 +91,8 @@ def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, U
         "FROM bounds, attempts INDEXED BY attempts_unsent "
         "WHERE unsent = 1 AND trial BETWEEN first AND last "
         "UNION ALL SELECT trial, 'lost', NULL FROM bounds, attempts INDEXED BY attempts_sent "
-        "WHERE ?2 AND state = 'sent' AND trial BETWEEN first AND last), "
+        "WHERE ?2 AND state = 'sent' AND trial BETWEEN first AND last "
+        "AND NOT EXISTS (SELECT 1 FROM consigned WHERE attempt = attempts.id)), "
         "per_trial AS (SELECT trial, sum(state = 'lost') AS lost, "
         "sum(state = 'unsent' OR (state = 'cancelled' AND ifnull(call_s, 0) = 0)) AS unsent, "
         "sum(state IN ('lost', 'timeout') OR call_s > 0) AS unpaid FROM found GROUP BY trial) "

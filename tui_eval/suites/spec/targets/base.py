@@ -51,6 +51,16 @@ class TargetSpec(AskedSpec):
         return False
 
     @classmethod
+    def turns_hint(cls, table: Mapping[str, object]) -> str:
+        """Return what to do where a prompt has turns that it does not take."""
+        return "name the others in its prompts, or ask a model"
+
+    @classmethod
+    def asked_in_bulk(cls, table: Mapping[str, object]) -> bool:
+        """Say whether it is asked through a provider's batch API: once, without going on."""
+        return False
+
+    @classmethod
     def leaves_workspace(cls, table: Mapping[str, object]) -> bool:
         """Say whether it works in a folder that is kept with its output."""
         return False

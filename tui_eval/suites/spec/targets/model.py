@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import JsonValue, WithJsonSchema
+from pydantic import JsonValue, StrictBool, WithJsonSchema
 
 from tui_eval.model.json import Json
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
 from tui_eval.suites.spec.base import Text, Whole
+from tui_eval.suites.spec.bulk import BulkSpec, bulk_mistakes
 from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
 from tui_eval.suites.spec.programs import RunsPrograms
 from tui_eval.suites.spec.run import Concurrency
@@ -61,17 +62,38 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
     """Replies of the model to one turn of the user, at most, tools being answered in between."""
     concurrency: Concurrency | None = None
     """Calls in flight at this target's endpoint, in place of [run] concurrency."""
+    bulk: StrictBool | BulkSpec = False
+    """true, or how: through the provider's batch API, within a day at a lower price. Not in the
+    key: what was asked live is found."""
+
+    @property
+    def bulk_settings(self) -> BulkSpec | None:
+        """How it is asked in bulk; None: it is asked live."""
+        if isinstance(self.bulk, BulkSpec):
+            return self.bulk
+        return BulkSpec() if self.bulk else None
+
+    @classmethod
+    def asked_in_bulk(cls, table: Mapping[str, object]) -> bool:
+        """Say whether `bulk` is set."""
+        return bool(table.get("bulk"))
 
     @classmethod
     def takes_turns(cls, table: Mapping[str, object]) -> bool:
-        """Say that a model is asked anew with the replies so far."""
-        return True
+        """Say that a model is asked anew with the replies so far, unless it is asked in bulk."""
+        return not cls.asked_in_bulk(table)
+
+    @classmethod
+    def turns_hint(cls, table: Mapping[str, object]) -> str:
+        """Return that turns need single calls."""
+        return "name the others in its prompts, or drop bulk"
 
     @classmethod
     def written_mistakes(cls, table: Mapping[str, object]) -> Iterator[FieldMistake]:
         """Yield what is wrong with its endpoint and with how its tools are answered."""
         yield from super().written_mistakes(table)
         yield from answer_mistakes(table.get("tools"))
+        yield from bulk_mistakes(table)
         if table.get("tools_by") is not None and not table.get("tools"):
             yield FieldMistake(("tools_by",), "answers no tools", "say which there are: tools")
 

@@ -1,0 +1,81 @@
+"""The commands of `docs/how-to/bulk.md`, on a simulated provider."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Beside, Place, document
+from tests.servers.fake_bulk import FakeBulk
+from tui_eval.targets import model_bulk
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bulk.md"
+
+
+@pytest.fixture
+def suite(place: Place) -> str:
+    """Write the page's suite, and its data; give its name."""
+    for name, text in re.findall(r"```\w+\n# (capitals\.\w+)\n(.*?)```", PAGE.read_text(), re.S):
+        (place.folder / name).write_text(text)
+    return "capitals.toml"
+
+
+def asking(place: Place, suite: str, server: FakeBulk) -> None:
+    """Have the suite ask a server in place of a provider."""
+    file = place.folder / suite
+    file.write_text(
+        file.read_text().replace('provider = "openai"', f'base_url = "{server.base_url}"')
+    )
+
+
+ANSWERS = {
+    "What is the capital of France?": "Paris",
+    "What is the capital of Peru?": "It is Lima.",
+    "What is the capital of Chad?": "N'Djamena",
+}
+
+
+async def test_what_is_submitted_is_collected(place: Place, suite: str, beside: Beside) -> None:
+    async with FakeBulk(ANSWERS, looks=0) as server:
+        asking(place, suite, server)
+        sent = await beside("run", suite, "--submit", "--json")
+        whole = document(sent)
+        assert (sent.code, whole["state"], whole["stopped_by"]) == (0, "paused", "bulk")
+        assert whole["exit_code"] == 0
+        assert whole["counts"]["running"] == 3
+        early = await beside("resume", "last", "--collect", "--json")
+        assert (early.code, document(early)["stopped_by"]) == (0, "bulk")
+        server.finish()
+        done = await beside("resume", "last", "--collect", "--json")
+    whole = document(done)
+    assert (done.code, whole["state"], whole["stopped_by"]) == (0, "done", None)
+    assert whole["counts"]["passed"] == 3
+    assert whole["requests"] == {**whole["requests"], "target": 3, "target_retries": 0}
+    assert server.ledger.prompts == dict.fromkeys(ANSWERS, 1)
+    assert server.counts["create"] == 1
+
+
+async def test_models_are_asked_in_bulk_where_the_launch_says(
+    place: Place, suite: str, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_bulk, "SETTLE_S", 0.0)
+    async with FakeBulk(ANSWERS, looks=0) as server:
+        asking(place, suite, server)
+        file = place.folder / suite
+        file.write_text(file.read_text().replace("bulk = true\n", ""))
+        sent = await beside("run", suite, "--bulk", "--submit", "--json")
+        assert (sent.code, document(sent)["stopped_by"]) == (0, "bulk")
+        server.finish()
+        resumed = await beside("resume", "last", "--json")
+        assert (resumed.code, document(resumed)["counts"]["passed"]) == (0, 3)
+        live = await beside("run", suite, "--json")
+    assert document(live)["counts"]["passed"] == 3
+    assert document(live)["requests"]["cached_outputs"] == 3, "how it was asked is in no key"
+
+
+async def test_submitting_needs_something_that_is_asked_in_bulk(
+    place: Place, beside: Beside
+) -> None:
+    refused = await beside("run", place.suite(), "--submit")
+    assert refused.code == 2
+    assert "--submit: no target here is asked in bulk" in refused.err

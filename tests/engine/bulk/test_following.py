@@ -1,0 +1,119 @@
+import pytest
+
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.harness import Harness
+from tests.servers.bulk_ledger import BulkFaults
+from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
+from tui_eval.engine.engine import Engine
+from tui_eval.store.requests import Verb
+
+
+async def test_results_count_in_any_order_and_once(harness: Harness) -> None:
+    faults = BulkFaults(shuffle=3, double=[1, 4], unknown=2, malformed=1)
+    async with FakeBulk(faults=faults) as server:
+        run = await run_bulk(harness, bulk_suite(server, 200))
+    assert harness.counts(run).passed == 200
+    assert harness.sql("SELECT unknown FROM consignments") == [(3,)]
+    assert harness.sql("SELECT count(*) FROM outputs") == [(200,)]
+
+
+@pytest.mark.parametrize("n", [10, 150], ids=["in one portion", "in several"])
+async def test_two_answers_to_one_request_are_an_error(harness: Harness, n: int) -> None:
+    async with FakeBulk(faults=BulkFaults(contradict=[2], only_first=1)) as server:
+        run = await run_bulk(harness, bulk_suite(server, n))
+        again = await run_bulk(harness, bulk_suite(server, n))
+    assert states(harness, run) == {"done": n - 1, "error": 1}
+    assert harness.trial(run, "c2").error_kind == "bad_answer"
+    assert harness.counts(again).passed == n
+    assert harness.counts(again).cached == n - 1, "neither of the two satisfies a key"
+
+
+async def test_what_has_no_line_is_asked_again_without_using_up_a_retry(harness: Harness) -> None:
+    async with FakeBulk(faults=BulkFaults(drop=[0, 7], only_first=1)) as server:
+        run = await run_bulk(harness, bulk_suite(server, 20, run={"retries": 0}))
+    assert harness.counts(run).passed == 20
+    assert [len(one.requests) for one in server.ledger.consignments] == [20, 2]
+    assert {prompt for prompt, n in executed(server).items() if n > 1} == {"q0", "q7"}
+
+
+async def test_what_expires_three_times_is_an_error(harness: Harness) -> None:
+    async with FakeBulk(faults=BulkFaults(expire=[0])) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert states(harness, run) == {"done": 2, "error": 1}
+    trial = harness.trial(run, "c0")
+    assert trial.error_kind == "expired"
+    assert "retry" in str(trial.error_message)
+    assert [len(one.requests) for one in server.ledger.consignments] == [3, 1, 1]
+    assert executed(server) == {"q1": 1, "q2": 1}
+    assert harness.sql("SELECT sum(unsent) FROM attempts") == [(3,)], "none of them was a request"
+
+
+async def test_a_retry_of_it_is_asked_live(harness: Harness) -> None:
+    async with FakeBulk(faults=BulkFaults(expire=[0])) as server:
+        run = await run_bulk(harness, bulk_suite(server, 2))
+        await harness.again(run, Verb.RETRY, which="errors")
+    assert states(harness, run) == {"done": 2}
+    assert server.counts["live"] == 1
+    assert len(server.ledger.consignments) == 3
+
+
+async def test_a_line_with_a_status_is_a_failure_like_any(harness: Harness) -> None:
+    faults = BulkFaults(statuses={0: 500, 1: 400}, hide=True, only_first=1)
+    async with FakeBulk(faults=faults) as server:
+        run = await run_bulk(harness, bulk_suite(server, 5))
+    assert states(harness, run) == {"done": 4, "error": 1}
+    assert harness.trial(run, "c1").error_kind == "bad_request"
+    assert [len(one.requests) for one in server.ledger.consignments] == [5, 1]
+    kept = harness.sql("SELECT state, status FROM attempts WHERE status IS NOT NULL ORDER BY id")
+    assert kept == [("failed", 500), ("failed", 400)]
+
+
+async def test_a_failure_that_stays_uses_up_the_retries(harness: Harness) -> None:
+    async with FakeBulk(faults=BulkFaults(statuses={0: 500})) as server:
+        run = await run_bulk(harness, bulk_suite(server, 1, run={"retries": 2}))
+    assert harness.trial(run, "c0").error_kind == "server_error"
+    assert len(server.ledger.consignments) == 3
+
+
+async def test_results_that_break_off_are_taken_from_where_they_broke(harness: Harness) -> None:
+    async with FakeBulk(faults=BulkFaults(cut=70)) as server:
+        run = await run_bulk(harness, bulk_suite(server, 100))
+    assert harness.counts(run).passed == 100
+    assert set(executed(server).values()) == {1}
+    assert harness.sql("SELECT count(*) FROM outputs") == [(100,)]
+
+
+async def test_a_refused_batch_pauses_the_run_and_nothing_is_lost(harness: Harness) -> None:
+    async with FakeBulk(faults=BulkFaults(fail="invalid_model", only_first=1)) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4))
+        row = harness.row(run)
+        assert (row.state, states(harness, run)) == ("paused", {"queued": 4})
+        assert "invalid_model" in str(row.reason)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert harness.counts(run).passed == 4
+
+
+async def test_a_provider_without_room_is_sent_less_and_later(harness: Harness) -> None:
+    async with FakeBulk(room=8, looks=3) as server:
+        run = await run_bulk(harness, bulk_suite(server, 20))
+    assert harness.counts(run).passed == 20
+    assert set(executed(server).values()) == {1}
+    assert harness.sql("SELECT max(attempts) FROM trials")[0][0] >= 1
+    assert harness.row(run).state == "done"
+
+
+async def test_a_batch_that_the_provider_forgot_is_lost_and_asked_again(harness: Harness) -> None:
+    async with FakeBulk(script=nth("look", Refuse(404))) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert harness.counts(run).passed == 3
+    kept = harness.sql("SELECT state FROM consignments ORDER BY id")
+    assert kept == [("lost",), ("ended",)]
+    assert harness.sql("SELECT count(*) FROM attempts WHERE state = 'lost'") == [(3,)]
+
+
+async def test_a_server_in_trouble_is_waited_for(harness: Harness) -> None:
+    script = nth("look", Refuse(500), Die(), Refuse(429))
+    async with FakeBulk(script=script) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert harness.counts(run).passed == 3
+    assert set(executed(server).values()) == {1}

@@ -1,0 +1,106 @@
+"""kill -9 between the writing down of a consignment and its last result."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, states
+from tests.engine.harness import Harness
+from tests.servers.fake_bulk import Die, FakeBulk, nth
+from tests.waiting import until
+from tui_eval.engine.engine import Engine
+
+
+@asynccontextmanager
+async def killed(harness: Harness, run: int) -> AsyncIterator[None]:
+    """Have an engine work on a run until the block ends, and kill it then."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.engine.bulk.worker", str(harness.path), str(run)
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def goes_on(harness: Harness, run: int) -> None:
+    await Engine(harness.path, run, polling=SOON).run()
+
+
+def assert_whole(harness: Harness, run: int, n: int) -> None:
+    """See that each trial has one output, and that its attempts say where it came from."""
+    assert states(harness, run) == {"done": n}
+    assert harness.counts(run).passed == n
+    assert harness.sql("SELECT count(*), count(DISTINCT generation_key) FROM outputs") == [(n, n)]
+    answered = "SELECT count(*) FROM attempts WHERE state = 'answered'"
+    assert harness.sql(answered) == [(n,)]
+    assert harness.sql("SELECT count(*) FROM attempts WHERE state = 'sent'") == [(0,)]
+    assert harness.sql("SELECT count(*) FROM consignments WHERE taken_at IS NULL") == [(0,)]
+
+
+async def test_killed_while_attempts_are_written(harness: Harness) -> None:
+    async with FakeBulk() as server:
+        run = harness.create(bulk_suite(server, 800))
+        async with killed(harness, run):
+            await until(lambda: harness.sql("SELECT count(*) FROM attempts")[0][0] >= 64)
+        written = harness.sql("SELECT count(*) FROM attempts")[0][0]
+        assert written < 800, "the kill came too late to mean anything"
+        assert harness.counts(run).lost == 0, "nothing of it was sent, and nothing is given up"
+        await goes_on(harness, run)
+    assert_whole(harness, run, 800)
+    assert set(executed(server).values()) == {1}
+    assert harness.sql("SELECT count(*) FROM attempts") == [(800,)]
+
+
+@pytest.mark.parametrize("moment", ["upload", "create"])
+async def test_killed_before_the_provider_answers(harness: Harness, moment: str) -> None:
+    async with FakeBulk() as server:
+        run = harness.create(bulk_suite(server, 30))
+        server.hold(moment)
+        async with killed(harness, run):
+            await server.happened(moment)
+        server.release(moment)
+        assert harness.sql("SELECT state, provider_id FROM consignments") == [("forming", None)]
+        await goes_on(harness, run)
+    assert_whole(harness, run, 30)
+    assert set(executed(server).values()) == {1}
+    assert len(server.ledger.consignments) == 1
+
+
+async def test_killed_while_it_waits(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server:
+        run = harness.create(bulk_suite(server, 30, size=10))
+        async with killed(harness, run):
+            await until(lambda: server.counts["look"] >= 9)
+        assert states(harness, run) == {"running": 30}
+        server.finish()
+        server.looks = 1
+        await goes_on(harness, run)
+    assert_whole(harness, run, 30)
+    assert server.counts["create"] == 3
+
+
+async def test_killed_while_results_are_written(harness: Harness) -> None:
+    async with FakeBulk() as server:
+        run = harness.create(bulk_suite(server, 800))
+        async with killed(harness, run):
+            await until(lambda: harness.counts(run).done > 0)
+        assert harness.counts(run).done < 800, "the kill came too late to mean anything"
+        await goes_on(harness, run)
+    assert_whole(harness, run, 800)
+    assert set(executed(server).values()) == {1}
+
+
+async def test_what_perhaps_was_sent_is_looked_for_before_it_is_sent_again(
+    harness: Harness,
+) -> None:
+    async with FakeBulk(script=nth("create", Die(after=True), Die())) as server:
+        run = harness.create(bulk_suite(server, 12, size=6))
+        await goes_on(harness, run)
+    assert_whole(harness, run, 12)
+    assert set(executed(server).values()) == {1}
+    assert len(server.ledger.consignments) == 2

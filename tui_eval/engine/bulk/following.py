@@ -1,0 +1,190 @@
+"""A consignment from its writing down until nothing of it is left to take."""
+
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from tui_eval.engine.bulk.arrivals import Arrivals, LineCounts
+from tui_eval.engine.bulk.bulk_host import BulkHost
+from tui_eval.engine.bulk.request_file import RequestFile
+from tui_eval.engine.bulk.sending import Sending
+from tui_eval.engine.departure import halted
+from tui_eval.engine.limits.spend_caps import SpendCaps
+from tui_eval.model.output import Failure
+from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkState, BulkStatus, StrayLine
+from tui_eval.store.read import consignment_queries
+from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow
+from tui_eval.store.tx import Tx
+from tui_eval.store.write import consignment_writes, trial_writes
+
+_PORTION: Final = 64
+"""Lines of results that are written down in one transaction."""
+_GONE: Final = 404
+_NO_REASON: Final = Failure("bulk_failed", "the provider refused the batch and did not say why")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Follows consignments of one target, each in a task of its own."""
+
+    sending: Sending
+    arrivals: Arrivals
+    spend_caps: SpendCaps
+    host: BulkHost
+
+    async def follow(self, row: ConsignmentRow, requests: RequestFile | None = None) -> None:
+        """Send a consignment where it is not, wait for it, and take what came of it.
+
+        Where the engine is to leave first, the next one goes on from what is written down.
+
+        Args:
+            row: The consignment.
+            requests: What it holds, where it was formed just now; None: an earlier engine did.
+        """
+        self._hold(row, 0)
+        try:
+            if row.state == "forming":
+                row = await self.sending.sent(row, requests)
+        finally:
+            if requests is not None:
+                requests.close()
+        if row.state == "sent":
+            row = await self._until_ended(row)
+        if row.state in ("forming", "sent"):
+            return
+        if row.provider_id is None or row.state in ("failed", "lost"):
+            unknown = 0
+            await self._give_back(row)
+        else:
+            seen = await self._take(row)
+            if seen is None:
+                return
+            unknown = seen.unknown
+            await self._take_missing(row)
+        taken = partial(consignment_writes.taken, consignment=row.id, unknown=unknown)
+        await self.sending.store.writer.write(taken)
+        self.spend_caps.settled(row.id)
+        log.info("consignment %d of %s: %s, nothing is left", row.number, row.target, row.state)
+
+    async def _until_ended(self, row: ConsignmentRow) -> ConsignmentRow:
+        """Look at a consignment until it is under way no more, or the engine leaves."""
+        assert row.provider_id is not None, "it was sent"
+        polling = self.sending.polling
+        pause_s = polling.first_s
+        while not self.host.leaving:
+            try:
+                status = await self.sending.api.look(row.provider_id)
+            except BulkError as error:
+                if error.failure.status == _GONE:
+                    log.warning("consignment %d of %s is gone", row.number, row.target)
+                    return await self.sending.looked(row, "lost", error.failure.message)
+                if error.failure.fatal:
+                    self.host.leave(halted(error.failure))
+                    return row
+                await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
+            else:
+                if status.state is BulkState.FAILED:
+                    return await self.sending.failed(row, status.problem or _NO_REASON)
+                row = await self._told(row, status)
+                if status.state is not BulkState.UNDER_WAY:
+                    return row
+                await self.host.rest(row.id, pause_s)
+            pause_s = polling.next_s(pause_s)
+        return row
+
+    async def _take(self, row: ConsignmentRow) -> LineCounts | None:
+        """Take all results there are; None: the engine leaves first."""
+        pause_s = self.sending.polling.first_s
+        while True:
+            seen = LineCounts()
+            try:
+                await self._take_lines(row, seen)
+            except BulkError as error:
+                log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
+                if error.failure.fatal:
+                    self.host.leave(halted(error.failure))
+                    return None
+                if error.failure.status == _GONE:
+                    return seen  # what there is was taken: the rest is missing
+                await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
+                pause_s = self.sending.polling.next_s(pause_s)
+                if self.host.leaving:
+                    return None
+            else:
+                return seen
+
+    async def _take_lines(self, row: ConsignmentRow, seen: LineCounts) -> None:
+        """Take results as they stream; those before the stream breaks off count.
+
+        Raises:
+            BulkError: it broke off.
+        """
+        assert row.provider_id is not None, "it was sent"
+        waiting: list[BulkLine | StrayLine] = []
+        try:
+            async with aclosing(self.sending.api.results(row.provider_id)) as lines:
+                async for line in lines:
+                    waiting.append(line)
+                    if len(waiting) >= _PORTION:
+                        portion, waiting = waiting, []
+                        await self._settle(row, portion, seen)
+        except BulkError:
+            await self._settle(row, waiting, seen)
+            raise
+        await self._settle(row, waiting, seen)
+
+    async def _settle(
+        self, row: ConsignmentRow, lines: list[BulkLine | StrayLine], seen: LineCounts
+    ) -> None:
+        for line in lines:
+            if isinstance(line, StrayLine):
+                log.warning("results of %s, %s: %s", row.provider_id, line.where, line.problem)
+        if await self.arrivals.take(row, lines, seen):
+            self.host.to_score()
+        self._hold(row, seen.new)
+
+    async def _take_missing(self, row: ConsignmentRow) -> None:
+        """Have asked again what the results have no line for."""
+        while portion := await self._untold(row):
+            log.warning("results of %s lack %d requests", row.provider_id, len(portion))
+            await self.arrivals.never_came(portion)
+
+    async def _give_back(self, row: ConsignmentRow) -> None:
+        """Put the trials of a consignment back into the queue of which nothing comes."""
+        lost = row.state == "lost"
+        while portion := await self._untold(row):
+            trials = list(portion.values())
+
+            def unit(tx: Tx, trials: list[ConsignedTrial] = trials) -> None:
+                for trial in trials:
+                    trial_writes.drop_attempt(
+                        tx, trial.attempt, "lost" if lost else "cancelled", None
+                    )
+                    if trial_writes.stands(tx, trial.work.trial, trial.work.opening):
+                        trial_writes.give_back(tx, trial.work.trial)
+
+            await self.sending.store.writer.write(unit)
+            if lost:
+                for trial in trials:
+                    self.spend_caps.unanswered(trial.work.col)
+
+    async def _untold(self, row: ConsignmentRow) -> dict[int, ConsignedTrial]:
+        return await self.sending.store.reading.call(
+            consignment_queries.nothing_came_for, row.id, -1, _PORTION
+        )
+
+    async def _told(self, row: ConsignmentRow, status: BulkStatus) -> ConsignmentRow:
+        """Write down what the provider says."""
+        ends_by = None if status.ends_by is None else status.ends_by.timestamp()
+        return await self.sending.looked(row, status.state.value, done=status.done, ends_by=ends_by)
+
+    def _hold(self, row: ConsignmentRow, came: int) -> None:
+        """Hold the room of what has not come yet, as far as caps are about it."""
+        left = 1.0 if not row.requests else max(0.0, 1 - came / row.requests)
+        usd = None if row.most_usd is None else row.most_usd * left
+        tokens = None if row.most_tokens is None else round(row.most_tokens * left)
+        self.spend_caps.consigned(row.id, usd, tokens)

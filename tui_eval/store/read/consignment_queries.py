@@ -1,0 +1,195 @@
+"""Questions about consignments: which are open, what they hold, how far they are."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tui_eval.store.read.open_trials import OPEN_TRIAL, OpenTrial, open_trial
+from tui_eval.store.text import unpack
+
+NEVER_DONE: Final = ("expired", "cancelled", "missing")
+"""The kinds of failures of requests that the provider never did: they use up no retry."""
+
+_ROW: Final = (
+    "SELECT k.id, k.target, k.number, k.endpoint, k.token, k.provider_id, k.state, k.requests, "
+    "k.done, k.unknown, k.problem, k.most_usd, k.most_tokens, k.formed_at, k.sent_at, k.ends_by, "
+    "k.cancelled_at, k.taken_at FROM consignments k "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsignmentRow:
+    """Many requests that were, or are to be, sent to a provider as one."""
+
+    id: int
+    target: str
+    number: int
+    """Of the target's in its run, from 1."""
+    endpoint: str
+    token: str
+    provider_id: str | None
+    """None: nobody knows that the provider has it."""
+    state: str
+    """`forming`, `sent`, `ended`, `expired`, `cancelled`, `failed` or `lost`."""
+    requests: int
+    done: int | None
+    """As the provider counts; None: it has not said."""
+    unknown: int
+    problem: str | None
+    most_usd: float | None
+    most_tokens: int | None
+    formed_at: float
+    sent_at: float | None
+    ends_by: float | None
+    cancelled_at: float | None
+    taken_at: float | None
+    """When nothing of it was left to take (Unix seconds); None: it is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsignedTrial:
+    """A request of a consignment, and the trial that waits for what comes of it."""
+
+    ordinal: int
+    attempt: int
+    work: OpenTrial
+    """The trial as it is; its opening is the one that it was consigned on."""
+    line: bytes | None
+    """Digest of what came for it; None: nothing has."""
+    failures: int
+    """Earlier attempts of this opening that used up a retry."""
+    never_done: int
+    """Earlier ones of this opening that the provider never did."""
+    waits: bool
+    """Whether the trial still waits for it."""
+
+
+def consignments(db: sqlite3.Connection, run: int) -> list[ConsignmentRow]:
+    """Return the consignments of a run, by target, in the order in which they were formed."""
+    rows = db.execute(f"{_ROW}WHERE k.run = ? ORDER BY k.target, k.number", (run,))
+    return [_row(row) for row in rows]
+
+
+def consignment(db: sqlite3.Connection, consignment_id: int) -> ConsignmentRow:
+    """Return one consignment by its id.
+
+    Raises:
+        LookupError: there is none.
+    """
+    row = db.execute(f"{_ROW}WHERE k.id = ?", (consignment_id,)).fetchone()
+    if row is None:
+        raise LookupError(f"there is no consignment {consignment_id}")
+    return _row(row)
+
+
+def open_consignments(
+    db: sqlite3.Connection, run: int, target: str | None = None
+) -> list[ConsignmentRow]:
+    """Return those of which something may be left to take, of one target or of all."""
+    rows = db.execute(
+        f"{_ROW}WHERE k.run = ?1 AND (?2 IS NULL OR k.target = ?2) AND k.taken_at IS NULL "
+        "ORDER BY k.target, k.number",
+        (run, target),
+    )
+    return [_row(row) for row in rows]
+
+
+def provider_ids(db: sqlite3.Connection, endpoint: str) -> frozenset[str]:
+    """Return the provider's ids of all consignments that are known at an endpoint."""
+    rows = db.execute(
+        "SELECT provider_id FROM consignments WHERE endpoint = ? AND provider_id IS NOT NULL",
+        (endpoint,),
+    )
+    return frozenset(str(unpack(row[0])) for row in rows)
+
+
+def consignment_of_attempt(db: sqlite3.Connection, attempt: int) -> ConsignmentRow | None:
+    """Return the consignment that an attempt went out with; None: it was a call of its own."""
+    row = db.execute(
+        f"{_ROW}JOIN consigned c ON c.consignment = k.id WHERE c.attempt = ?", (attempt,)
+    ).fetchone()
+    return None if row is None else _row(row)
+
+
+def consigned(
+    db: sqlite3.Connection, consignment: int, ordinals: Sequence[int]
+) -> dict[int, ConsignedTrial]:
+    """Return requests of a consignment by their ordinals; those that it does not have are left out.
+
+    Args:
+        db: The connection.
+        consignment: The consignment.
+        ordinals: Which of its requests.
+    """
+    return _consigned(
+        db,
+        "c.consignment = ?1 AND c.ordinal IN (SELECT value FROM json_each(?2))",
+        (consignment, json.dumps(list(ordinals))),
+    )
+
+
+def nothing_came_for(
+    db: sqlite3.Connection, consignment: int, after: int, limit: int
+) -> dict[int, ConsignedTrial]:
+    """Return requests of a consignment for which no line came, in their order.
+
+    Args:
+        db: The connection.
+        consignment: The consignment.
+        after: An ordinal; -1: from the first on.
+        limit: How many at most.
+    """
+    return _consigned(
+        db,
+        "c.consignment = ?1 AND c.ordinal > ?2 AND c.line IS NULL AND a.state = 'sent' "
+        "ORDER BY c.ordinal LIMIT ?3",
+        (consignment, after, limit),
+    )
+
+
+def next_ordinal(db: sqlite3.Connection, consignment: int) -> int:
+    """Return the ordinal after the last one of a consignment."""
+    row = db.execute(
+        "SELECT ifnull(max(ordinal), -1) + 1 FROM consigned WHERE consignment = ?", (consignment,)
+    ).fetchone()
+    return int(row[0])
+
+
+def _consigned(
+    db: sqlite3.Connection, where: str, values: tuple[object, ...]
+) -> dict[int, ConsignedTrial]:
+    never = ", ".join(f"'{kind}'" for kind in NEVER_DONE)
+    earlier = (
+        "(SELECT count(*) FROM attempts b JOIN consigned d ON d.attempt = b.id "
+        "WHERE b.trial = t.id AND d.opening = c.opening AND b.state = 'failed' "
+        f"AND b.id < a.id AND b.error_kind {{}} ({never}))"
+    )
+    rows = db.execute(
+        f"SELECT {OPEN_TRIAL}, c.ordinal, a.id, c.opening, c.line, "
+        f"{earlier.format('NOT IN')}, {earlier.format('IN')}, t.opening = c.opening "
+        "AND t.state = 'running' FROM consigned c JOIN attempts a ON a.id = c.attempt "
+        "JOIN trials t ON t.id = a.trial JOIN cases s ON s.run = t.run AND s.seq = t.seq "
+        f"WHERE {where}",
+        values,
+    ).fetchall()
+    return {
+        row[-7]: ConsignedTrial(
+            ordinal=row[-7],
+            attempt=row[-6],
+            work=open_trial(db, row[:-7], opening=row[-5]),
+            line=row[-4],
+            failures=row[-3],
+            never_done=row[-2],
+            waits=bool(row[-1]),
+        )
+        for row in rows
+    }
+
+
+def _row(row: Sequence[object]) -> ConsignmentRow:
+    values = list(row)
+    values[5] = unpack(row[5])  # type: ignore[arg-type]  # a text, or NULL
+    values[10] = unpack(row[10])  # type: ignore[arg-type]  # likewise
+    return ConsignmentRow(*values)  # type: ignore[arg-type]  # the columns of the statement

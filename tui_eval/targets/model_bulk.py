@@ -1,0 +1,83 @@
+"""A model asked through its provider's batch API."""
+
+from contextlib import AbstractAsyncContextManager
+
+from tui_eval.model.json import JsonObject
+from tui_eval.model.output import Failure, Output
+from tui_eval.providers.bulk.api import BulkApi, BulkLimits
+from tui_eval.providers.bulk.connection import BulkPlace
+from tui_eval.providers.bulk.openai_batches import OpenAiBatches
+from tui_eval.providers.errors import UnavailableError
+from tui_eval.providers.prices import FREE, bulk_prices_of
+from tui_eval.suites.data.attachments import Attachments
+from tui_eval.suites.spec import ModelTargetSpec
+from tui_eval.suites.spec.bulk import BulkSpec, bulk_dialect
+from tui_eval.targets.bulk_access import BulkAccess, MostTaken, with_bulk_price
+from tui_eval.targets.endpoint_connection import EndpointConnection
+from tui_eval.targets.request_files import with_files
+
+SETTLE_S = 20.0
+"""Seconds after which a provider lists a batch that it took: whoever looks for one waits so long
+before it says that there is none."""
+
+
+class ModelBulk(BulkAccess):
+    """Sends what a model target would post, many requests at once."""
+
+    def __init__(
+        self,
+        spec: ModelTargetSpec,
+        settings: BulkSpec,
+        connection: EndpointConnection,
+        files: Attachments,
+    ) -> None:
+        """Describe it; cheap, nothing is opened yet.
+
+        Args:
+            spec: The target.
+            settings: What it says of asking in bulk.
+            connection: Where it asks.
+            files: Those that its messages name.
+        """
+        self.wanted = BulkLimits(settings.size, settings.megabytes)
+        self._spec = spec
+        self._settings = settings
+        self._connection = connection
+        self._files = files
+        own = spec.token_prices() if spec.prices is not None else None
+        self._prices = bulk_prices_of(spec.provider, spec.base_url, spec.model, own)
+
+    def open(self) -> AbstractAsyncContextManager[BulkApi]:
+        """Return the API, which is to be opened.
+
+        Raises:
+            UnavailableError: its key is not set, or there is no such API.
+        """
+        dialect = bulk_dialect(self._spec.provider, self._spec.base_url, self._settings.api)
+        where = self._connection.address
+        assert where.base_url is not None, "an embedded model is not asked in bulk"
+        place = BulkPlace(where.base_url, self._connection.key(), where.api_key_env, SETTLE_S)
+        match dialect:
+            case "openai":
+                return OpenAiBatches(place, self._spec.api)
+        raise UnavailableError(f"target {self._spec.name!r}: there is no batch API {dialect!r} yet")
+
+    async def body(self, request: JsonObject) -> JsonObject | Failure:
+        """Return the request with the bytes of the files that it names."""
+        return await with_files(request, self._files, self._spec.api)
+
+    def priced(self, reply: Output | Failure) -> Output | Failure:
+        """Return what came back with what it cost."""
+        return with_bulk_price(reply, self._prices)
+
+    def most(self, size: int) -> MostTaken:
+        """Return what a request takes at most: a token a byte, and the whole of its answer.
+
+        A token has one byte at least (byte-level BPE); with most texts it has four.
+        """
+        free = self._prices is not None and self._prices.prices == FREE
+        answer = self._spec.output_limit()
+        if answer is None:
+            return MostTaken(0.0 if free else None, None)
+        usd = None if self._prices is None else self._prices.prices.about(size, answer)
+        return MostTaken(0.0 if free else usd, size + answer)
