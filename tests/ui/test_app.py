@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.app import App
 from textual.binding import Binding
 from textual.worker import WorkerFailed
 
@@ -49,6 +51,7 @@ from tui_eval.ui.dialogs.filter_menu import FilterMenu
 from tui_eval.ui.dialogs.help_dialog import HelpDialog
 from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.dialogs.quit_menu import QuitMenu
+from tui_eval.ui.navigation import LaunchSuite, OpenRun
 from tui_eval.ui.runs.run_list import ListedRun, listed
 from tui_eval.ui.screens.launch_screen import LaunchScreen
 from tui_eval.ui.screens.run_screen import RunScreen
@@ -487,3 +490,21 @@ async def test_a_store_that_is_damaged_under_the_app_is_told_with_what_can_be_do
 
 def _all_of(db: sqlite3.Connection) -> object:
     return db.execute("SELECT * FROM trials JOIN outputs ON outputs.id = output").fetchall()
+
+
+async def test_quitting_while_a_run_is_being_opened_is_no_crash(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The screens go first, then the workers; what happens between the two is played here."""
+    made = plain_run(store, 2)
+    app = app_on(store)
+    async with shown_on(app):
+        with monkeypatch.context() as quitting:
+
+            async def quit_meanwhile(_: str) -> None:
+                quitting.setattr(App, "_screen_stack", property(lambda _: []))
+
+            quitting.setattr(app, "_show", quit_meanwhile)
+            # without a worker nothing else has its turn meanwhile
+            await inspect.unwrap(TuiEvalApp.on_open_run)(app, OpenRun(made.run))
+            await inspect.unwrap(TuiEvalApp.on_launch_suite)(app, LaunchSuite("s.toml"))

@@ -341,7 +341,7 @@ class TuiEvalApp(App[None]):
         from tui_eval.ui.screens.suites_screen import SuitesScreen
 
         await self._show("suites")
-        if isinstance(self.screen, SuitesScreen):
+        if self.screen_stack and isinstance(self.screen, SuitesScreen):
             self.screen.launch(event.path)
 
     @work
@@ -352,6 +352,8 @@ class TuiEvalApp(App[None]):
 
         if not event.here:
             await self._show("runs")
+        if not self.screen_stack:
+            return  # the app was quit meanwhile
         below = self.screen
         screen = RunScreen(self.context, event.run_id, event.place)
         await self.push_screen(screen)
