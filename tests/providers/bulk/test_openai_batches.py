@@ -291,8 +291,11 @@ async def test_a_list_that_lags_is_looked_at_twice() -> None:
 async def test_where_metadata_is_not_kept_a_consignment_is_found_by_its_file() -> None:
     async with FakeBulk(looks=0, keeps_metadata=False) as server, opened(server) as api:
         await api.send("a", requests_of("a", 1))
+        await api.send("c", requests_of("c", 2))
         sent = await api.send("b", requests_of("b", 1))
+        await api.send("d", requests_of("d", 2))
         found = await api.find(sought("b", 1))
+        assert server.counts["file"] == 2  # what has another size is not asked for
         assert found is not None
         assert found.id == sent.id
         assert await api.find(sought("b", 1, others=frozenset([sent.id]))) is None

@@ -148,6 +148,9 @@ class OpenAiBatches:
         metadata = batch.get("metadata")
         if isinstance(metadata, dict) and metadata:
             return metadata.get(MARK) == sought.token
+        total = _counts(batch)["total"]
+        if total and total != sought.requests:
+            return False
         file_id = self._connection.id_in(batch, "input_file_id")
         try:
             file = await self._connection.get(f"/files/{file_id}")
@@ -184,11 +187,7 @@ class OpenAiBatches:
         state = _STATES.get(found) if isinstance(found, str) else None
         if state is None:
             raise self._connection.unexpected(f"a batch's status is {found!r}, which is unknown")
-        counts = batch.get("request_counts")
-        told = counts if isinstance(counts, dict) else {}
-        total, done, failed = (
-            tokens_counted(told.get(name)) for name in ("total", "completed", "failed")
-        )
+        total, done, failed = _counts(batch).values()
         counted = bool(total) and done is not None and failed is not None  # 0 while it is validated
         return BulkStatus(
             self._connection.id_in(batch),
@@ -214,6 +213,12 @@ class OpenAiBatches:
         text = f"{codes} {said}".encode()
         meant = patience.of_status(400, {}, text, self._connection.where)
         return Failure(meant.kind, told, retryable=False, fatal=meant.fatal)
+
+
+def _counts(batch: JsonObject) -> dict[str, int | None]:
+    counts = batch.get("request_counts")
+    told = counts if isinstance(counts, dict) else {}
+    return {name: tokens_counted(told.get(name)) for name in ("total", "completed", "failed")}
 
 
 def _mistake(row: JsonObject) -> str:
