@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.app import App
 from textual.binding import Binding
 from textual.worker import WorkerFailed
 
@@ -502,7 +501,7 @@ async def test_quitting_while_a_run_is_being_opened_is_no_crash(
         with monkeypatch.context() as quitting:
 
             async def quit_meanwhile(_: str) -> None:
-                quitting.setattr(App, "_screen_stack", property(lambda _: []))
+                quitting.setitem(app._screen_stacks, app.current_mode, [])
 
             quitting.setattr(app, "_show", quit_meanwhile)
             # without a worker nothing else has its turn meanwhile
