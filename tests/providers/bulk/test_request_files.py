@@ -160,6 +160,16 @@ async def test_a_request_is_one_line_whatever_it_holds(tmp_path: Path) -> None:
         assert json.loads(line)["body"] == asked("a\nb\r\u2028c")
 
 
+async def test_a_name_is_shown_without_what_a_terminal_would_obey(tmp_path: Path) -> None:
+    async with RequestFiles(tmp_path) as api:
+        sent = await api.send("t", requests_of("t", 1))
+        (tmp_path / "results-\x1b[31m.jsonl").write_text("no JSON\n")
+        (stray,) = await taken(api, sent.id)
+        assert isinstance(stray, StrayLine)
+        assert stray.where.isprintable()
+        assert "[31m.jsonl, line 1" in stray.where
+
+
 async def test_a_file_system_without_links_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

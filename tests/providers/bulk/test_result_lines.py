@@ -4,14 +4,44 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tui_eval.model.output import Failure, Output
+from tui_eval.providers.bulk.anthropic_batches import anthropic_reply
 from tui_eval.providers.bulk.api import BulkLine, StrayLine, custom_id, token_and_ordinal
 from tui_eval.providers.bulk.connection import never_taken
-from tui_eval.providers.bulk.openai_lines import chat_reply
-from tui_eval.providers.bulk.result_lines import line_read
+from tui_eval.providers.bulk.openai_lines import chat_reply, responses_reply
+from tui_eval.providers.bulk.result_lines import ReadReply, line_read
 from tui_eval.providers.patience import EndpointIdentity
 
+NAMES = st.sampled_from(
+    [
+        "body",
+        "choices",
+        "code",
+        "content",
+        "custom_id",
+        "error",
+        "finish_reason",
+        "input",
+        "message",
+        "model",
+        "name",
+        "output",
+        "reasoning",
+        "response",
+        "result",
+        "status",
+        "status_code",
+        "stop_reason",
+        "text",
+        "thinking",
+        "tool_calls",
+        "type",
+        "usage",
+    ]
+)
 BODY = {"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}
 DONE = {"status_code": 200, "body": BODY}
 
@@ -63,6 +93,23 @@ def test_a_line_without_an_answer_is_a_failure(row: Any, kind: str, status: int 
     got = reply(**row)
     assert isinstance(got, Failure)
     assert (got.kind, got.status) == (kind, status)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON, st.sampled_from([chat_reply, responses_reply, anthropic_reply]))
+def test_whatever_a_line_holds_it_is_read(value: Any, of: ReadReply) -> None:
+    told = {"custom_id": "t-0", "response": value, "error": value, "result": value}
+    for row in (value, told, {"custom_id": "t-0", **(value if isinstance(value, dict) else {})}):
+        content = json.dumps(row).encode()
+        assert isinstance(
+            line_read(content, "x", of, EndpointIdentity("host")), BulkLine | StrayLine
+        )
 
 
 def test_lines_say_the_same_whatever_the_provider_calls_them() -> None:

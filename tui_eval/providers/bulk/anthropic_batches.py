@@ -74,7 +74,7 @@ class AnthropicBatches:
         self._connection = BulkConnection(
             place, {"x-api-key": place.api_key, "anthropic-version": _VERSION}
         )
-        self._reader = ResultReader(_reply, self._connection.where)
+        self._reader = ResultReader(anthropic_reply, self._connection.where)
 
     async def __aenter__(self) -> Self:
         """Open its connection."""
@@ -210,7 +210,7 @@ class AnthropicBatches:
         return BulkState.EXPIRED if counts["expired"] else BulkState.ENDED
 
 
-def _reply(row: JsonObject, where: EndpointIdentity) -> tuple[Output | Failure, Json]:
+def anthropic_reply(row: JsonObject, where: EndpointIdentity) -> tuple[Output | Failure, Json]:
     """Read a line of results, see `ReadReply`."""
     result = row.get("result")
     told = result if isinstance(result, dict) else {}

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
+from tui_eval.model.visible import visible_line
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader, redacted
 from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.providers.bulk.line_stream import MOST_LINE, lines_of
@@ -45,8 +46,9 @@ class ResultReader:
             name: What it is called, for a person.
             grows: Whether more may come behind its last line, which then counts only if whole.
         """
+        shown = visible_line(name, 100)  # of a folder's file it may be anything
         async for line in lines_of(parts):
-            where = f"{name}, line {line.number}"
+            where = f"{shown}, line {line.number}"
             if line.content is None:
                 if line.whole or not grows:
                     yield StrayLine(where, f"it is longer than {MOST_LINE / 1e6:.0f} MB")
