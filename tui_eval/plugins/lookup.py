@@ -1,7 +1,7 @@
 """Which plugin a name stands for; nothing of it is imported by looking.
 
 A distribution is looked up by its name, as importlib.metadata finds it on `sys.path`. Only `doctor`
-looks at all distributions that there are.
+and the app's forms for imports and exports look at all distributions that there are.
 """
 
 import importlib.metadata
@@ -109,6 +109,12 @@ def all_plugins() -> Iterator[Plugin | PluginError]:
             except ValueError:
                 sorts = ", ".join(PluginSort)
                 yield PluginError(f"{name}: {point.name} is no {sorts}")
+
+
+def plugins_of(sort: PluginSort) -> list[Plugin]:
+    """Return the plugins of a sort that can be used, by name."""
+    there = (one for one in all_plugins() if isinstance(one, Plugin) and one.sort is sort)
+    return sorted(there, key=lambda one: one.name)
 
 
 def _installed(name: str) -> list[Distribution]:

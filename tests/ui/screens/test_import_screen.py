@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from tests.plugins.installed import install, site
 from tests.ui.playing import app_on, shown_on, text, until, until_shown
 from tui_eval.ui.screens.import_notes_screen import ImportNotesScreen
 from tui_eval.ui.screens.import_screen import ImportScreen
 from tui_eval.ui.screens.suites_screen import SuitesScreen
 from tui_eval.ui.suites import import_form
+
+__all__ = ["site"]
 
 DATA = Path(__file__).parents[2] / "data" / "imports"
 
@@ -136,3 +139,39 @@ async def test_homes_that_nobody_has_are_paths_like_others(store: Path, tmp_path
         await until_shown(pilot, "▸ strange", "there is no file")
         await pilot.press("i", *"~nobody-has-it/a", "right")
         await until_shown(pilot, "there is no such file")
+
+
+async def test_installed_importers_stand_among_the_formats(
+    store: Path, tmp_path: Path, site: Path
+) -> None:
+    reader = """
+        def read(path):
+            suite = {
+                "name": "quiz",
+                "prompts": [{"name": "ask", "user": "{{ q }}"}],
+                "targets": [{"kind": "simulated", "name": "one", "answers": ["{{ a }}"]}],
+                "scorers": [{"kind": "exact", "expected": "{{ a }}"}],
+            }
+            return {"suite": suite, "cases": [{"id": "x", "q": "1?", "a": "1"}], "lost": []}
+    """
+    install(site, "acme", "1.0", "importer.quiz = acme_quiz", acme_quiz=reader)
+    (tmp_path / "sums.quiz").write_text("1? = 1")
+    table = tmp_path / "table.json"
+    table.write_text('[{"q": "1?", "a": "1"}]')
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (60, 20)) as pilot:
+        await until_shown(pilot, "arithmetic")
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, ImportScreen))
+        form = app.screen
+        assert isinstance(form, ImportScreen)
+        form.file.value = str(table)
+        await until_shown(pilot, "(json)", "by what stands in")
+        form.format.focus()
+        await pilot.press("left")
+        await until_shown(pilot, "(acme.quiz)", "read by acme.quiz, a plugin")
+        form.file.value = str(tmp_path / "sums.quiz")
+        await until_shown(pilot, "(acme.quiz)", "sums.toml")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ImportNotesScreen))
+        await until_shown(pilot, "1 case in sums.cases.jsonl", "Everything was carried over")

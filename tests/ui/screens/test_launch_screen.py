@@ -233,3 +233,18 @@ async def test_a_letter_leads_to_its_field_and_nothing_changes_its_size(
         await run_screen(pilot)
     label, settings = sql(store, "SELECT label, settings FROM runs")[0]
     assert (label, json.loads(settings)) == ("quick", {"limit": 1, "fresh": True})
+
+
+async def test_no_field_is_out_of_view_beside_lines_that_say_nothing(
+    store: Path, tmp_path: Path
+) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app, (60, 20)) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("n")
+        await until_shown(pilot, "4 trials", "use cache", "t targets", "a name")
+        launch = app.screen
+        assert isinstance(launch, LaunchScreen)
+        launch.query_one("#cases", Input).value = "nobody"
+        await until_shown(pilot, "no case is called 'nobody'", "there are first,")

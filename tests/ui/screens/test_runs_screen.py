@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.plugins.installed import install, site
 from tests.support import do, output, writing
 from tests.ui.making import SLOW
 from tests.ui.playing import (
@@ -41,6 +42,8 @@ from tui_eval.ui.runs.run_preview import first_failures
 from tui_eval.ui.runs.run_table import cost
 from tui_eval.ui.screens import runs_screen as screen_module
 from tui_eval.ui.screens.runs_screen import RunsScreen
+
+__all__ = ["site"]
 
 LONG = "a-suite-with-a-very-long-name-indeed"
 
@@ -303,6 +306,41 @@ async def test_marked_runs_are_exported_into_a_file_each(store: Path, tmp_path: 
         await pilot.press("enter")
         await until(pilot, lambda: len(list(tmp_path.glob("all-*.csv"))) == 2)
         await until_shown(pilot, "wrote 2 files")
+
+
+async def test_an_exporter_that_is_installed_writes_what_it_is_chosen_for(
+    store: Path, tmp_path: Path, site: Path
+) -> None:
+    writer = """
+        def export(run, trials):
+            yield f"{run['suite']}\\n"
+            for trial in trials:
+                yield f"{trial['case_id']} {trial['verdict']}\\n"
+    """
+    breaks = "def export(run, trials):\n    raise ValueError('no such thing')\n"
+    points = ("exporter.verdicts = acme_verdicts", "exporter.broken = acme_broken")
+    install(site, "acme", "1.0", *points, acme_verdicts=writer, acme_broken=breaks)
+    await finished(store, made_up(2))
+    app = app_on(store)
+    async with shown_on(app) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "sums-")
+        await pilot.press("E")
+        await until_shown(pilot, "by the file's ending", "acme.verdicts", "plugin of acme 1.0")
+        await pilot.press("end", "enter")
+        await until_shown(pilot, "Export sums-", "acme.verdicts writes it")
+        asking(app).field.value = str(tmp_path / "verdicts")
+        await pilot.press("enter")
+        await until_shown(pilot, "wrote")
+        assert (tmp_path / "verdicts").read_text() == "sums\nsum-000 pass\nsum-001 pass\n"
+        await pilot.press("E")
+        await until_shown(pilot, "acme.broken")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "acme.broken writes it")
+        asking(app).field.value = str(tmp_path / "broken")
+        await pilot.press("enter")
+        await until_shown(pilot, "nothing was written", "no such thing")
+        assert not (tmp_path / "broken").exists()
 
 
 def test_names_of_files_that_cannot_be_meant_are_refused(store: Path, tmp_path: Path) -> None:

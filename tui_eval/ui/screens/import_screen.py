@@ -13,7 +13,6 @@ from textual.suggester import Suggester
 from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
-from tui_eval.suites.importers.catalogue import FORMATS
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.dialog import Dialog
@@ -136,9 +135,7 @@ class ImportScreen(Dialog["WrittenSuite | None"]):
         if source is None or source.trouble is not None:
             self._say(source.trouble if source else "", wrong=bool(self.file.value))
             return
-        guessed = self.format.picked == 0 and len(source.formats) > 1
-        by = ", by what stands in it" if guessed else ""
-        self._say(f"{FORMATS[self.format.word]}{by}", wrong=False)
+        self._say(import_form.told(source, self.format.word), wrong=False)
 
     def _say(self, text: str | None, *, wrong: bool) -> None:
         width = max(self._said.size.width, 20)

@@ -27,6 +27,7 @@ from tui_eval.ui.suites.launch_form import (
     NotReadyError,
     launch,
     preflight_paras,
+    trouble,
     usual_form,
 )
 from tui_eval.ui.suites.saved_form import keep, recall
@@ -46,6 +47,8 @@ _LEAST_FORM = 4
 """Lines of the form that stay in view, whatever is said under it."""
 _SAID = 5
 """Lines for what is said under the form, where the screen has room; it scrolls where it is more."""
+_LEAST_SAID = 2
+"""Lines that are always said there, and one for each judge: trials, and calls with their cost."""
 _AROUND = 6
 """Lines of the box that are neither the form nor what is said: borders, title, Start, gaps."""
 
@@ -111,6 +114,8 @@ class LaunchScreen(Dialog[int | EditRequest | None]):
         self._found: Preflight | None = None
         self._refused: tuple[str, ...] = ()
         """Why nothing can be started, beside what `_found` says."""
+        self._was_refused = False
+        """Whether there has been a reason why nothing can be started: there may be others."""
         self._wanted: Settings | None = None
         """What is being counted, or was counted last."""
         self._starting = False
@@ -151,10 +156,15 @@ class LaunchScreen(Dialog[int | EditRequest | None]):
         self._share_height(event.size.height)
 
     def _share_height(self, height: int) -> None:
-        """Give both parts the lines they keep, whatever is said: nothing moves once it is shown."""
+        """Give both parts the lines they keep: nothing moves once the form is shown.
+
+        Where fields would be out of view, they go before lines that most launches leave empty; a
+        reason why nothing can be started goes before fields.
+        """
         room = height - _AROUND
         fields = self._controls.lines
-        said = max(min(_SAID, room - _LEAST_FORM), room - fields if room < fields + _SAID else 0, 1)
+        least = _SAID if self._was_refused else _LEAST_SAID + len(self._suite.judges)
+        said = max(min(_SAID, room - fields), min(least, _SAID, room - _LEAST_FORM), 1)
         self._said.styles.height = said
         self._controls.styles.height = max(min(fields, room - said), 1)
 
@@ -245,6 +255,12 @@ class LaunchScreen(Dialog[int | EditRequest | None]):
     def _show(self) -> None:
         self._show_title()
         self._said.show(tuple(preflight_paras(self._found, self._refused)))
+        refused = bool(self._refused or (self._found is not None and trouble(self._found)))
+        if refused and not self._was_refused:
+            self._was_refused = True
+            self._share_height(self.app.size.height)
+            if self.focused is not None:
+                self.call_after_refresh(self.focused.scroll_visible, animate=False)
         self._said.can_focus = self._said.max_scroll_y > 0  # to be scrolled
 
     def action_field(self, name: str) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from tui_eval.engine.preflight import import_comparison
 from tui_eval.format import many
 from tui_eval.model.home import from_home
+from tui_eval.plugins.lookup import PluginSort, plugins_of
 from tui_eval.suites.importers import writing
+from tui_eval.suites.importers.catalogue import FORMATS
 from tui_eval.suites.importers.formats import ENDINGS, possible
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.ui.text.prose import Para
@@ -42,13 +44,13 @@ class ImportSource:
 
     path: Path
     formats: tuple[str, ...]
-    """What it may be, the likeliest first."""
+    """What it may be, the likeliest first; then the importers of plugins, which may read any."""
     trouble: str | None
     """Why it cannot be imported; None: it may be."""
 
 
 def look_at(typed: str) -> ImportSource:
-    """Say what is known of a file by its name and its beginning."""
+    """Say what is known of a file by its name and its beginning, and what else may read it."""
     if not typed.strip():
         return ImportSource(Path(), (), "name a file of another tool, or a table of questions")
     path = from_home(typed.strip())
@@ -57,7 +59,8 @@ def look_at(typed: str) -> ImportSource:
             return ImportSource(path, (), "is a folder: name a file in it")
         if not path.is_file():
             return ImportSource(path, (), "there is no such file")
-        formats = possible(path)
+        plugins = (one.name for one in plugins_of(PluginSort.IMPORTER))
+        formats = (*possible(path), *plugins)
     except (OSError, ValueError) as error:
         return ImportSource(path, (), f"cannot be looked at: {error}")
     if not formats:
@@ -65,6 +68,15 @@ def look_at(typed: str) -> ImportSource:
             path, (), "a file to import ends in .yaml, .json, .jsonl, .eval or .csv"
         )
     return ImportSource(path, formats, None)
+
+
+def told(source: ImportSource, format_name: str) -> str:
+    """Say what a file is taken for, and by what it is known."""
+    if format_name not in FORMATS:
+        return f"read by {format_name}, a plugin"
+    ours = [one for one in source.formats if one in FORMATS]
+    guessed = format_name == ours[0] and len(ours) > 1
+    return f"{FORMATS[format_name]}{', by what stands in it' if guessed else ''}"
 
 
 def proposed(source: Path, paths: Sequence[Path]) -> Path:

@@ -131,10 +131,19 @@ class ChoiceField(Toned, can_focus=True):
         """The one that is chosen."""
         return self.words[self.picked]
 
+    @property
+    def _first(self) -> int:
+        """The word that is drawn first: the chosen one is in view, however many there are."""
+        first, end = 0, sum(len(word) + 2 for word in self.words[: self.picked + 1])
+        while end > self.size.width and first < self.picked:
+            end -= len(self.words[first]) + 2
+            first += 1
+        return first
+
     def render_line(self, y: int) -> Strip:
         """Draw it."""
         pieces = []
-        for at, word in enumerate(self.words):
+        for at, word in enumerate(self.words[self._first :], self._first):
             chosen = at == self.picked
             # not by its colour alone
             pieces.append(
@@ -155,7 +164,7 @@ class ChoiceField(Toned, can_focus=True):
     def on_click(self, event: Click) -> None:
         """Choose the word that was clicked."""
         start = 0
-        for at, word in enumerate(self.words):
+        for at, word in enumerate(self.words[self._first :], self._first):
             end = start + len(word) + 2
             if start <= event.x < end:
                 self.picked = at
