@@ -156,6 +156,7 @@ def test_a_suite_that_wants_to_be_trusted_says_how_in_pytest(project: pytest.Pyt
         found = ran(project, *words)
         assert found.ret != 0
         found.stdout.fnmatch_lines(["*wants to run*", "*pytest with --tui-eval-trust*"])
+        found.stdout.no_fnmatch_line("During handling of*")  # it is said once
     assert not store(project).exists()
     found = ran(project, "-o", "tui_eval_trust=true")
     assert "wants to" not in found.stdout.str()

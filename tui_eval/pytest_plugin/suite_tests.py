@@ -173,7 +173,8 @@ class _SuiteTest(pytest.Item):
         try:
             run = self.suite.run()
         except (SuiteError, LaunchError, StoreError) as error:
-            pytest.fail(_said(error), pytrace=False)
+            # not as what came of it, which would say it twice
+            raise pytest.fail.Exception(_said(error), pytrace=False) from None
         self.user_properties.append(("tui_eval_run", run.name))
 
     def reportinfo(self) -> tuple[Path, None, str]:
