@@ -84,6 +84,7 @@ def test_a_line_that_is_nobodys_says_why(row: Any, problem: str) -> None:
         ({"response": None, "error": {"code": "server_error", "message": "m"}}, "bad_answer", None),
         ({"response": None, "error": {"code": "batch_expired"}}, "expired", None),
         ({"response": None, "error": {"code": "batch_cancelled"}}, "cancelled", None),
+        ({"response": None, "error": {"code": "batch_canceled"}}, "cancelled", None),
         ({"response": None, "error": {"code": ["batch_expired"]}}, "bad_answer", None),
         ({"response": {"status_code": 500, "body": BODY}}, "server_error", 500),
         ({"response": {"status_code": 429}, "error": "slow down"}, "rate_limit", 429),

@@ -22,8 +22,12 @@ CallForm: TypeAlias = Literal["chat", "responses"]
 
 PATHS: Final[dict[CallForm, str]] = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
 """What a line says its body is posted to: the same at every provider, wherever its API starts."""
-_UNDONE: Final = {"batch_expired": "expired", "batch_cancelled": "cancelled"}
-"""The codes of requests that were never done."""
+_UNDONE: Final = {
+    "batch_expired": "expired",
+    "batch_cancelled": "cancelled",
+    "batch_canceled": "cancelled",
+}
+"""The codes of requests that were never done: the first is documented, of the others neither is."""
 _written = compact()
 
 
