@@ -30,7 +30,7 @@ _NONE_S: Final = 30.0
 """Seconds to wait while there is no worker, until it is said that there will be none."""
 _LOOK_S: Final = 2.0
 """Between two looks which nodes there are."""
-_SILENT_S: Final = 12 * ANSWERS_S
+_SILENT_S: Final = 6 * ANSWERS_S
 """Seconds without an answer after which a worker is taken as lost."""
 _GONE_LOOKS: Final = 3
 """Looks in a row at which the head was not there, after which it has gone."""
