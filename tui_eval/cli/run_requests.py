@@ -25,11 +25,22 @@ def ask(store: Path, run: "RunRow", verb: "Verb", args: "JsonObject", wait: bool
     Raises:
         CommandError: the run was deleted meanwhile.
     """
-    from tui_eval.cli.runs import found
     from tui_eval.engine.control import submit
 
     row = request_row(store, submit.ask(store, run.id, verb, args))
-    while wait and row.outcome is None:
+    return answered(store, run, row) if wait else row
+
+
+def answered(store: Path, run: "RunRow", row: "RequestRow") -> "RequestRow":
+    """Wait until a request is answered, which the run's engine does, or that needs none.
+
+    Raises:
+        CommandError: the run was deleted meanwhile.
+    """
+    from tui_eval.cli.runs import found
+    from tui_eval.engine.control import submit
+
+    while row.outcome is None:
         time.sleep(0.05)
         row = request_row(store, row.id)
         if row.outcome is None and not found(store, run.name).live:

@@ -394,6 +394,7 @@ class Engine:
             await coming.go_on()
             await handler.answer_pending()  # a retry may be why this engine was started
             await workers.judging.prepare()
+            await self._end_bulk(workers)
             if await writer.write(partial(self._finish, owes=workers.judging.owes)):
                 return
             judge_tokens, judge_usd = await reading.call(judge_queries.spent, self._run)
@@ -448,6 +449,7 @@ class Engine:
                 await self._turn.wait()
             self._turn.clear()
         await self._drain(workers)
+        await self._end_bulk(workers)
         if self._why.at_cap and (empty := workers.spend_caps.empty()) is not None:
             self._departure = departure.capped(empty)  # the sums are the final ones by now
         finish = partial(self._finish, owes=workers.judging.owes)
@@ -466,6 +468,11 @@ class Engine:
             if urgency is Urgency.AT_ONCE or (deadline is not None and loop.time() >= deadline):
                 workers.drop_calls()
             await asyncio.sleep(_LOOK_S)
+
+    async def _end_bulk(self, workers: Workers) -> None:
+        """Have providers end what they were asked in bulk, where the run is cancelled."""
+        if self._departure is not None and self._departure.state is RunState.CANCELLED:
+            await workers.cancel_bulk()
 
     def _finish(self, tx: Tx, *, owes: bool = False) -> bool:
         """Let go if no trial is open and nothing is asked; the look and the act are one.

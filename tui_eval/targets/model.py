@@ -44,6 +44,7 @@ class ModelTarget(ModelCaller, Target):
         self._spec: ModelTargetSpec = spec
         self._tools = _tools(spec)
         self._files = context.attachments
+        self._folder = context.folder
         user = context.user
         self.has_user = user is not None
         self._conversations = ModelConversations(
@@ -86,7 +87,7 @@ class ModelTarget(ModelCaller, Target):
         settings = self._spec.bulk_settings
         if settings is None:
             return None
-        return ModelBulk(self._spec, settings, self._connection, self._files)
+        return ModelBulk(self._spec, settings, self._connection, self._files, self._folder)
 
     def reads_files(self, request: JsonObject) -> bool:
         """Return whether its messages name pictures or other files."""

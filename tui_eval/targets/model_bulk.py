@@ -1,17 +1,23 @@
 """A model asked through its provider's batch API."""
 
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Final
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
+from tui_eval.providers.bulk.anthropic_batches import AnthropicBatches
 from tui_eval.providers.bulk.api import BulkApi, BulkLimits
 from tui_eval.providers.bulk.connection import BulkPlace
 from tui_eval.providers.bulk.openai_batches import OpenAiBatches
+from tui_eval.providers.bulk.request_files import RequestFiles
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.prices import FREE, bulk_prices_of
 from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import ModelTargetSpec
-from tui_eval.suites.spec.bulk import BulkSpec, bulk_dialect
+from tui_eval.suites.spec.bulk import BulkDialect, BulkSpec, bulk_dialect
+from tui_eval.suites.spec.model_endpoint import Api
 from tui_eval.targets.bulk_access import BulkAccess, MostTaken, with_bulk_price
 from tui_eval.targets.endpoint_connection import EndpointConnection
 from tui_eval.targets.request_files import with_files
@@ -30,6 +36,7 @@ class ModelBulk(BulkAccess):
         settings: BulkSpec,
         connection: EndpointConnection,
         files: Attachments,
+        folder: Path,
     ) -> None:
         """Describe it; cheap, nothing is opened yet.
 
@@ -38,7 +45,9 @@ class ModelBulk(BulkAccess):
             settings: What it says of asking in bulk.
             connection: Where it asks.
             files: Those that its messages name.
+            folder: The suite's own.
         """
+        self._folder = folder
         self.wanted = BulkLimits(settings.size, settings.megabytes)
         self._spec = spec
         self._settings = settings
@@ -51,16 +60,40 @@ class ModelBulk(BulkAccess):
         """Return the API, which is to be opened.
 
         Raises:
-            UnavailableError: its key is not set, or there is no such API.
+            UnavailableError: its key is not set, or its folder is none of the suite's.
         """
-        dialect = bulk_dialect(self._spec.provider, self._spec.base_url, self._settings.api)
+        spec = self._spec
+        dialect = bulk_dialect(spec.provider, spec.base_url, self._settings.api)
+        assert dialect is not None, "the suite was checked"
+        return DIALECTS[dialect](self)
+
+    def place(self) -> BulkPlace:
+        """Return where the API is, with the key that it is sent.
+
+        Raises:
+            UnavailableError: the key is not set.
+        """
         where = self._connection.address
         assert where.base_url is not None, "an embedded model is not asked in bulk"
-        place = BulkPlace(where.base_url, self._connection.key(), where.api_key_env, SETTLE_S)
-        match dialect:
-            case "openai":
-                return OpenAiBatches(place, self._spec.api)
-        raise UnavailableError(f"target {self._spec.name!r}: there is no batch API {dialect!r} yet")
+        return BulkPlace(where.base_url, self._connection.key(), where.api_key_env, SETTLE_S)
+
+    @property
+    def form(self) -> Api:
+        """Which API its requests are for."""
+        return self._spec.api
+
+    def folder(self) -> Path:
+        """Return the folder for files of requests and of results.
+
+        Raises:
+            UnavailableError: a link leads out of the suite's own folder.
+        """
+        found = self._folder / self._settings.folder
+        if not found.resolve().is_relative_to(self._folder.resolve()):
+            raise UnavailableError(
+                f"target {self._spec.name!r}: bulk.folder leads out of the suite's folder: {found}"
+            )
+        return found
 
     async def body(self, request: JsonObject) -> JsonObject | Failure:
         """Return the request with the bytes of the files that it names."""
@@ -81,3 +114,13 @@ class ModelBulk(BulkAccess):
             return MostTaken(0.0 if free else None, None)
         usd = None if self._prices is None else self._prices.prices.about(size, answer)
         return MostTaken(0.0 if free else usd, size + answer)
+
+
+DIALECTS: Final[
+    Mapping[BulkDialect, Callable[[ModelBulk], AbstractAsyncContextManager[BulkApi]]]
+] = {
+    "openai": lambda of: OpenAiBatches(of.place(), of.form),
+    "anthropic": lambda of: AnthropicBatches(of.place()),
+    "files": lambda of: RequestFiles(of.folder(), of.form),
+}
+"""How each batch API is opened."""

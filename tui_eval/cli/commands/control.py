@@ -19,7 +19,7 @@ from tui_eval.cli.options import (
     store_option,
 )
 from tui_eval.cli.permission import need_permission, need_targets
-from tui_eval.cli.run_requests import ask, request_row, worded
+from tui_eval.cli.run_requests import answered, ask, request_row, worded
 from tui_eval.cli.suggest import refuse_unknown, refuse_unknown_cases
 from tui_eval.model.exit_code import ExitCode
 
@@ -185,11 +185,29 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
 
     file, run = _run(store, name)
     args = _narrowed(file, run, {"which": "all"}, cases) if cases else {}
-    answer = ask(file, run, Verb.CANCEL if cases else Verb.CANCEL_RUN, args, wait=True)
+    verb = Verb.CANCEL if cases else Verb.CANCEL_RUN
+    answer = ask(file, run, verb, args, wait=False)
+    if _needs_engine(file, run, answer):
+        from tui_eval.cli.foreground import drive
+        from tui_eval.cli.reporter import OutputForm
+
+        streams.tell("what is under way in bulk is ended at the provider")
+        drive(file, run.id, OutputForm.NOTHING, asked=True)
+        answer = request_row(file, answer.id)
+    else:
+        answer = answered(file, run, answer)
     code = _tell(run, answer, as_json)
     if answer.outcome == Outcome.ACCEPTED:
         streams.tell(f"`tui-eval undo {run.name}` takes it back; `retry` would ask and pay again")
     return code
+
+
+def _needs_engine(store: Path, run: "RunRow", request: "RequestRow") -> bool:
+    from tui_eval.cli.runs import readable
+    from tui_eval.engine.control import submit
+
+    with readable(store) as db:
+        return submit.needs_engine(db, run.id, request.id)
 
 
 @click.command()

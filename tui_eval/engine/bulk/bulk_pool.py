@@ -1,9 +1,11 @@
 """The trials of one target that are asked in bulk: from the queue into consignments, and home."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 
+from tui_eval.engine.bulk import cancelling
 from tui_eval.engine.bulk.arrivals import Arrivals
 from tui_eval.engine.bulk.following import Following
 from tui_eval.engine.bulk.forming import Forming
@@ -22,6 +24,8 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.targets.bulk_access import BulkAccess
+
+log = logging.getLogger(__name__)
 
 
 class BulkPool:
@@ -156,9 +160,7 @@ class BulkPool:
     async def run(self) -> None:
         """Work until `end`."""
         async with AsyncExitStack() as stack:
-            rows = await self._store.reading.call(
-                consignment_queries.open_consignments, self._store.run, self._target
-            )
+            rows = await self._open_consignments()
             if not rows:
                 self._looked_up = True
                 if not await self._something_queued():
@@ -170,6 +172,26 @@ class BulkPool:
                 self._coordination.leave(halted(Failure("unavailable", str(error), fatal=True)))
                 return
             await self._work(api, rows)
+
+    async def _open_consignments(self) -> list[ConsignmentRow]:
+        return await self._store.reading.call(
+            consignment_queries.open_consignments, self._store.run, self._target
+        )
+
+    async def cancel(self) -> None:
+        """Have what is under way end at the provider, once the run is cancelled."""
+        rows = await self._open_consignments()
+        if not rows:
+            return
+        try:
+            async with self._access.open() as api:
+                await cancelling.cancel(rows, self._followed_by(api))
+        except UnavailableError as error:
+            log.warning("what is under way cannot be cancelled: %s", error)
+
+    def _followed_by(self, api: BulkApi) -> Following:
+        sending = Sending(api, self._store, self._forming, self, self._polling)
+        return Following(sending, self._arrivals, self._spend_caps, self)
 
     async def _something_queued(self) -> bool:
         """Wait until there is a trial to ask; False: the engine ends first."""
@@ -186,8 +208,7 @@ class BulkPool:
         return False
 
     async def _work(self, api: BulkApi, rows: list[ConsignmentRow]) -> None:
-        sending = Sending(api, self._store, self._forming, self, self._polling)
-        self._following = Following(sending, self._arrivals, self._spend_caps, self)
+        self._following = self._followed_by(api)
         async with self._group:
             for row in rows:
                 self._follow(row, None)

@@ -54,10 +54,16 @@ class Following:
                 requests.close()
         if row.state == "sent":
             row = await self._until_ended(row)
-        if row.state in ("forming", "sent"):
-            return
+        if row.state not in ("forming", "sent"):
+            await self.finish(row)
+
+    async def finish(self, row: ConsignmentRow) -> None:
+        """Take what there is of a consignment that is under way no more, and close it.
+
+        It stays open where its results cannot be had before the engine leaves.
+        """
+        unknown = 0
         if row.provider_id is None or row.state in ("failed", "lost"):
-            unknown = 0
             await self._give_back(row)
         else:
             seen = await self._take(row)
@@ -89,7 +95,7 @@ class Following:
             else:
                 if status.state is BulkState.FAILED:
                     return await self.sending.failed(row, status.problem or _NO_REASON)
-                row = await self._told(row, status)
+                row = await self.told(row, status)
                 if status.state is not BulkState.UNDER_WAY:
                     return row
                 await self.host.rest(row.id, pause_s)
@@ -177,7 +183,7 @@ class Following:
             consignment_queries.nothing_came_for, row.id, -1, _PORTION
         )
 
-    async def _told(self, row: ConsignmentRow, status: BulkStatus) -> ConsignmentRow:
+    async def told(self, row: ConsignmentRow, status: BulkStatus) -> ConsignmentRow:
         """Write down what the provider says."""
         ends_by = None if status.ends_by is None else status.ends_by.timestamp()
         return await self.sending.looked(row, status.state.value, done=status.done, ends_by=ends_by)

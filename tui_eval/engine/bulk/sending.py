@@ -84,13 +84,10 @@ class Sending:
 
         None: it has not, or the engine leaves first.
         """
-        others = await self.store.reading.call(consignment_queries.provider_ids, row.endpoint)
-        since = datetime.fromtimestamp(row.formed_at, UTC)
-        sought = SoughtConsignment(row.token, row.requests, since, others)
         pause_s = self.polling.first_s
         while not self.host.leaving:
             try:
-                return await self.api.find(sought)
+                return await self._found(row)
             except BulkError as error:
                 log.warning("looking for %s: %s", row.token, error.failure.message)
                 if error.failure.fatal:
@@ -99,6 +96,22 @@ class Sending:
                 await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
                 pause_s = self.polling.next_s(pause_s)
         return None
+
+    async def known(self, row: ConsignmentRow) -> ConsignmentRow:
+        """Look once whether the provider has a consignment that may have been sent.
+
+        Raises:
+            BulkError: that cannot be known now.
+        """
+        if row.provider_id is not None or not row.requests:
+            return row
+        found = await self._found(row)
+        return row if found is None else await self._now_sent(row, found)
+
+    async def _found(self, row: ConsignmentRow) -> BulkStatus | None:
+        others = await self.store.reading.call(consignment_queries.provider_ids, row.endpoint)
+        since = datetime.fromtimestamp(row.formed_at, UTC)
+        return await self.api.find(SoughtConsignment(row.token, row.requests, since, others))
 
     async def failed(self, row: ConsignmentRow, failure: Failure) -> ConsignmentRow:
         """Write down that nothing of a consignment is done; say what follows for others."""

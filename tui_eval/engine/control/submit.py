@@ -9,6 +9,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, requests
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.consignment_queries import open_consignments
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import request_moves, run_writes
@@ -74,6 +75,8 @@ def _settle(tx: Tx, run_id: int, request_id: int) -> None:
     if request is None or request.outcome is not None or run_queries.run(tx.db, run_id).live:
         return
     verb = Verb(request.verb)
+    if verb is Verb.CANCEL_RUN and open_consignments(tx.db, run_id):
+        return  # providers go on with some of it: an engine has them end
     if verb in _WITHOUT_ENGINE:
         answer = _without_engine(tx, run_id, request_id, verb, request.args)
         requests.answer(tx, request_id, answer.outcome, answer.detail)

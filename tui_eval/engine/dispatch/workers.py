@@ -300,6 +300,10 @@ class Workers:
         self.judging.drop_calls()
         self._off_loop.end()
 
+    async def cancel_bulk(self) -> None:
+        """Have what providers were asked in bulk end there; what they have done is kept."""
+        await asyncio.gather(*(pool.cancel() for pool in self.bulk_pools))
+
     def give_up(self) -> list[int]:
         """Let go of everything that has no worker; give the trials that run in the store."""
         self.judging.give_up()

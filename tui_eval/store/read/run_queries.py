@@ -17,6 +17,7 @@ from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store import long_texts
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.lease import Lease
+from tui_eval.store.read.bulk_waiting import WAITING
 from tui_eval.store.rows import (
     AttemptRow,
     ColumnRow,
@@ -37,8 +38,8 @@ _RUN = (
 )
 _TRIAL = (
     "SELECT t.id, t.place, t.seq, t.col, t.epoch, c.id, k.name, t.state, t.verdict, t.score, "
-    "t.generation_key, t.output, t.cached, t.attempts, t.error_kind, t.error_message, t.waiting, "
-    "t.waiting_until, t.latency_s, t.input_tokens, t.output_tokens, t.cost_usd, "
+    "t.generation_key, t.output, t.cached, t.attempts, t.error_kind, t.error_message, "
+    f"{WAITING}, t.waiting_until, t.latency_s, t.input_tokens, t.output_tokens, t.cost_usd, "
     "t.about_usd, t.since, t.change, "
     "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1) "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "

@@ -1,11 +1,12 @@
 """How a target is asked through its provider's batch API."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Final, Literal, TypeAlias, get_args
 
 from tui_eval.providers.presets import PRESETS
 from tui_eval.suites.loading.errors import FieldMistake
-from tui_eval.suites.spec.base import Spec, Whole
+from tui_eval.suites.spec.base import Spec, Text, Whole
 
 BulkDialect: TypeAlias = Literal["openai", "anthropic", "files"]
 _DIALECTS: Final = get_args(BulkDialect)
@@ -20,6 +21,8 @@ class BulkSpec(Spec):
     """Requests sent as one, at most; no more than the provider takes."""
     megabytes: Whole = 90
     """Millions of bytes sent as one, at most; likewise."""
+    folder: Text = "bulk"
+    """For `files`: where requests are written and results are looked for, in the suite's folder."""
 
 
 def bulk_dialect(
@@ -52,6 +55,13 @@ def bulk_mistakes(table: Mapping[str, object]) -> Iterator[FieldMistake]:
     api = wanted.get("api") if isinstance(wanted, Mapping) else None
     if api is not None and api not in _DIALECTS:
         return  # told for the field itself
+    folder = wanted.get("folder") if isinstance(wanted, Mapping) else None
+    if isinstance(folder, str):
+        if api != "files":
+            yield FieldMistake(("bulk", "folder"), 'says nothing unless api = "files"', "drop it")
+        elif PurePath(folder).is_absolute() or ".." in PurePath(folder).parts:
+            hint = "give a folder inside it"
+            yield FieldMistake(("bulk", "folder"), "lies outside the suite's folder", hint)
     provider = table.get("provider")
     if isinstance(provider, str) and provider in PRESETS:
         preset = PRESETS[provider]

@@ -1,0 +1,93 @@
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states, working
+from tests.engine.harness import Harness
+from tests.servers.fake_bulk import FakeBulk, Refuse, nth
+from tests.waiting import until
+from tui_eval.engine.control.submit import ask, needs_engine
+from tui_eval.engine.engine import Engine
+from tui_eval.store.connection import open_readable
+from tui_eval.store.requests import Verb
+
+
+async def test_a_cancelled_run_is_ended_at_the_provider_and_what_is_done_is_kept(
+    harness: Harness,
+) -> None:
+    async with FakeBulk(looks=0) as server:
+        of = bulk_suite(server, 10)
+        async with working(harness, of) as (run, _):
+            await until(lambda: server.counts["look"] > 1)
+            await harness.asked(run, Verb.CANCEL_RUN)
+        assert (harness.row(run).state, states(harness, run)) == ("cancelled", {"cancelled": 10})
+        assert server.counts["cancel"] == 1
+        # the simulated provider does half of it
+        assert harness.sql("SELECT count(*) FROM outputs") == [(5,)]
+        assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
+        server.looks = 1
+        again = await run_bulk(harness, of)
+    assert harness.counts(again).cached == 5
+    assert set(executed(server).values()) == {1}
+
+
+async def test_a_run_that_nobody_works_on_is_ended_there_too(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
+        request = ask(harness.path, run, Verb.CANCEL_RUN)
+        db = open_readable(harness.path)
+        assert needs_engine(db, run, request), "somebody has to tell the provider"
+        db.close()
+        await Engine(harness.path, run, polling=SOON).run()
+        assert harness.request(request).outcome == "accepted"
+    assert server.counts["cancel"] == 1
+    assert states(harness, run) == {"cancelled": 4}
+
+
+async def test_a_provider_that_cannot_be_told_holds_nobody_up(harness: Harness) -> None:
+    async with FakeBulk(looks=0, script=nth("cancel", Refuse(500))) as server:
+        async with working(harness, bulk_suite(server, 4)) as (run, _):
+            await until(lambda: server.counts["look"] > 1)
+            await harness.asked(run, Verb.CANCEL_RUN)
+        assert states(harness, run) == {"cancelled": 4}
+        assert harness.sql("SELECT state, taken_at FROM consignments") == [("sent", None)]
+        server.finish()
+        # taken up where it was left: what the provider has done is not asked again
+        await harness.again(run, Verb.UNCANCEL, request=1)
+    assert states(harness, run) == {"done": 4}
+    assert set(executed(server).values()) == {1}
+
+
+async def test_a_cancelled_trial_does_not_take_its_answer(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server:
+        async with working(harness, bulk_suite(server, 5)) as (run, _):
+            await until(lambda: server.counts["look"] > 1)
+            chosen = harness.trial(run, "c2").id
+            await harness.asked(run, Verb.CANCEL, trials=[chosen])
+            server.finish()
+        assert states(harness, run) == {"done": 4, "cancelled": 1}
+        kept = harness.sql("SELECT state, output > 0 FROM attempts WHERE trial = ?", chosen)
+        assert kept == [("answered", 1)]
+        assert harness.trial(run, "c2").output is None
+
+
+async def test_one_that_is_cancelled_and_taken_up_again_takes_it(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server, working(harness, bulk_suite(server, 5)) as (run, _):
+        await until(lambda: server.counts["look"] > 1)
+        chosen = harness.trial(run, "c2").id
+        done = await harness.asked(run, Verb.CANCEL, trials=[chosen])
+        await harness.asked(run, Verb.UNCANCEL, request=done.id)
+        server.finish()
+    assert states(harness, run) == {"done": 5}
+    assert set(executed(server).values()) == {1}
+    assert len(server.ledger.consignments) == 1
+
+
+async def test_a_paused_run_sends_nothing_and_takes_what_is_done(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server, working(harness, bulk_suite(server, 6)) as (run, _):
+        await until(lambda: server.counts["look"] > 1)
+        await harness.asked(run, Verb.PAUSE)
+        server.ledger.faults.drop = [1]
+        server.finish()
+        await until(lambda: states(harness, run) == {"done": 5, "queued": 1})
+        assert len(server.ledger.consignments) == 1
+        server.ledger.faults.drop = []
+        server.looks = 1
+        await harness.asked(run, Verb.CONTINUE)
+    assert states(harness, run) == {"done": 6}

@@ -1,0 +1,21 @@
+"""What a trial that is asked in bulk says while it waits, in SQL: it changes with each look."""
+
+from typing import Final
+
+WORDS: Final = (
+    "printf('bulk %d/%d', k.number, (SELECT max(x.number) FROM consignments x "
+    "WHERE x.run = k.run AND x.target = k.target)) || CASE "
+    "WHEN k.state = 'forming' THEN ', being sent' "
+    "WHEN k.state = 'sent' THEN printf(', %,d of %,d', ifnull(k.done, 0), k.requests) "
+    "ELSE ', results are taken' END || CASE WHEN k.state = 'sent' AND k.ends_by IS NOT NULL "
+    "THEN strftime(', ends %H:%M', k.ends_by, 'unixepoch', 'localtime') ELSE '' END"
+)
+"""How far a consignment `k` is: `bulk 2/3, 812 of 1,000, ends 14:20`."""
+
+WAITING: Final = (
+    "CASE WHEN t.waiting IS NULL AND t.state = 'running' THEN "
+    f"(SELECT {WORDS} FROM consigned c JOIN attempts a ON a.id = c.attempt AND a.state = 'sent' "
+    "JOIN consignments k ON k.id = c.consignment "
+    "WHERE c.trial = t.id AND c.opening = t.opening) ELSE t.waiting END"
+)
+"""Why a trial `t` waits: what is written down, or how far its consignment is."""
