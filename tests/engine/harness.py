@@ -13,6 +13,7 @@ from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
+from tui_eval.model.json import JsonObject
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_counts, run_queries
 from tui_eval.store.read.run_counts import Counts
@@ -124,7 +125,7 @@ class Harness:
             db.close()
 
 
-RUBRIC = {
+RUBRIC: JsonObject = {
     "kind": "judge",
     "name": "good",
     "rubric": "Is it good?",

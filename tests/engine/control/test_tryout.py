@@ -1,6 +1,7 @@
 """Edited scorers are tried on stored outputs; nothing is recorded, without API calls."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from tests.engine.harness import RUBRIC, Harness, judged, suite
 from tests.servers.fake_judge import answers, by_number
@@ -8,7 +9,7 @@ from tests.servers.fake_model import FakeModel
 from tui_eval.engine.control.changed_scorers import edited, edits
 from tui_eval.engine.control.tryout import TryoutProgress, tryout
 from tui_eval.engine.control.verdict_change import VerdictChange
-from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
@@ -58,13 +59,13 @@ async def test_what_is_tried_is_what_a_rescore_then_gives(harness: Harness) -> N
 async def test_new_and_gone_scorers_count_and_a_judge_is_left_to_be_asked(harness: Harness) -> None:
     async with FakeModel(answers(by_number)) as server:
         run = await harness.run(judged(server.base_url, server.base_url, 8))
-        now: JsonObject = Suite.model_validate_json(
+        now: Any = Suite.model_validate_json(
             str(harness.sql("SELECT spec FROM runs")[0][0])
         ).model_dump(mode="json")
         asked = server.requests
         never: JsonObject = {**EXACT, "name": "never", "expected": "no"}
         args: JsonObject = {
-            "scorer_specs": [*now["scorers"], never],  # type: ignore[misc]
+            "scorer_specs": [*now["scorers"], never],
             "judge_specs": now["judges"],
         }
         passed = sum(trial.verdict is Verdict.PASS for trial in harness.trials(run))
@@ -74,8 +75,8 @@ async def test_new_and_gone_scorers_count_and_a_judge_is_left_to_be_asked(harnes
         args = {"scorer_specs": [EXACT], "judge_specs": []}
         *_, last = tried(harness, run, args)
         assert last == TryoutProgress(outputs=8)
-        judges = [{**now["judges"][0], "model": "another"}]  # type: ignore[index, dict-item]
-        args = {"scorer_specs": now["scorers"], "judge_specs": judges}  # type: ignore[dict-item]
+        judges: Any = [{**now["judges"][0], "model": "another"}]
+        args = {"scorer_specs": now["scorers"], "judge_specs": judges}
         assert tried(harness, run, args) == [TryoutProgress(outputs=8, judged=8, judge_calls=2)]
         assert server.requests == asked
 
@@ -84,7 +85,7 @@ async def test_what_judges_have_said_is_taken_and_its_flips_are_known(harness: H
     async with FakeModel(answers(by_number)) as server:
         run = await harness.run(judged(server.base_url, server.base_url, 10))
         asked = server.requests
-        args: JsonObject = {"scorer_specs": [dict[str, Json](RUBRIC, pass_at=8)]}  # type: ignore[arg-type]
+        args: JsonObject = {"scorer_specs": [{**RUBRIC, "pass_at": 8}]}
         *flips, last = tried(harness, run, args)
         assert server.requests == asked
     assert [flip.case_id for flip in flips if isinstance(flip, VerdictChange)] == ["c5", "c6", "c7"]

@@ -223,7 +223,7 @@ class TrialsPane(Acting, Container):
             self._list.narrow("")
         elif self._list.marks.count:
             await self.run_action("unmark")
-        elif self._list.marks_just_went():
+        elif self._list.marking.just_served():
             say(self, "nothing is marked any more; once more leaves the run")
         else:
             return False

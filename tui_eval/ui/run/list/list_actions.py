@@ -96,22 +96,22 @@ class ListActions(ActionGroup):
     def action_mark(self) -> None:
         """Mark the trial, or take its mark away, and go on to the next."""
         self._can_undo_marks("the last mark")
-        self._list.mark()
+        self._list.marking.toggle()
 
     def action_unmark(self) -> None:
         """Take all marks away."""
         self._can_undo_marks("taking the marks away")
-        self._list.unmark()
+        self._list.marking.clear()
 
     def action_mark_all(self) -> None:
         """Mark all trials that are listed."""
         self._can_undo_marks("marking all that are shown")
-        self._list.mark_all()
+        self._list.marking.mark_all()
         marked = many(self._list.marks.count, "trial")
         self.screen.say(f"{marked} marked; esc takes the marks away")
 
     def _can_undo_marks(self, words: str) -> None:
-        self._undo.add(words, partial(self._list.put_marks_back, self._list.marks.taken()))
+        self._undo.add(words, partial(self._list.marking.put_back, self._list.marks.taken()))
 
 
 def _count(

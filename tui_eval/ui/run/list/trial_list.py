@@ -29,6 +29,7 @@ from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.list.case_row import is_unmet
 from tui_eval.ui.run.list.filter_line import filter_words
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
+from tui_eval.ui.run.list.marking import Marking
 from tui_eval.ui.run.list.marks import MarkedTrials
 from tui_eval.ui.run.list.trial_table import TrialTable
 from tui_eval.ui.run.list.view_lookup import ListedTrials, ViewLookup
@@ -75,6 +76,13 @@ class TrialList(Vertical):
         self._lookup = ViewLookup(client, run.id)
         self.marks = MarkedTrials()
         self.table = TrialTable(self.trials, self.marks, glyphs)
+        self.marking = Marking(
+            self.marks,
+            self.trials,
+            self.table,
+            here=lambda: self._here,
+            changed=lambda: self.post_message(self.Changed()),
+        )
         self.field = Input(
             id="find",
             placeholder="text in id, question, output, error, reason or note",
@@ -91,7 +99,6 @@ class TrialList(Vertical):
         """A trial to go to as soon as it is listed."""
         self._rows_wanted = asyncio.Event()
         self._list_wanted = asyncio.Event()
-        self._marks_went = False
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
@@ -424,45 +431,8 @@ class TrialList(Vertical):
 
     def done_with_marks(self) -> None:
         """Take the marks away that an action was for; in zoom it was for the shown trial alone."""
-        if self.marks.count and not self.screen.has_class(ZOOMED):
-            self.unmark()
-            self._marks_went = True
-
-    def marks_just_went(self) -> bool:
-        """Say once whether an action has taken the marks, and nobody has moved since.
-
-        Whoever goes back then means the marks, and does not want to leave the run.
-        """
-        went, self._marks_went = self._marks_went, False
-        return went
-
-    def mark(self) -> None:
-        """Mark the selected trial, or take its mark away, and go on to the next."""
-        place = self._here
-        if place is not None:
-            self.marks.toggle(place)
-        self.table.redraw((self.table.cursor,))
-        self.table.action_down()
-        self.post_message(self.Changed())
-
-    def mark_all(self) -> None:
-        """Mark all trials that are listed."""
-        listed = self.trials.places
-        self.marks.add(range(self.trials.total) if listed is None else listed)
-        self.table.redraw()
-        self.post_message(self.Changed())
-
-    def unmark(self) -> None:
-        """Take all marks away."""
-        self.marks.clear()
-        self.table.redraw()
-        self.post_message(self.Changed())
-
-    def put_marks_back(self, taken: bytes) -> None:
-        """Mark what was marked before, see `MarkedTrials.taken`."""
-        self.marks.put_back(taken)
-        self.table.redraw()
-        self.post_message(self.Changed())
+        if not self.screen.has_class(ZOOMED):
+            self.marking.serve()
 
     # -- reading
 
@@ -528,7 +498,8 @@ class TrialList(Vertical):
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
         if event.by_hand:
-            self.following = self._marks_went = False
+            self.following = False
+            self.marking.just_served()  # no more, once somebody moves
             self._choose_epoch()
             self._anchor = self._here or 0
         self._rows_wanted.set()  # where the list is hidden no row is drawn, and so none asked for
