@@ -12,7 +12,7 @@ from tui_eval.suites.data.files import matches
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust.capabilities import Folder, data_paths
 
-_DIGESTED: Final = 64_000_000
+_DIGESTED: Final = 256_000_000
 """Bytes of all files together of which digests are made: a launch waits for them."""
 _CHUNK: Final = 1 << 20
 
