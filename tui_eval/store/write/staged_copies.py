@@ -6,7 +6,7 @@ from tui_eval.store.tx import Tx
 
 _ALIKE = (
     "SELECT id, total, partial FROM runs WHERE staged_as = ?1 AND id <> ?2 AND staged = 1 "
-    "AND spec_change = 0 AND stopped_by IS NOT 'deletion' "
+    "AND spec_change = 0 AND total > 0 AND stopped_by IS NOT 'deletion' "
 )
 """Runs that wanted the same and have the scorers that they were launched with."""
 
