@@ -1,6 +1,7 @@
 """A folder with a store in it, a run, an engine that works on it, and the app open on it."""
 
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,17 @@ class Place:
         command = processes.program("watch", name, "--store", str(self.store))
         around = processes.surroundings(self.folder / "home", processes.OWN)
         terminal = Terminal(command, around, self.size, drawn=drawn)
+        try:
+            yield terminal
+        finally:
+            terminal.close()
+
+    @contextmanager
+    def floor(self) -> Iterator[Terminal]:
+        """Give the least Textual app there is, in a terminal of the same size."""
+        program = "from benchmarks.floor_app import FloorApp; FloorApp().run()"
+        around = processes.surroundings(self.folder / "home", processes.OWN)
+        terminal = Terminal([sys.executable, "-P", "-c", program], around, self.size)
         try:
             yield terminal
         finally:

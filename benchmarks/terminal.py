@@ -5,12 +5,28 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 import pyte
 from ptyprocess import PtyProcess
 
 _TABLE_CURSOR = "▸"
+_LATE_S = 5.0
+"""Seconds after which a key was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """Some bytes that a program wrote after a key."""
+
+    after_s: float
+    """Seconds since the key."""
+    data: bytes
+    waited_s: float | None
+    """Seconds since the key in which threads of the program were ready and had no core, added up;
+    None: this system does not tell."""
 
 
 class Terminal:
@@ -83,6 +99,50 @@ class Terminal:
         """Press keys."""
         self.process.write(keys)
 
+    def seen_after(
+        self, keys: bytes, seconds: float, *shown: Callable[["Terminal"], object]
+    ) -> list["Came | None"]:
+        """Press keys; give that with which it showed each of several things, None: it did not.
+
+        What comes is only kept until the time is over, as drawing it takes as long as the program
+        itself: a key is timed while nothing else is done. Then all of it is drawn, bit by bit.
+
+        Args:
+            keys: What is pressed.
+            seconds: How long it is looked at, longer where the first thing has not come.
+            shown: The things.
+
+        Raises:
+            TimeoutError: the first has not come at all; with what it shows instead.
+        """
+        found: list[Came | None] = [None for _ in shown]
+        began, waited = time.monotonic(), _waited_s(self.process.pid)
+        self.process.write(keys)
+        until = began + seconds
+        while True:
+            for one in self._kept(began, until, waited):
+                self.written += len(one.data)
+                self._stream.feed(one.data)
+                for at, condition in enumerate(shown):
+                    if found[at] is None and condition(self):
+                        found[at] = one
+            if found[0] is not None:
+                return found
+            until = time.monotonic() + seconds
+            if until > began + _LATE_S:
+                raise TimeoutError("\n".join([f"nothing seen of {keys!r}:", *self.lines]))
+
+    def _kept(self, began: float, until: float, waited: float | None) -> list["Came"]:
+        found = []
+        while (left := until - time.monotonic()) > 0:
+            if select.select([self.process.fd], [], [], left)[0]:
+                now = time.monotonic()
+                data = os.read(self.process.fd, 1 << 16)
+                late = _waited_s(self.process.pid)
+                between = None if waited is None or late is None else late - waited
+                found.append(Came(now - began, data, between))
+        return found
+
     @property
     def lines(self) -> list[str]:
         """What is on the screen."""
@@ -106,6 +166,17 @@ class Terminal:
             self.process.kill(signal.SIGKILL)
             self.process.wait()
         self.process.close()
+
+
+def _waited_s(pid: int) -> float | None:
+    """Give how long the threads of a process have waited for a core so far, added up."""
+    total = 0
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            total += int((thread / "schedstat").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return total / 1e9
 
 
 def anything(terminal: Terminal) -> bool:

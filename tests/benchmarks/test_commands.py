@@ -159,8 +159,12 @@ def test_screen(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "_STEADY", (10, 0.1))
     tiny = ("--in-flight", "4", "--seconds", "0.5", "--cases", "20", "--rounds", "1")
     found = measured(screen.main, *tiny)
-    assert column(found["keys"], "while") == ["live", "idle"]
-    assert all(row["keys"] >= 10 and row["p50_ms"] <= row["max_ms"] for row in found["keys"])
+    assert set(column(found["keys"], "while")) == {"live", "idle"}
+    kinds = ["j, k of the floor", "j, k", "j, k: the detail"]
+    kinds += ["tab", "zoom", "unzoom", "find", "leave find"]
+    assert column(found["keys"], "kind") == 2 * kinds
+    assert all(row["keys"] >= 2 and row["p50_ms"] <= row["max_ms"] for row in found["keys"])
+    assert all(row["first_ms"] > 0 and row["bursts"] >= 1 for row in found["dialogs"])
     assert found["watching"][0]["app_cpu"] > 0
     assert column(found["open"], "app") == ["without", "with"]
 
