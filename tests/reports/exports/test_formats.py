@@ -333,6 +333,19 @@ def test_parquet_has_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [file.metadata.row_group(n).num_rows for n in range(3)] == [4, 4, 4]
 
 
+def test_long_texts_end_a_row_group_before_it_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = pq.ParquetFile(exported(tmp_path / "whole", MIXED, "parquet"))
+    assert whole.metadata.num_row_groups == 1
+    monkeypatch.setattr("tui_eval.reports.exports.parquet.GROUP_BYTES", 1)
+    monkeypatch.setattr("tui_eval.reports.exports.parquet._BATCH", 3)
+    file = pq.ParquetFile(exported(tmp_path / "cut", MIXED, "parquet"))
+    assert {file.metadata.row_group(n).num_rows for n in range(4)} == {3}
+    column = "case_id"
+    assert file.read()[column].to_pylist() == whole.read()[column].to_pylist()
+
+
 @pytest.mark.parametrize("name", ["jsonl", "junit", "ctrf", "parquet"])
 def test_only_failures_of_a_target_where_that_is_asked_for(tmp_path: Path, name: str) -> None:
     file = exported(tmp_path, MIXED, name, ExportChoice(failed=True, target="small"))

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GROUP: Final = 100_000
-"""Rows of a row group."""
+"""Rows of a row group at most."""
+GROUP_BYTES: Final = 32 << 20
+"""Bytes after which a row group ends before: all of it is in memory, however long its texts are."""
 _BATCH: Final = 1_000
 """Rows that are turned into columns together: as Python's objects they take most memory."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -114,11 +116,16 @@ def _batches(schema: "pa.Schema", rows: Iterator[JsonObject]) -> Iterator["pa.Re
     """Yield the next row group in pieces."""
     import pyarrow as pa
 
+    held = 0
     for _ in range(GROUP // _BATCH):
         some = list(islice(rows, _BATCH))
         if not some:
             return
-        yield pa.RecordBatch.from_pylist(some, schema)
+        batch = pa.RecordBatch.from_pylist(some, schema)
+        held += batch.nbytes
+        yield batch
+        if held >= GROUP_BYTES:
+            return
 
 
 def _rows(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[JsonObject]:

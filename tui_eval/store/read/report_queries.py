@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
@@ -341,11 +341,9 @@ def _whole(db: sqlite3.Connection, page: Sequence[Sequence[Any]]) -> Iterator[Tr
             messages = run_queries.messages_of(db, output, messages_text)
         else:
             messages = conversation_queries.messages(db, row[0]) if row[5] in _GOING_ON else ()
-        yield replace(
-            _line(row, messages, tuple(scored.get(row[0], ()))),
-            record=left.get(row[0], attempt_queries.NOTHING).record,
-            phase=None if row[0] not in running else running[row[0]].phase,
-        )
+        record = left.get(row[0], attempt_queries.NOTHING).record
+        phase = None if row[0] not in running else running[row[0]].phase
+        yield _line(row, messages, tuple(scored.get(row[0], ())), record, phase)
 
 
 _GOING_ON: Final = ("queued", "running")
@@ -364,7 +362,11 @@ def _broken_off(db: sqlite3.Connection, trials: Sequence[int]) -> dict[int, tupl
 
 
 def _line(
-    row: Sequence[Any], messages: tuple[JsonObject, ...], scores: tuple[ScoreLine, ...]
+    row: Sequence[Any],
+    messages: tuple[JsonObject, ...],
+    scores: tuple[ScoreLine, ...],
+    record: AttemptRecord,
+    phase: str | None,
 ) -> TrialLine:
     values = list(row)
     values[2] = unpack_text(values[2])
@@ -383,6 +385,8 @@ def _line(
         scores,
         row[26],
         bool(row[27]),
+        record,
+        phase,
     ]
     return TrialLine(*values)
 
