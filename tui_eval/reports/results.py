@@ -36,8 +36,9 @@ from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
 from tui_eval.store.read.figures.program_figures import ProgramFigures, program_figures
+from tui_eval.store.read.figures.ungraded_reasons import UngradedReasons, ungraded_reasons
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
-from tui_eval.store.read.report_queries import ErrorRow, UngradedRow
+from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.store.read.run_parts import RunParts, run_parts
 from tui_eval.store.rows import RunRow
@@ -45,6 +46,8 @@ from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.spec import Suite
 
 _REFUSALS = frozenset(StartRefusal)
+_REASONS: Final = 5
+"""Reasons for missing grades that are told one by one."""
 _PARTS: Final = 20
 """Numbers of parts that are named."""
 
@@ -60,7 +63,7 @@ class Results:
     counts: Counts
     columns: Sequence[ColumnResults]
     errors: Sequence[ErrorRow]
-    ungraded: Sequence[UngradedRow]
+    ungraded: UngradedReasons
     """Why grades are missing."""
     judges: Sequence[JudgeFigures]
     """What each judge did for each scorer; empty: none was needed."""
@@ -218,7 +221,7 @@ def results(
             counts=whole,
             columns=columns,
             errors=report_queries.errors(db, run_id),
-            ungraded=report_queries.ungraded(db, run_id) if reasons else (),
+            ungraded=ungraded_reasons(db, run_id, _REASONS) if reasons else UngradedReasons(),
             judges=judge_figures(db, run_id),
             rests_on_judges=rests_on_judges(db, run_id),
             cached_scores=trial_figures.copied_scores(db, run_id),

@@ -252,10 +252,10 @@ def _errors(of: Results, width: int, ink: AnsiStyle) -> list[str]:
 
 def _ungraded(of: Results, width: int, ink: AnsiStyle) -> list[str]:
     """Say why grades are missing."""
-    if not of.ungraded:
+    if not of.ungraded.rows:
         return []
     lines = ["", ink.bold(f"{of.counts.ungraded:,} ungraded")]
-    for row in of.ungraded[:_ERRORS_SHOWN]:
+    for row in of.ungraded.rows:
         # a judge that breaks leaves all its scorers without the same grade
         who = ", ".join(
             visible_line(name) + ("" if n == row.n else f" {n:,}")
@@ -263,9 +263,8 @@ def _ungraded(of: Results, width: int, ink: AnsiStyle) -> list[str]:
         )
         line = f"{row.n:>5,} × {who}: {visible_line(row.reason, _LONGEST_ERROR)}"
         lines += folded(line, width, _ERROR_INDENT)
-    if more := of.ungraded[_ERRORS_SHOWN:]:
-        n = sum(row.n for row in more)
-        lines.append(f"{n:>5,} × {many(len(more), 'other reason')}")
+    if others := of.ungraded.others:
+        lines.append(f"{of.ungraded.other_trials:>5,} × {many(others, 'other reason')}")
     cut = any(
         column.cut_short and column.column.source is AnswerSource.ASKED for column in of.columns
     )
@@ -311,7 +310,7 @@ def _next(of: Results, width: int, of_store: str) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
     hints = [*_going_on(of)]
-    if of.finished and any(row.judged for row in of.ungraded):
+    if of.finished and of.ungraded.judged:
         command = f"tui-eval rescore {name} --ungraded"
         hints.append((command, "ask judges for what they did not grade"))
     if of.counts.failed and of.finished:

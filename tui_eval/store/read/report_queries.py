@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
 from tui_eval.model.case import Case
@@ -35,19 +35,6 @@ _LINE = (
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col LEFT JOIN outputs o ON o.id = t.output "
 )
-
-
-@dataclass(frozen=True, slots=True)
-class UngradedRow:
-    """Why scorers gave no grade, and for how many trials."""
-
-    scorers: Mapping[str, int]
-    """Each with how many trials it left without."""
-    reason: str
-    judged: bool
-    """Whether any of them asks a judge."""
-    n: int
-    """Trials, whether one or several scorers left them without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,56 +204,6 @@ def errors(db: sqlite3.Connection, run_id: int) -> list[ErrorRow]:
         found.setdefault((kind, unpack_text(message)), {})[col] = n
     rows = [ErrorRow(kind, message, by_column) for (kind, message), by_column in found.items()]
     return sorted(rows, key=lambda row: -row.n)
-
-
-def ungraded(db: sqlite3.Connection, run_id: int) -> list[UngradedRow]:
-    """Return why scores that count are missing, by reason, the most frequent first."""
-    found: dict[str | bytes, list[_Missing]] = {}
-    for reason, *of_scorer in db.execute(
-        "SELECT s.reason, s.scorer, count(*), max(s.source = 'judge'), min(s.id), min(t.place) "
-        f"{_MISSING} GROUP BY 1, 2 ORDER BY 3 DESC, 5",
-        (run_id,),
-    ):
-        found.setdefault(reason, []).append(_Missing(*of_scorer))
-    trials = {reason: of_reason[0].n for reason, of_reason in found.items()}
-    if any(len(of_reason) > 1 for of_reason in found.values()):
-        # one trial may lack several grades for one reason
-        trials = dict(
-            db.execute(
-                f"SELECT s.reason, count(DISTINCT t.id) {_MISSING} GROUP BY 1", (run_id,)
-            ).fetchall()
-        )
-    in_order = sorted(
-        found.items(), key=lambda one: (-trials[one[0]], min(of.place for of in one[1]))
-    )
-    return [
-        UngradedRow(
-            {of.scorer: of.n for of in of_reason},
-            unpack_text(reason),
-            any(of.judged for of in of_reason),
-            trials[reason],
-        )
-        for reason, of_reason in in_order
-    ]
-
-
-class _Missing(NamedTuple):
-    """How many grades of one scorer are missing for one reason."""
-
-    scorer: str
-    n: int
-    judged: int
-    score: int
-    """The first of them."""
-    place: int
-    """The first trial's."""
-
-
-_MISSING: Final = (  # with the condition of the index, as it stands there
-    "FROM trials t JOIN scores s ON s.trial = t.id WHERE t.run = ? AND t.verdict = 'ungraded' "
-    "AND (t.verdict IN ('fail', 'ungraded') OR t.state = 'error') "
-    "AND s.current = 1 AND s.verdict = 'ungraded'"
-)
 
 
 def mean_output_tokens(db: sqlite3.Connection, suite: str, column: str) -> float | None:
