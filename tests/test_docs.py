@@ -58,7 +58,7 @@ from tui_eval.suites.spec import (
     UserSpec,
 )
 from tui_eval.suites.spec.bulk import BulkSpec
-from tui_eval.suites.spec.judges.embedding import EmbeddingPrices
+from tui_eval.suites.spec.judges.embedding_spec import EmbeddingPrices
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.spec.targets import TargetSpec
 from tui_eval.suites.spec.targets.command import Transcript

@@ -11,8 +11,8 @@ from tui_eval.suites.spec.judges import (
     ModelJudgeSpec,
     SimulatedJudgeSpec,
 )
-from tui_eval.suites.spec.judges.base import UNNAMED
-from tui_eval.suites.spec.judges.simulated import JUDGE_FAULTS
+from tui_eval.suites.spec.judges.judge_spec import UNNAMED
+from tui_eval.suites.spec.judges.simulated_judge_spec import JUDGE_FAULTS
 from tui_eval.suites.spec.model_endpoint import ModelEndpointSpec, TokenPrices
 from tui_eval.suites.spec.prompts import Examples, Message, Prompt
 from tui_eval.suites.spec.recording import RecordingColumns

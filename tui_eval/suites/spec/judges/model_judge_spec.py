@@ -5,7 +5,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import model_validator
 
 from tui_eval.providers.presets import PRESETS
-from tui_eval.suites.spec.judges.base import JudgeSpec
+from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
 from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
 
 _BUDGET_OF_A_SLOT: Final = 800

@@ -9,7 +9,7 @@ from tui_eval.providers.presets import PRESETS
 from tui_eval.providers.prices import Prices, input_prices_of
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.spec.base import Spec, Whole
-from tui_eval.suites.spec.judges.base import JudgeSpec
+from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
 from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec, Price
 
 _OF_JUDGES: Final = (
