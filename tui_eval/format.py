@@ -5,7 +5,7 @@ Everything unknown is an en dash, or `$?` for money; never a nought.
 
 import time
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 UNKNOWN = "–"
 SELF_REPORTED = "as the target says"
@@ -225,6 +225,16 @@ def compact(value: int) -> str:
         return str(value)
     scaled, unit = (value / 1e3, "k") if value < 999_500 else (value / 1e6, "M")
     return f"{scaled:.1f}{unit}" if scaled < 99.95 else f"{scaled:.0f}{unit}"
+
+
+BILLED: Final = "the trial was cancelled: its answer is dropped as it comes, and may be billed"
+"""What is said of a request in bulk whose trial a person has cancelled."""
+
+
+def in_bulk(number: int, provider_id: str | None) -> str:
+    """Return which consignment something went out with."""
+    known = "" if provider_id is None else f", {provider_id} at the provider"
+    return f"in bulk: consignment {number}{known}"
 
 
 def many(count: int, noun: str, plural: str | None = None) -> str:

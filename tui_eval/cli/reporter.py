@@ -107,7 +107,8 @@ class Reporter:
             wall_s = seen.run.wall(time.time())
             self._rates = self._rates if seen.rates is None else seen.rates
             now = time.monotonic()
-            self._progress.update(seen.counts, seen.columns, self._rates, wall_s, now)
+            bulk = None if seen.bulk is None else seen.bulk.words
+            self._progress.update(seen.counts, seen.columns, self._rates, wall_s, now, bulk)
         self._tell_of_rests(seen)
         self._tell_all(self._events.of(seen))
 

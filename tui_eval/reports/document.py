@@ -14,6 +14,7 @@ from tui_eval.reports.programs.program_document import program_document
 from tui_eval.reports.rates.run_rates import Rates, ReducedRates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import Results, results
+from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.store.read.conversation_queries import ConversationFigures
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts
@@ -70,6 +71,7 @@ def of_results(of: Results, *, groups: bool = True) -> JsonObject:
         "programs": program_document(of.programs),
         "gate": _gate(of),
         "sweep": None if of.sweep is None else of.sweep.as_json(),
+        "bulk": [_consignment(one) for one in of.consignments],
         "errors": [_error(error, of.columns) for error in of.errors[:_ERRORS]],
     }
 
@@ -90,6 +92,22 @@ def _run(of: Results) -> JsonObject:
         "partial": run.partial,
         "dataset": of.suite.dataset.hub,
         "parts": None if of.parts is None else parts_document(of.parts),
+    }
+
+
+def _consignment(one: ConsignmentRow) -> JsonObject:
+    return {
+        "target": one.target,
+        "number": one.number,
+        "state": one.state,
+        "provider_id": one.provider_id,
+        "requests": one.requests,
+        "done": one.done,
+        "unknown": one.unknown,
+        "problem": one.problem,
+        "sent_at": one.sent_at,
+        "ends_by": one.ends_by,
+        "taken_at": one.taken_at,
     }
 
 

@@ -34,6 +34,7 @@ from tui_eval.reports.spending import Spending, spending
 from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read.consignment_queries import ConsignmentRow, consignments
 from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
 from tui_eval.store.read.figures.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.figures.ungraded_reasons import UngradedReasons, ungraded_reasons
@@ -84,6 +85,8 @@ class Results:
     """Thresholds that do not hold; None: there is no gate, or the run has not finished."""
     base: BaseComparison | None = None
     """How it differs from its baseline; None: it has not finished, or nobody asked."""
+    consignments: Sequence[ConsignmentRow] = ()
+    """What providers were asked in bulk."""
     against: Sequence[ColumnAgainstBaseline] = ()
     """What `[gate.baseline]` comes to; empty: there is none, or the run has not finished."""
 
@@ -228,6 +231,7 @@ def results(
             programs=program_figures(db, run_id),
             conversations=conversation_figures(db, run_id),
             sweep=sweep_report(db, run),
+            consignments=consignments(db, run.id),
             parts=run_parts(db, run_id),
             people=peoples_word(db, run_id),
             missed=None if standing is None else standing.missed,

@@ -14,6 +14,7 @@ from tui_eval.reports.results import Results
 from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.store.follow import Pulse
 from tui_eval.store.read import report_queries, run_queries, trial_queries
+from tui_eval.store.read.consignment_queries import BulkProgress, bulk_progress
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.store.rows import LimitRow, RunRow
 
@@ -34,6 +35,8 @@ class RunChange:
     """What a sweep has come to; None: the run is none."""
     settled: Sequence[JsonObject]
     """The trials that settled; empty where nobody wants them."""
+    bulk: BulkProgress | None = None
+    """How far is what providers are asked in bulk; None: they are not."""
 
 
 def look(
@@ -73,6 +76,7 @@ def look(
         pauses,
         sweep_report(db, run),
         settled,
+        bulk_progress(db, run_id),
     )
 
 

@@ -171,6 +171,10 @@ class AttemptRow:
     cost_usd: float | None
     about_usd: float | None
     """An estimate, where the endpoint did not tell."""
+    consignment: int | None = None
+    """The number of the consignment that it went out with; None: it was a call of its own."""
+    provider_id: str | None = None
+    """What the provider calls that; None: nobody knows that the provider has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ def line(
     *,
     bar: bool,
     width: int | None = None,
+    bulk: str | None = None,
 ) -> str:
     """Return the state of a run in one line.
 
@@ -53,6 +54,7 @@ def line(
         wall_s: Seconds since it began.
         bar: Whether a bar is drawn.
         width: Cells the line may take: what matters least goes first; None: as many as it needs.
+        bulk: How far is what providers are asked in bulk; None: they are not.
     """
     share = counts.settled / counts.total if counts.total else 0.0
     parts = {
@@ -62,6 +64,7 @@ def line(
         "clock": [clock(wall_s)],
         "pace": [] if pace is None or not pace.answers else [per_second(pace.answers)],
         "flight": _flight(counts),
+        "bulk": [] if bulk is None else [bulk],
         "rates": _rates(rates) if counts.graded else [],
         "errors": [many(counts.error, "error")] if counts.error else [],
         "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
@@ -136,6 +139,7 @@ class Progress:
         rates: Sequence[float | None],
         wall_s: float,
         now: float,
+        bulk: str | None = None,
     ) -> None:
         """Show how far it is, unless that was done a moment ago.
 
@@ -145,6 +149,7 @@ class Progress:
             rates: Pass rates, of each column too.
             wall_s: Seconds since it began.
             now: The present moment, in seconds of any clock that only goes forward.
+            bulk: How far is what providers are asked in bulk; None: they are not.
         """
         if not self._due(now):
             return
@@ -152,10 +157,11 @@ class Progress:
         self._settling.see(now, counts.settled)
         pace = SettlingRate(self._answers.rate(), self._settling.rate())
         if self._width is None:
-            self._write(line(counts, columns, rates, pace, wall_s, bar=False) + "\n")
+            self._write(line(counts, columns, rates, pace, wall_s, bar=False, bulk=bulk) + "\n")
             return
         width = self._width() - 1  # a full line would wrap
-        self._draw(line(counts, columns, rates, pace, wall_s, bar=True, width=width), width)
+        drawn = line(counts, columns, rates, pace, wall_s, bar=True, width=width, bulk=bulk)
+        self._draw(drawn, width)
 
     def show(self, text: str, now: float) -> None:
         """Show a line of one's own, unless that was done a moment ago."""

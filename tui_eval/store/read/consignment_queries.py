@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -64,6 +65,37 @@ class ConsignedTrial:
     """Earlier ones of this opening that the provider never did."""
     waits: bool
     """Whether the trial still waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkProgress:
+    """How far all is together that a run has at providers in bulk."""
+
+    consignments: int
+    requests: int
+    done: int
+    """As the providers count."""
+    ends_by: float | None
+    """When the last of it is given up (Unix seconds); None: nobody says."""
+
+    @property
+    def words(self) -> str:
+        """How far it is, in a few words."""
+        many = f", {self.consignments} consignments" if self.consignments > 1 else ""
+        ends = ""
+        if self.ends_by is not None:
+            ends = time.strftime(", ends %H:%M", time.localtime(self.ends_by))
+        return f"bulk {self.done:,} of {self.requests:,}{many}{ends}"
+
+
+def bulk_progress(db: sqlite3.Connection, run: int) -> BulkProgress | None:
+    """Return how far a run's open consignments are; None: there is none."""
+    row = db.execute(
+        "SELECT count(*), ifnull(sum(requests), 0), ifnull(sum(done), 0), max(ends_by) "
+        "FROM consignments WHERE run = ? AND taken_at IS NULL",
+        (run,),
+    ).fetchone()
+    return BulkProgress(*row) if row[0] else None
 
 
 def consignments(db: sqlite3.Connection, run: int) -> list[ConsignmentRow]:

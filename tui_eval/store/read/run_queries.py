@@ -331,9 +331,12 @@ def attempts(db: sqlite3.Connection, trial_id: int) -> list[AttemptRow]:
     return [
         _attempt(row)
         for row in db.execute(
-            "SELECT id, number, state, sent_at, queue_s, wait_s, call_s, error_kind, "
-            "error_message, status, retry_after_s, partial, printed, output, input_tokens, "
-            "output_tokens, cost_usd, about_usd FROM attempts WHERE trial = ? ORDER BY number",
+            "SELECT a.id, a.number, a.state, a.sent_at, a.queue_s, a.wait_s, a.call_s, "
+            "a.error_kind, a.error_message, a.status, a.retry_after_s, a.partial, a.printed, "
+            "a.output, a.input_tokens, a.output_tokens, a.cost_usd, a.about_usd, k.number, "
+            "k.provider_id FROM attempts a LEFT JOIN consigned c ON c.attempt = a.id "
+            "LEFT JOIN consignments k ON k.id = c.consignment "
+            "WHERE a.trial = ? ORDER BY a.number",
             (trial_id,),
         )
     ]
@@ -454,6 +457,7 @@ def _attempt(row: Sequence[Any]) -> AttemptRow:
     values = list(row)
     values[8] = unpack(row[8])
     values[11:13] = [unpack(value) for value in row[11:13]]
+    values[19] = unpack(row[19])
     return AttemptRow(*values)
 
 

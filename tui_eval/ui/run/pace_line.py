@@ -39,7 +39,9 @@ def pace_line(
     groups = [[Piece(rate), Piece(spark.ljust(_SPARK_CELLS), "accent")]]
     endpoints = {column.endpoint for column in run.columns}  # judges have limits of their own
     slots = sum(limit.concurrency for name, limit in run.limits.items() if name in endpoints)
-    if slots:
+    if run.bulk is not None:
+        groups.append([apart, Piece(run.bulk.words, "accent")])
+    if slots and not _all_in_bulk(run):
         # who waits for another attempt is running, and holds no slot
         waiting = figures.backing_off if figures is not None else 0
         held = min(max(total.running - waiting, 0), slots)
@@ -63,6 +65,11 @@ def pace_line(
     return as_fits(groups, width - 1)
 
 
+def _all_in_bulk(run: Snapshot) -> bool:
+    """Whether all that runs is at providers, and holds no slot."""
+    return run.bulk is not None and run.total.running <= run.bulk.requests
+
+
 def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
     """Put groups beside each other until one does not fit."""
     pieces: list[Piece] = []
@@ -81,6 +88,8 @@ def _whole_pace(
     if not total.total:
         return []
     groups = []
+    if run.bulk is not None:
+        groups.append([Piece(f"{run.bulk.words}   ", "accent")])
     if total.answered and (rate := mean_rate(total.answered, row.wall(0.0))) is not None:
         spark = "" if figures is None else sparkline(figures.history, glyphs.levels)
         groups.append([Piece(f"{per_second(rate)} {spark}   ", "dim")])

@@ -16,6 +16,7 @@ from tui_eval.store.read import (
     trial_queries,
 )
 from tui_eval.store.read.comparing import baseline_queries
+from tui_eval.store.read.consignment_queries import BulkProgress, bulk_progress
 from tui_eval.store.read.judges.judge_calls import JudgingNow, judging_now
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
@@ -67,6 +68,8 @@ class Snapshot:
     earlier: EarlierRun | None = None
     """With whose verdicts those of the run are compared; None: there is none, or nobody has looked
     yet."""
+    bulk: BulkProgress | None = None
+    """How far is what providers are asked in bulk; None: they are not."""
     earlier_results: EarlierResults = field(default_factory=dict)
     """What cases of `changed` came to in it, where that was something else."""
 
@@ -137,4 +140,5 @@ def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence
         change=change,
         progress=attempt_queries.progress_of_run(db, run_id) if total.running else {},
         judging=judging_now(db, run_id),
+        bulk=bulk_progress(db, run_id),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tui_eval.format import call_cost, clock, number, seconds
+from tui_eval.format import BILLED, call_cost, clock, in_bulk, number, seconds
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import AttemptRow, TrialRow
@@ -64,10 +64,16 @@ def attempts_page(found: WholeTrial, width: int, glyphs: Glyphs, now: float) -> 
         if left is not None:
             limit = _limit(found, tried)
             yield from record_paras(left.record, span.call, limit, cells, _INDENT, glyphs)
+        if tried.consignment is not None:
+            yield Para(in_bulk(tried.consignment, tried.provider_id), "dim", indent=_INDENT)
+            if tried.state == "sent" and trial.state is TrialState.CANCELLED:
+                yield Para(BILLED, "ungraded", indent=_INDENT)
         yield from _came_of_it(tried)
         before += sum(span.parts)
+    in_flight = bool(found.attempts) and found.attempts[-1].state == "sent"
     if trial.waiting is not None:
-        yield Para(f"next: {waiting_words(trial, now)}", "ungraded", indent=_INDENT)
+        when = "now" if in_flight else "next"
+        yield Para(f"{when}: {waiting_words(trial, now)}", "ungraded", indent=_INDENT)
         if waits and axis is not None:
             yield _bar(_Span(0, waits, 0), before, axis, "sent", glyphs)
     if axis is not None and len(spans) > 1:
