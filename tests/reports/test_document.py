@@ -50,6 +50,7 @@ def test_the_document_has_the_fields_of_the_contract(tmp_path: Path) -> None:
         "stopped_by": None,
         "kind": "run",
         "sweep": None,
+        "bulk": [],
         "reason": None,
         "exit_code": 3,
         "partial": False,

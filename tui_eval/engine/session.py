@@ -175,6 +175,7 @@ class Session:
         caps = self.caps()
         found = [(one, one.price_problem()) for one in specs if caps.cost_usd is not None]
         found += [(one, one.count_problem()) for one in specs if caps.tokens is not None]
+        found += [(one, one.bound_problem()) for one in specs if caps.of_calls]
         return [f"{one.WHAT} {one.name!r}: {problem}" for one, problem in found if problem]
 
     def caps(self) -> Caps:

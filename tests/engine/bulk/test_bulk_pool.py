@@ -1,6 +1,15 @@
-from tests.engine.bulk.bulk_runs import bulk_suite, executed, run_bulk, states
-from tests.engine.harness import Harness
+from contextlib import closing
+
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.harness import Harness, judged
 from tests.servers.fake_bulk import FakeBulk
+from tests.servers.fake_judge import answers, by_number
+from tests.servers.fake_model import FakeModel
+from tui_eval.engine.control.submit import ask
+from tui_eval.engine.engine import Engine
+from tui_eval.engine.session import Session
+from tui_eval.engine.settings import Settings
+from tui_eval.store.requests import Verb
 
 
 async def test_a_run_is_asked_in_consignments(harness: Harness) -> None:
@@ -16,3 +25,60 @@ async def test_a_run_is_asked_in_consignments(harness: Harness) -> None:
     assert harness.counts(again).cached == 25
     kept = harness.sql("SELECT state, requests, taken_at IS NOT NULL FROM consignments")
     assert kept == [("ended", 10, 1), ("ended", 10, 1), ("ended", 5, 1)]
+
+
+PRICED = {"prices": {"input": 10.0, "output": 10.0}, "params": {"max_tokens": 100}}
+
+
+async def test_under_a_cap_less_is_sent_at_once(harness: Harness) -> None:
+    async with FakeBulk() as server:
+        # a request may take about 200 tokens of $10 a million, and takes far fewer
+        of = bulk_suite(server, 12, target=PRICED, run={"max_cost_usd": 0.02})
+        run = await run_bulk(harness, of)
+    assert harness.counts(run).passed == 12
+    assert len(server.ledger.consignments) > 1
+    assert set(executed(server).values()) == {1}
+
+
+async def test_where_nothing_fits_under_a_cap_the_run_asks(harness: Harness) -> None:
+    async with FakeBulk() as server:
+        of = bulk_suite(server, 3, target=PRICED, run={"max_cost_usd": 0.0005})
+        run = await run_bulk(harness, of)
+        row = harness.row(run)
+        assert (row.state, row.stopped_by) == ("paused", "max_cost_usd")
+        assert "in bulk may cost" in str(row.reason)
+        assert server.counts["create"] == 0
+        request = ask(harness.path, run, Verb.RESUME, {"max_cost_usd": 1.0})
+        await Engine(harness.path, run, polling=SOON).run()
+    assert harness.request(request).outcome == "accepted"
+    assert harness.counts(run).passed == 3
+
+
+async def test_a_cap_needs_to_know_how_long_answers_are(harness: Harness) -> None:
+    async with FakeBulk() as server:
+        target = {"prices": {"input": 10.0, "output": 10.0}}
+        of = bulk_suite(server, 3, target=target, run={"max_cost_usd": 1.0})
+        with closing(Session(of, Settings())) as session:
+            (problem,) = session.problems()
+    assert "max_tokens" in problem
+    assert "'fake'" in problem
+
+
+async def test_what_judges_decide_is_graded_as_it_comes(harness: Harness) -> None:
+    async with FakeBulk(lambda prompt: "x7") as server, FakeModel(answers(by_number)) as judge:
+        of = judged(server.base_url, judge.base_url, 6)
+        of = of.model_copy(update={"targets": bulk_suite(server, 1).targets})
+        run = await run_bulk(harness, of)
+    assert states(harness, run) == {"done": 6}
+    assert server.counts["live"] == 0
+
+
+async def test_how_far_it_is_stands_with_the_trial(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3, size=2), submit=True)
+    waiting = [str(trial.waiting) for trial in harness.trials(run)]
+    assert [text[: len("bulk 1/2, 0 of 2")] for text in waiting] == [
+        "bulk 1/2, 0 of 2",
+        "bulk 1/2, 0 of 2",
+        "bulk 2/2, 0 of 1",
+    ]

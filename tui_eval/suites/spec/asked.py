@@ -191,6 +191,10 @@ class AskedSpec(Spec):
         """Return what its tokens cost; None: that is unknown beforehand."""
         return None
 
+    def bound_problem(self) -> str | None:
+        """Say why nobody knows beforehand how much it takes at most; None: no cap needs to know."""
+        return None
+
     def count_problem(self) -> str | None:
         """Say why its tokens cannot be counted; None: they can, or there are none."""
         return None

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import JsonValue, StrictBool, WithJsonSchema
 
 from tui_eval.model.json import Json
+from tui_eval.providers.prices import FREE
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
@@ -72,6 +73,16 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
         if isinstance(self.bulk, BulkSpec):
             return self.bulk
         return BulkSpec() if self.bulk else None
+
+    def bound_problem(self) -> str | None:
+        """Say that a cap cannot hold before requests are sent in bulk: answers have no limit."""
+        free = self.token_prices() == FREE
+        if self.bulk_settings is None or free or self.output_limit() is not None:
+            return None
+        return (
+            "a cap holds before requests are sent in bulk, and nobody knows how long answers are: "
+            "give it params = { max_tokens = … }, or drop the cap or bulk"
+        )
 
     @classmethod
     def asked_in_bulk(cls, table: Mapping[str, object]) -> bool:
