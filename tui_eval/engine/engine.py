@@ -17,7 +17,6 @@ from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.control.request_handler import RequestHandler
 from tui_eval.engine.departure import Departure, Urgency
 from tui_eval.engine.dispatch.workers import Workers
-from tui_eval.engine.executors.attempt_worker import WorkerSetup
 from tui_eval.engine.executors.executor import Executor
 from tui_eval.engine.executors.kinds import executor_of
 from tui_eval.engine.file_sweep import sweeping
@@ -163,8 +162,7 @@ class Engine:
             if row.staged and (updated := await self._updated(session, reading, row)):
                 await self._when_there_is_room(writing, self._refuse, updated, StartRefusal.VERSION)
                 return
-            setup = WorkerSetup(suite.model_dump_json(), session.settings.usual_concurrency)
-            executor = executor_of(session.settings.executor, setup)
+            executor = executor_of(session.settings.executor, session.worker_setup)
             if executor is not None:
                 opened.push_async_callback(executor.close)
                 if why := await self._unconnected(executor, row, reading, writing):

@@ -8,6 +8,7 @@ from typing import Final
 from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
 from tui_eval.engine.executors.kinds import executor_problems
+from tui_eval.engine.executors.worker_setup import WorkerSetup, worker_setup
 from tui_eval.engine.launch.part_of_run import WholeRun, in_part
 from tui_eval.engine.launch.plan import ChosenCases, PlannedTrial, wanted
 from tui_eval.engine.limits.spend_cap import CallBound, Payer
@@ -143,6 +144,15 @@ class Session:
         if executor is None:
             return [*problems(asked), *self._uncountable(specs)]
         return [*executor_problems(executor, self.suite, asked.values()), *self._uncountable(specs)]
+
+    def worker_setup(self) -> WorkerSetup:
+        """Return what workers that make its attempts are made of. Blocking.
+
+        Raises:
+            UnavailableError: files of its programs cannot be sent to them.
+        """
+        asked = [self.targets[name] for name in {column.target for column in self.columns}]
+        return worker_setup(self.suite, asked, self.settings.usual_concurrency)
 
     def scorer_problems(self) -> list[str]:
         """Say which programs of scorers are not there."""

@@ -197,6 +197,13 @@ class Target(Asked):
         """
         return None
 
+    def own_files(self) -> Sequence[Path]:
+        """Return the files it is made of that lie beside the suite: a machine without is sent them.
+
+        Blocking.
+        """
+        return ()
+
     def source_of(self, request: JsonObject) -> tuple[str, WorkspaceSource] | None:
         """Return what the workspace of a request is made of, and a name that equal ones share.
 

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from tui_eval.engine.executors.attempt_worker import AttemptWorker, WorkerSetup
+from tui_eval.engine.executors.attempt_worker import AttemptWorker
 from tui_eval.engine.executors.executor import Executor
 from tui_eval.engine.executors.kinds import EXECUTORS
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
+from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.settings import Settings
 from tui_eval.model.executor_choice import ExecutorChoice
 
@@ -22,8 +23,8 @@ class NearbyExecutor(Executor):
     """All that were made while a test ran."""
     workers_wanted = 2
 
-    def __init__(self, address: str | None, setup: WorkerSetup) -> None:
-        self.setup = setup
+    def __init__(self, address: str | None, setup: Callable[[], WorkerSetup]) -> None:
+        self.setup = self.seen(setup())
         self._attempts = RemoteAttempts(self)
         self.workers: dict[str, AttemptWorker] = {}
         self.sent: list[bytes] = []
@@ -34,6 +35,11 @@ class NearbyExecutor(Executor):
         self.change: Callable[[AttemptWorker], Any] = lambda worker: None
         self._ending: list[asyncio.Task[None]] = []
         self.made.append(self)
+
+    @staticmethod
+    def seen(setup: WorkerSetup) -> WorkerSetup:
+        """Return what workers are made of; tests may change it."""
+        return setup
 
     @staticmethod
     def missing() -> str | None:

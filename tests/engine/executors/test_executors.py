@@ -17,12 +17,14 @@ from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.executors.handful import CheckOrder, orders
 from tui_eval.engine.executors.remote_attempts import LOST
+from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.preflight.readiness import missing
 from tui_eval.model.executor_choice import ExecutorChoice
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.files import FileStore
 from tui_eval.store.requests import Verb
+from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
 
 
@@ -302,6 +304,46 @@ async def test_a_program_gets_its_workspace_and_what_it_changed_comes_back(
     )
     assert samples == 3
     assert [name for name, _ in json.loads(phases)] == ["preparing", "running", "collecting"]
+
+
+@pytest.mark.parametrize("kind", ["command", "python", "scorer"])
+async def test_a_machine_without_the_suite_s_folder_is_sent_what_is_run(
+    harness: Harness,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made: list[NearbyExecutor],
+    kind: str,
+) -> None:
+    def without(setup: WorkerSetup) -> WorkerSetup:
+        sent = WorkerSetup.unpacked(setup.packed())
+        here, there = str(tmp_path / "suite.toml"), "/nonexistent/suite.toml"
+        return replace(sent, suite=sent.suite.replace(here, there))
+
+    monkeypatch.setattr(NearbyExecutor, "seen", staticmethod(without))
+    (tmp_path / "agent.sh").write_text('#!/bin/sh\necho "$1"\n')
+    (tmp_path / "agent.sh").chmod(0o755)
+    (tmp_path / "helper.py").write_text("def same(q): return q\n")
+    (tmp_path / "functions.py").write_text(
+        "from helper import same\ndef answer(q): return same(q)\n"
+    )
+    (tmp_path / "decide.py").write_text("print('{\"score\": 1}')\n")
+    targets = {
+        "command": 'kind = "command"\ncommand = ["./agent.sh", "{{ q }}"]\nisolation = "none"',
+        "python": 'kind = "python"\ncallable = "functions:answer"\nargs = { q = "{{ q }}" }',
+        "scorer": 'kind = "simulated"\nanswers = ["{{ q }}"]',
+    }
+    decided = f'kind = "command"\ncommand = ["{sys.executable}", "decide.py"]\nisolation = "none"'
+    scorer = decided if kind == "scorer" else 'kind = "exact"\nexpected = "{{ q }}"'
+    (tmp_path / "suite.toml").write_text(
+        f'name = "s"\ncases = [{{ id = "a", q = "alpha" }}]\n[prompt]\nuser = "{{{{ q }}}}"\n'
+        f'[[targets]]\nname = "t"\n{targets[kind]}\n[[scorers]]\n{scorer}\n'
+    )
+    run = await harness.run(load(tmp_path / "suite.toml", trusted=True), NEARBY)
+    assert harness.row(run).reason is None
+    assert harness.counts(run).passed == 1
+    (executor,) = made
+    assert "/nonexistent/suite.toml" in executor.setup.suite
+    assert executor.setup.files
 
 
 async def test_the_processes_of_a_cancelled_trial_end_there(

@@ -9,11 +9,11 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from tui_eval.engine.dispatch.lazy_open import LazyOpen
 from tui_eval.engine.executors.handful import (
@@ -29,6 +29,7 @@ from tui_eval.engine.executors.handful import (
 from tui_eval.engine.executors.outbox import Outbox
 from tui_eval.engine.executors.remote_calls import RemoteCalls
 from tui_eval.engine.executors.worker_checks import WorkerChecks
+from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.executors.workspace_parcel import unpacked
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import digest
@@ -37,7 +38,6 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.files import FileStore
-from tui_eval.suites.spec import Suite
 from tui_eval.targets import build
 from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
@@ -54,16 +54,6 @@ Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSetup:
-    """What a worker is made of."""
-
-    suite: str
-    """The frozen suite, as JSON."""
-    usual_concurrency: int | Literal["auto"] | None
-    """As `Settings.usual_concurrency`."""
-
-
 class AttemptWorker:
     """Makes the attempts it is ordered to; as a context, which ends what runs when it is left.
 
@@ -73,7 +63,7 @@ class AttemptWorker:
     def __init__(
         self, setup: WorkerSetup, send: Callable[[bytes], None], fetch: Fetch, where: str
     ) -> None:
-        """Make the targets; nothing is opened and no key is read.
+        """Take what it is made of; nothing is opened and no key is read.
 
         Args:
             setup: What it is made of.
@@ -81,9 +71,10 @@ class AttemptWorker:
             fetch: Gives what the engine has shared.
             where: What people call the machine it is on.
         """
-        self._suite = Suite.model_validate_json(setup.suite)
+        self._setup = setup
         self._processes = Processes()
-        self._targets = build(self._suite, {}, setup.usual_concurrency, self._processes)
+        self._targets: dict[str, Target] = {}
+        """By name, once there is a folder."""
         self._where = where
         self._fetch = fetch
         self._opened: dict[tuple[str, str], LazyOpen] = {}
@@ -94,15 +85,17 @@ class AttemptWorker:
         """Of the conversations that attempts hold."""
         self._workspaces: dict[str, asyncio.Task[Path]] = {}
         self._checks: WorkerChecks | None = None
-        """Once there is a folder."""
+        """Likewise."""
         self._folder = Path()
 
     async def __aenter__(self) -> Self:
-        """Make the folder that it works in, and remove those of workers that were killed."""
+        """Make the targets, and the folder that it works in; remove those of killed workers."""
         await asyncio.to_thread(_sweep)
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        suite = await asyncio.to_thread(self._setup.at_hand, self._folder / "suite")
+        self._targets = build(suite, {}, self._setup.usual_concurrency, self._processes)
         await self._processes.__aenter__()
-        self._checks = WorkerChecks(self._suite, self._targets, self._processes, self._folder)
+        self._checks = WorkerChecks(suite, self._targets, self._processes, self._folder)
         return self
 
     async def __aexit__(

@@ -1,11 +1,11 @@
 """Who makes the attempts of a run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from tui_eval.engine.executors.attempt_worker import WorkerSetup
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.remote_target import RemoteTarget
+from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import Target
@@ -15,12 +15,12 @@ class Executor(ABC):
     """Has workers elsewhere make attempts; a kind is a module, named in `EXECUTORS`."""
 
     @abstractmethod
-    def __init__(self, address: str | None, setup: WorkerSetup) -> None:
+    def __init__(self, address: str | None, setup: Callable[[], WorkerSetup]) -> None:
         """Describe it; nothing is started.
 
         Args:
             address: Where its cluster is; None: as it finds it on this machine.
-            setup: What its workers are made of.
+            setup: Gives what its workers are made of, as they are started; it blocks.
         """
 
     @staticmethod

@@ -1,11 +1,11 @@
 """The executors there are: one module each."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from tui_eval.engine.executors.attempt_worker import WorkerSetup
 from tui_eval.engine.executors.executor import Executor, suite_problems
 from tui_eval.engine.executors.ray.ray_executor import RayExecutor
+from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.model.executor_choice import ExecutorChoice
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import Target
@@ -14,12 +14,12 @@ EXECUTORS: Final[Mapping[str, type[Executor]]] = {"ray": RayExecutor}
 """By the name on the command line; each is made of an address."""
 
 
-def executor_of(choice: ExecutorChoice | None, setup: WorkerSetup) -> Executor | None:
+def executor_of(choice: ExecutorChoice | None, setup: Callable[[], WorkerSetup]) -> Executor | None:
     """Return what a launch has chosen; None: the engine makes the attempts itself.
 
     Args:
         choice: As its settings have it.
-        setup: What its workers are made of.
+        setup: Gives what its workers are made of, as they are started.
 
     Raises:
         ValueError: there is no such executor: a version that knew more has made the run.

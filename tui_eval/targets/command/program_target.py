@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -206,6 +207,10 @@ class CommandTarget(Target):
         if image is None:
             raise WorkspaceError("the image whose files it began with is not here any more")
         return image_files(self._images.engine, image)
+
+    def own_files(self) -> Sequence[Path]:
+        """Return the files that its commands name."""
+        return [*self._requests.code.values()]
 
     def source_of(self, request: JsonObject) -> tuple[str, WorkspaceSource] | None:
         """Return what the workspace of a request is made of, and its digest; None: of nothing."""

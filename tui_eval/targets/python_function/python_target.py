@@ -2,7 +2,9 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from tui_eval.model.case import Case, Column
@@ -71,6 +73,11 @@ class PythonTarget(WorkerTarget):
     def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
         """Return what the function is called with, by place or by name."""
         return self._arguments.request(self._renderer, column, case)
+
+    def own_files(self) -> Sequence[Path]:
+        """Return the files of the code beside the suite that its function is made of."""
+        module = self._spec.callable.partition(":")[0]
+        return [file for code in local_code(module, self._folder) for file in code.files]
 
     def as_command(self, column: Column, case: Case) -> str:
         """Return a command that makes the same call and prints what comes of it.

@@ -46,7 +46,7 @@ class Bridge:
     """Starts a worker on each node of a cluster, and carries bytes between them and the engine."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, setup: dict[str, Any]
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, setup: bytes
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -244,16 +244,8 @@ async def _main() -> None:
         writer.write(frame({"is": "failed", "why": str(error)}))
         await writer.drain()
         return
-    setup = {
-        "suite": body.decode("utf-8", "surrogatepass"),
-        "usual_concurrency": _as_was(head["usual_concurrency"]),
-    }
-    await Bridge(reader, writer, setup).run()
+    await Bridge(reader, writer, body).run()
     await asyncio.to_thread(ray.shutdown)
-
-
-def _as_was(concurrency: str) -> int | str | None:
-    return int(concurrency) if concurrency.isdecimal() else concurrency or None
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Final
 
-from tui_eval.engine.executors.attempt_worker import WorkerSetup
 from tui_eval.engine.executors.executor import Executor
 from tui_eval.engine.executors.ray.frames import frame, next_frame
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
+from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.isolated.calls import import_path
 from tui_eval.model.json import JsonObject
 from tui_eval.providers.errors import UnavailableError
@@ -33,12 +34,12 @@ log = logging.getLogger(__name__)
 class RayExecutor(Executor):
     """Workers on Ray, reached through a process that has Ray in it; see `bridge`."""
 
-    def __init__(self, address: str | None, setup: WorkerSetup) -> None:
+    def __init__(self, address: str | None, setup: Callable[[], WorkerSetup]) -> None:
         """Describe it; nothing is started.
 
         Args:
             address: The head's, `HOST:PORT`; None: what RAY_ADDRESS says, or this machine's.
-            setup: What its workers are made of.
+            setup: Gives what its workers are made of.
         """
         self._address = address or ""
         self._setup = setup
@@ -78,6 +79,7 @@ class RayExecutor(Executor):
     async def _start(self) -> None:
         if (missing := self.missing()) is not None:
             raise UnavailableError(missing)
+        setup = await asyncio.to_thread(self._setup)
         ours, theirs = socket.socketpair()
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed as the process has ended
         with theirs:
@@ -91,13 +93,7 @@ class RayExecutor(Executor):
             )
         reader, self._writer = await asyncio.open_connection(sock=ours)
         self._listening = asyncio.create_task(self._listen(reader), name="ray")
-        usual = self._setup.usual_concurrency
-        start: JsonObject = {
-            "do": "start",
-            "address": self._address,
-            "usual_concurrency": "" if usual is None else str(usual),
-        }
-        self._say(start, self._setup.suite.encode("utf-8", "surrogatepass"))
+        self._say({"do": "start", "address": self._address}, setup.packed())
 
     def give(self, worker: str, handful: bytes) -> None:
         """Send messages to a worker."""

@@ -20,8 +20,8 @@ class RayWorker:
     What a worker makes of its orders is `AttemptWorker`'s; here is only how they come.
     """
 
-    def __init__(self, setup: dict[str, Any]) -> None:
-        """Take what the worker is made of, see `WorkerSetup`."""
+    def __init__(self, setup: bytes) -> None:
+        """Take what the worker is made of, as `WorkerSetup.packed` gave it."""
         self._setup = setup
         self._worker: AttemptWorker | None = None
         self._unsent: list[bytes] = []
@@ -32,10 +32,12 @@ class RayWorker:
     async def begin(self) -> dict[str, str]:
         """Make the worker's targets; tell what it runs on."""
         # not in the process that starts the actor: it needs nothing of this
-        from tui_eval.engine.executors.attempt_worker import AttemptWorker, WorkerSetup
+        from tui_eval.engine.executors.attempt_worker import AttemptWorker
+        from tui_eval.engine.executors.worker_setup import WorkerSetup
 
         where = socket.gethostname()
-        worker = AttemptWorker(WorkerSetup(**self._setup), self._send, self._fetch, where)
+        setup = WorkerSetup.unpacked(self._setup)
+        worker = AttemptWorker(setup, self._send, self._fetch, where)
         self._worker = await worker.__aenter__()
         return {
             "tui-eval": tui_eval.__version__,
