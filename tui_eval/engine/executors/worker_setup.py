@@ -17,7 +17,7 @@ _MOST: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteFile:
+class SentFile:
     """A file of a suite's folder."""
 
     mode: int
@@ -33,7 +33,7 @@ class WorkerSetup:
     """The frozen suite, as JSON."""
     usual_concurrency: int | Literal["auto"] | None
     """As `Settings.usual_concurrency`."""
-    files: Mapping[str, SuiteFile] = field(default_factory=dict)
+    files: Mapping[str, SentFile] = field(default_factory=dict)
     """Files that its programs and functions are made of, by their paths in the suite's folder: for
     machines that do not have that folder."""
 
@@ -50,7 +50,7 @@ class WorkerSetup:
         """Read what `packed` gave."""
         suite, usual, files = json.loads(data)
         read = {
-            name: SuiteFile(mode, base64.b64decode(told)) for name, (mode, told) in files.items()
+            name: SentFile(mode, base64.b64decode(told)) for name, (mode, told) in files.items()
         }
         return cls(suite, usual, read)
 
@@ -95,13 +95,13 @@ def worker_setup(
     folder = real_path(Path(suite.file).parent)
     named = [path for target in targets for path in target.own_files()]
     named += [folder / name for names in suite.scorer_code.values() for name in names]
-    files: dict[str, SuiteFile] = {}
+    files: dict[str, SentFile] = {}
     left = _MOST
     for path in _regular(named):
         if not path.is_relative_to(folder):
             continue  # it has to be under the same path everywhere
         try:
-            files[str(path.relative_to(folder))] = made = SuiteFile(
+            files[str(path.relative_to(folder))] = made = SentFile(
                 path.stat().st_mode & 0o777, path.read_bytes()
             )
         except OSError as error:
