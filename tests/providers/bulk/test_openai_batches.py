@@ -55,6 +55,24 @@ async def test_a_consignment_is_sent_done_and_taken() -> None:
     assert set(server.ledger.executed.values()) == {1}
 
 
+async def test_variables_of_the_openai_package_go_along_with_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-mine")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-mine")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: custom-mine")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/elsewhere")
+    async with FakeBulk() as server, opened(server, api_key="k") as api:
+        sent = await api.send("t", requests_of("t", 1))
+        await api.look(sent.id)
+        assert texts(await replies(api, sent.id))
+    sent_along = [call.headers for call in server.calls]
+    assert {one["authorization"] for one in sent_along} == {"Bearer k"}
+    told = "\n".join(f"{name}: {value}" for one in sent_along for name, value in one.items())
+    assert "mine" not in told
+    assert "stainless" not in told.lower()
+
+
 async def test_a_body_arrives_as_it_would_alone_whatever_it_holds() -> None:
     hostile = "\ud800 \n\r\n--boundary\x00 \u2028 é"
     async with FakeBulk() as server, opened(server) as api:

@@ -102,7 +102,7 @@ class AnthropicBatches:
         """Have a batch begun; see `BulkApi`."""
         async with spooled(requests, self.encoded, self.limits, _FRAMING) as spool:
             try:
-                return self._status(await self._connection.upload(_PATH, "application/json", spool))
+                return self._status(await self._connection.upload(_PATH, spool))
             except BulkError as error:
                 failure = no_batch_api(error.failure)
                 raise BulkError(failure, unsettled=not never_taken(failure)) from error

@@ -6,11 +6,11 @@ Importing this imports `aiohttp`.
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 from tui_eval import __version__
 from tui_eval.model.json import Json, JsonObject
@@ -41,6 +41,7 @@ _HEADERS: Final = {
     "accept-encoding": "identity",
     "user-agent": f"tui-eval/{__version__}",
 }
+_JSON: Final = {"content-type": "application/json"}
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 
 
@@ -56,6 +57,15 @@ class BulkPlace:
     """The variable it came from, named in advice; None: a dummy is sent."""
     settle_s: float = 20.0
     """Seconds after which a provider lists a consignment that it took."""
+
+
+class WholeAnswer(NamedTuple):
+    """What came back, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Looked up without regard to case."""
+    body: bytes
 
 
 class BulkConnection:
@@ -101,7 +111,7 @@ class BulkConnection:
         Raises:
             BulkError: no JSON object was answered.
         """
-        return await self._asked("GET", path, {}, None, _TIMEOUT_S, query)
+        return await self.asked(lambda: self._once("GET", path, {}, None, query))
 
     async def post(self, path: str, body: JsonObject | None = None) -> JsonObject:
         """Ask for something small to be done.
@@ -110,48 +120,55 @@ class BulkConnection:
             BulkError: no JSON object was answered.
         """
         content = b"" if body is None else json.dumps(body).encode()
-        return await self._asked(
-            "POST", path, {"content-type": "application/json"}, content, _TIMEOUT_S
-        )
+        return await self.asked(lambda: self._once("POST", path, _JSON, content))
 
-    async def upload(self, path: str, content_type: str, spool: SpooledConsignment) -> JsonObject:
-        """Send a consignment's bytes.
+    async def upload(self, path: str, spool: SpooledConsignment) -> JsonObject:
+        """Send a consignment's bytes, which are JSON.
 
         Raises:
             BulkError: no JSON object was answered.
         """
-        headers = {"content-type": content_type, "content-length": str(spool.size)}
-        timeout_s = _TIMEOUT_S + spool.size / _SLOWEST
-        return await self._asked("POST", path, headers, spool, timeout_s)
+        headers = {**_JSON, "content-length": str(spool.size)}
+        return await self.asked(
+            lambda: self._once("POST", path, headers, spool.parts()), upload=spool
+        )
 
-    async def _asked(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes | SpooledConsignment | None,
-        timeout_s: float,
-        query: Mapping[str, str] | None = None,
+    async def asked(
+        self, once: Callable[[], Awaitable[WholeAnswer]], upload: SpooledConsignment | None = None
     ) -> JsonObject:
-        pool = self._open_pool
-        url = api_url(self._base_url, path, query)
-        sent = {**self._headers, **headers}
+        """Make a call, and read what came.
 
-        async def once() -> tuple[int, Mapping[str, str], bytes]:
-            content = body.parts() if isinstance(body, SpooledConsignment) else body
-            async with pool.exchange(method, url, sent, content) as answer:
-                return answer.status, answer.headers, await _small(answer)
+        Args:
+            once: Makes it.
+            upload: What it sends, where that is large.
 
+        Raises:
+            BulkError: no JSON object was answered.
+        """
+        timeout_s = _TIMEOUT_S + (0 if upload is None else upload.size / _SLOWEST)
         try:
-            (status, told, content), _ = await placed_call(once, timeout_s)
+            answer, _ = await placed_call(once, timeout_s)
         except TimeoutError:
             raise BulkError(patience.of_timeout(round(timeout_s), self.where)) from None
         except WireError as error:
             raise self._broken(error) from error
         self._reached = True
-        if not 200 <= status < 300:
-            raise BulkError(patience.of_status(status, told, content, self.where))
-        return self._object(content)
+        if not 200 <= answer.status < 300:
+            raise BulkError(self._refused(answer))
+        return self._object(answer.body)
+
+    async def _once(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | AsyncIterator[bytes] | None,
+        query: Mapping[str, str] | None = None,
+    ) -> WholeAnswer:
+        url = api_url(self._base_url, path, query)
+        sent = {**self._headers, **headers}
+        async with self.pool.exchange(method, url, sent, body) as answer:
+            return WholeAnswer(answer.status, answer.headers, await _small(answer))
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
         """Yield a file as it arrives.
@@ -159,23 +176,31 @@ class BulkConnection:
         Raises:
             BulkError: it is not given, or breaks off.
         """
-        url = api_url(self._base_url, path)
-        exchange = self._open_pool.exchange("GET", url, self._headers, None)
         try:
             async with AsyncExitStack() as stack:
-                answer = await self._soon(stack.enter_async_context(exchange))
+                answer = await self._soon(stack.enter_async_context(self.file(path)))
                 self._reached = True
-                if not 200 <= answer.status < 300:
-                    said = await self._soon(_small(answer))
-                    raise BulkError(
-                        patience.of_status(answer.status, answer.headers, said, self.where)
-                    )
-                parts = answer.parts()
+                if isinstance(answer, WholeAnswer):
+                    raise BulkError(self._refused(answer))
                 # only the wait for a part is timed: who takes it may be as slow as they like
-                while (part := await self._soon(anext(parts, None))) is not None:
+                while (part := await self._soon(anext(answer, None))) is not None:
                     yield part
         except WireError as error:
             raise self._broken(error) from error
+
+    @asynccontextmanager
+    async def file(self, path: str) -> AsyncIterator[AsyncIterator[bytes] | WholeAnswer]:
+        """Give the parts of a file, or the answer with which it was refused.
+
+        Raises:
+            WireError: nothing came.
+        """
+        url = api_url(self._base_url, path)
+        async with self.pool.exchange("GET", url, self._headers, None) as answer:
+            if 200 <= answer.status < 300:
+                yield answer.parts()
+            else:
+                yield WholeAnswer(answer.status, answer.headers, await _small(answer))
 
     async def _soon(self, what: Awaitable[T]) -> T:
         """Wait for what must not stand still.
@@ -190,9 +215,13 @@ class BulkConnection:
             raise BulkError(patience.of_timeout(_TIMEOUT_S, self.where)) from None
 
     @property
-    def _open_pool(self) -> HttpPool:
+    def pool(self) -> HttpPool:
+        """The open pool."""
         assert self._pool is not None, "the connection is not open"
         return self._pool
+
+    def _refused(self, answer: WholeAnswer) -> Failure:
+        return patience.of_status(answer.status, answer.headers, answer.body, self.where)
 
     def _broken(self, error: WireError) -> BulkError:
         failure = patience.of_wire(error.kind, str(error), self.where, reached_before=self._reached)

@@ -5,7 +5,6 @@ Fields and states: "Files" and "Batch" of OpenAI's API reference, "Batch API" of
 """
 
 import re
-import secrets
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -28,7 +27,8 @@ from tui_eval.providers.bulk.api import (
     StrayLine,
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
-from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken, no_batch_api
+from tui_eval.providers.bulk.connection import BulkPlace, never_taken, no_batch_api
+from tui_eval.providers.bulk.openai_connection import OpenAiConnection
 from tui_eval.providers.bulk.openai_lines import (
     PATHS,
     CallForm,
@@ -74,7 +74,7 @@ class OpenAiBatches:
         """
         self._settle_s = place.settle_s
         self._form = form
-        self._connection = BulkConnection(place, {"authorization": f"Bearer {place.api_key}"})
+        self._connection = OpenAiConnection(place)
         read = chat_reply if form == "chat" else responses_reply
         self._reader = ResultReader(read, self._connection.where)
 
@@ -102,11 +102,8 @@ class OpenAiBatches:
 
         A file whose batch was not begun stays with the provider, where it does nothing.
         """
-        boundary = f"tui-eval-{secrets.token_hex(16)}"
-        async with spooled(
-            requests, self.encoded, self.limits, _multipart(boundary, _file_name(token))
-        ) as spool:
-            file_id = await self._uploaded(boundary, spool)
+        async with spooled(requests, self.encoded, self.limits, BulkFraming()) as spool:
+            file_id = await self._uploaded(_file_name(token), spool)
         asked: JsonObject = {
             "input_file_id": file_id,
             "endpoint": PATHS[self._form],
@@ -121,10 +118,9 @@ class OpenAiBatches:
                 failure = replace(failure, kind="no_room", retryable=True, fatal=False)
             raise BulkError(failure, unsettled=not never_taken(failure)) from error
 
-    async def _uploaded(self, boundary: str, spool: SpooledConsignment) -> str:
-        content_type = f"multipart/form-data; boundary={boundary}"
+    async def _uploaded(self, name: str, spool: SpooledConsignment) -> str:
         try:
-            told = await self._connection.upload("/files", content_type, spool)
+            told = await self._connection.upload_file(name, spool)
         except BulkError as error:
             raise BulkError(no_batch_api(error.failure)) from error
         return self._connection.id_in(told)
@@ -174,8 +170,7 @@ class OpenAiBatches:
             if not batch.get(name):
                 continue
             file_id = self._connection.id_in(batch, name)
-            parts = self._connection.stream(f"/files/{file_id}/content")
-            async for line in self._reader.lines(parts, file_id):
+            async for line in self._reader.lines(self._connection.stream(file_id), file_id):
                 yield line
 
     async def cancel(self, provider_id: str) -> None:
@@ -228,16 +223,6 @@ def _mistake(row: JsonObject) -> str:
 
 def _file_name(token: str) -> str:
     return f"tui-eval-{token}.jsonl"
-
-
-def _multipart(boundary: str, name: str) -> BulkFraming:
-    """Return what makes a form of a file: RFC 7578."""
-    head = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-        "Content-Type: application/jsonl\r\n\r\n"
-    )
-    return BulkFraming(head.encode("ascii"), b"\n", f"\n\r\n--{boundary}--\r\n".encode("ascii"))
 
 
 def _time(seconds: Json) -> datetime | None:

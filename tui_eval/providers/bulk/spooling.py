@@ -36,6 +36,11 @@ class SpooledConsignment:
         self.size = size
         """Bytes, framing included."""
 
+    def rewound(self) -> IO[bytes]:
+        """Return the file, at its beginning."""
+        self._file.seek(0)
+        return self._file
+
     async def parts(self) -> AsyncIterator[bytes]:
         """Yield it from its beginning; may be asked for again."""
         await asyncio.to_thread(self._file.seek, 0)
