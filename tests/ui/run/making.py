@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tui_eval.ui.run.notice import notices
+from tui_eval.ui.run.head.notice import notices
 from tui_eval.ui.run.snapshot import Snapshot
 
 

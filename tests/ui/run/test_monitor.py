@@ -15,10 +15,10 @@ from tui_eval.model.states import RunState
 from tui_eval.reports.live_results import live_results
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.ui.run.figures import count_figures
-from tui_eval.ui.run.head import state_words
+from tui_eval.ui.run.head.run_head import state_words
+from tui_eval.ui.run.head.target_table import target_lines
 from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.snapshot import snapshot
-from tui_eval.ui.run.target_table import target_lines
 from tui_eval.ui.store_client import StoreClient
 
 

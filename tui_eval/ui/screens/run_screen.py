@@ -23,7 +23,7 @@ from tui_eval.ui.run.detail.detail_actions import DetailActions
 from tui_eval.ui.run.detail.trial_detail import TrialDetail
 from tui_eval.ui.run.edit_loop.edit_actions import EditActions
 from tui_eval.ui.run.edit_loop.edit_line import EditLine
-from tui_eval.ui.run.head import RunHead
+from tui_eval.ui.run.head.run_head import RunHead
 from tui_eval.ui.run.list.list_actions import ListActions
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.monitor import RunMonitor

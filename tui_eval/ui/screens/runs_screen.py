@@ -23,7 +23,7 @@ from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.read_pace import rest
-from tui_eval.ui.run.notice import awaits_cap
+from tui_eval.ui.run.head.notice import awaits_cap
 from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.run_list import MOST, ListedRun, listed
 from tui_eval.ui.runs.run_order import RunOrder, in_order, order_choices

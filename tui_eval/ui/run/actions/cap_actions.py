@@ -15,7 +15,7 @@ from tui_eval.ui.run.actions.action_group import ActionGroup
 from tui_eval.ui.run.actions.capping import After, capped, error_args, error_choices
 from tui_eval.ui.run.actions.commands import Command
 from tui_eval.ui.run.actions.request_sender import RequestSender
-from tui_eval.ui.run.notice import awaits_cap
+from tui_eval.ui.run.head.notice import awaits_cap
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.screens.base_screen import BaseScreen

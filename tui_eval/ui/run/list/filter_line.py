@@ -6,8 +6,8 @@ from tui_eval.format import number
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, TrialOutcome, View
 from tui_eval.ui.run.figures import Figures
+from tui_eval.ui.run.head.pace_line import as_fits
 from tui_eval.ui.run.list.filters import order_words, part_words
-from tui_eval.ui.run.pace_line import as_fits
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.toned import Piece, fit, width_of

@@ -13,11 +13,11 @@ from tui_eval.store.search.views import HIGHEST_FIRST, Order
 from tui_eval.ui.run.actions.commands import PendingRequests
 from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.run.detail.verdicts import earlier_words
+from tui_eval.ui.run.head.target_table import KEPT_OF_TARGET
 from tui_eval.ui.run.list.case_row import CaseLayout, case_cell, telling
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
 from tui_eval.ui.run.list.why_words import why
-from tui_eval.ui.run.target_table import KEPT_OF_TARGET
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.fields import GAP, Field
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows

@@ -16,7 +16,7 @@ from tui_eval.ui.run.detail.pages.judge_words import (
     item_paras,
     laid_out,
 )
-from tui_eval.ui.run.judge_status import quality_is_poor, trust_paras
+from tui_eval.ui.run.head.judge_status import quality_is_poor, trust_paras
 from tui_eval.ui.text.prose import Para, block, marked
 from tui_eval.ui.theme.glyphs import Glyphs
 

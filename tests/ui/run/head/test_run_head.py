@@ -37,11 +37,11 @@ from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
 from tui_eval.ui.run.actions.capping import capped
 from tui_eval.ui.run.figures import ColumnDifference, ColumnDifferences
-from tui_eval.ui.run.head import state_words
-from tui_eval.ui.run.pace import RunPace
-from tui_eval.ui.run.pace_line import pace_line
+from tui_eval.ui.run.head.pace import RunPace
+from tui_eval.ui.run.head.pace_line import pace_line
+from tui_eval.ui.run.head.run_head import state_words
+from tui_eval.ui.run.head.target_table import target_lines
 from tui_eval.ui.run.snapshot import snapshot
-from tui_eval.ui.run.target_table import target_lines
 from tui_eval.ui.theme.glyphs import UNICODE
 
 

@@ -36,8 +36,8 @@ from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
-from tui_eval.ui.run.head import state_words
-from tui_eval.ui.run.notice import awaits_cap
+from tui_eval.ui.run.head.notice import awaits_cap
+from tui_eval.ui.run.head.run_head import state_words
 
 
 def test_a_run_that_no_engine_begins_says_so_after_a_while(store: Path) -> None:

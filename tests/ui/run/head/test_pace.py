@@ -8,7 +8,7 @@ from tests.support import reading
 from tests.ui.playing import plain_run
 from tui_eval.store.read import trial_queries
 from tui_eval.store.read.trial_queries import RecentActivity
-from tui_eval.ui.run.pace import RunPace, sparkline
+from tui_eval.ui.run.head.pace import RunPace, sparkline
 
 
 def test_pace_says_nothing_too_early() -> None:

@@ -17,14 +17,14 @@ from tui_eval.reports.results import results
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, JudgeRequests
 from tui_eval.ui.run.figures import Figures, count_figures
-from tui_eval.ui.run.head import state_words
-from tui_eval.ui.run.judge_status import (
+from tui_eval.ui.run.head.judge_status import (
     judge_groups,
     judged_groups,
     quality_is_poor,
     trust_line,
     trust_paras,
 )
+from tui_eval.ui.run.head.run_head import state_words
 from tui_eval.ui.run.snapshot import Snapshot, snapshot
 from tui_eval.ui.theme.glyphs import UNICODE
 from tui_eval.ui.theme.tones import Tone

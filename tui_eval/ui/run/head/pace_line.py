@@ -9,10 +9,10 @@ from tui_eval.reports.spending import Spending
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.figures import Figures
-from tui_eval.ui.run.judge_status import judge_groups, judged_groups
-from tui_eval.ui.run.pace import RunPace, sparkline
+from tui_eval.ui.run.head.judge_status import judge_groups, judged_groups
+from tui_eval.ui.run.head.pace import RunPace, sparkline
+from tui_eval.ui.run.head.target_table import MARGIN
 from tui_eval.ui.run.snapshot import Snapshot
-from tui_eval.ui.run.target_table import MARGIN
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.toned import Piece, width_of
 

@@ -25,8 +25,8 @@ from tui_eval.store import lease
 from tui_eval.store.read import run_queries
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.run_writes import NewTrial
-from tui_eval.ui.run.cluster_line import cluster_line
-from tui_eval.ui.run.gate import gate_line, missed_words
+from tui_eval.ui.run.head.cluster_line import cluster_line
+from tui_eval.ui.run.head.gate import gate_line, missed_words
 from tui_eval.ui.theme.glyphs import UNICODE
 
 

@@ -15,28 +15,28 @@ from tui_eval.format import (
 from tui_eval.model.states import RunState
 from tui_eval.reports.live_results import LiveResults
 from tui_eval.reports.spending import Spending
-from tui_eval.ui.run.cluster_line import cluster_line
 from tui_eval.ui.run.figures import ColumnDifferences, Figures
-from tui_eval.ui.run.gate import gate_line
-from tui_eval.ui.run.judge_status import (
+from tui_eval.ui.run.head.cluster_line import cluster_line
+from tui_eval.ui.run.head.gate import gate_line
+from tui_eval.ui.run.head.judge_status import (
     measuring_words,
     quality_is_poor,
     trust_line,
 )
-from tui_eval.ui.run.monitor import RunMonitor
-from tui_eval.ui.run.notice import abandoned, awaits_cap, notices, unstarted
-from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.run.pace import RunPace
-from tui_eval.ui.run.pace_line import pace_line
-from tui_eval.ui.run.people_status import people_words
-from tui_eval.ui.run.snapshot import Snapshot
-from tui_eval.ui.run.target_table import (
+from tui_eval.ui.run.head.notice import abandoned, awaits_cap, notices, unstarted
+from tui_eval.ui.run.head.pace import RunPace
+from tui_eval.ui.run.head.pace_line import pace_line
+from tui_eval.ui.run.head.people_status import people_words
+from tui_eval.ui.run.head.target_table import (
     LEAST_ROOM,
     MARGIN,
     all_simulated,
     has_room_for_versus,
     target_lines,
 )
+from tui_eval.ui.run.monitor import RunMonitor
+from tui_eval.ui.run.observed_run import ObservedRun
+from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.prose import fold
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
