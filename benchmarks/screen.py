@@ -40,6 +40,8 @@ from tui_eval.store.requests import Verb
 
 _ROUND_S = 4.0
 """Seconds that a round of keys takes."""
+_LOOKED_AT_S = 3.0
+"""Seconds that a person looks at the run before opening anything."""
 _ESCAPE = b"\x1b"
 _TIMES = 7
 """How often each dialog is opened."""
@@ -109,7 +111,7 @@ def _report_keys(
             rows += _pressed("idle", terminal, floor, args.seconds)
             ask(place.store, place.run, Verb.STOP)
             place.wait(60, terminal)
-            terminal.rest(1.0)
+            terminal.rest(_LOOKED_AT_S)
             dialogs = [_opened(name, key, terminal) for name, key in _DIALOGS]
     title = f"A key until it is seen: {args.in_flight} in flight, {args.size}"
     report.table("keys", title, presses.FIGURES, rows)

@@ -62,7 +62,9 @@ _READ_S = 12.0
 """Seconds for which a notice stays that is long to read; esc or a click takes it away before."""
 _LONGEST_S = 3600.0
 _FRAMES = PlainFrames()
-_QUIET_S = 1.0
+_FIRST_S = 1.0
+"""Seconds that what is shown first has to itself."""
+_QUIET_S = 0.3
 """Seconds without a key after which nobody waits for anything."""
 _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
@@ -173,8 +175,8 @@ class TuiEvalApp(App[None]):
     async def _load_ahead(self) -> None:
         from tui_eval.ui.loading_ahead import load_ahead
 
-        await self.context.client.reader()  # what is shown first comes first
-        self._key_at = time.monotonic()
+        await self.context.client.reader()
+        await asyncio.sleep(_FIRST_S)
         await load_ahead(lambda: self.stylesheet, self._quiet)
 
     async def _quiet(self) -> None:
