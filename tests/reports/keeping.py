@@ -55,7 +55,6 @@ def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
         "failing": trial_figures.failing(db, run),
         "tags": trial_figures.tags(db, run, 100),
         "backing off": trial_figures.backing_off(db, run),
-        "settled": trial_figures.settled_over_time(db, run, 7),
         "judges": judge_figures(db, run),
     }
 

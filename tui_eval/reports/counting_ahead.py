@@ -26,7 +26,6 @@ def count_ahead(db: sqlite3.Connection, run_id: int) -> None:
     trial_figures.failing(db, run_id)
     trial_figures.tags(db, run_id, 1)
     trial_figures.backing_off(db, run_id)
-    trial_figures.settled_over_time(db, run_id, trial_figures.HISTORY_BINS)
     _list_ahead(db, run_id, run.total)
 
 

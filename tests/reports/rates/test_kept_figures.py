@@ -237,9 +237,7 @@ def test_who_counts_otherwise_gives_the_file_another_format(tmp_path: Path) -> N
         all_figures(db, run)
         file = figures_file(path, run_queries.run(db, run).name)
     with closing(sqlite3.connect(file)) as kept:
-        rows = kept.execute(
-            "SELECT figures, chunk, content FROM chunks WHERE figures <> 'settled at' ORDER BY 1, 2"
-        ).fetchall()
+        rows = kept.execute("SELECT figures, chunk, content FROM chunks ORDER BY 1, 2").fetchall()
     assert (chunks_file.FORMAT, digest(rows).hex()[:12]) == (3, "bcc507675746")
 
 
@@ -269,6 +267,5 @@ def test_the_times_of_all_trials_do_not_stay_in_memory(tmp_path: Path) -> None:
         for _ in range(2):  # counted, and from what is kept
             with reading(path) as db:
                 assert trial_figures.call_times(db, run)
-                trial_figures.settled_over_time(db, run, 5)
                 trial_figures.endings(db, run)
                 assert list(kept_figures._known_of(db, run)) == ["endings"]

@@ -4,11 +4,8 @@ import base64
 import json
 import sqlite3
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from itertools import pairwise
 from typing import Final, NamedTuple, TypeVar
 
 from tui_eval.model.finish import Ending
@@ -20,8 +17,6 @@ from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of, forget
 from tui_eval.store.read.figures import chunk_queries
 
 A = TypeVar("A")
-HISTORY_BINS: Final = 24
-"""Parts of a run's time of which the Run screen shows how many trials each has settled."""
 
 
 class CallTimes(NamedTuple):
@@ -80,16 +75,6 @@ def backing_off(db: sqlite3.Connection, run_id: int) -> int:
     return figures_of(db, run_id, _BACKING_OFF)
 
 
-def settled_over_time(db: sqlite3.Connection, run_id: int, bins: int) -> tuple[int, ...]:
-    """Count the trials settled in each of equal parts of the time between first and last.
-
-    Empty where fewer than two trials are settled, or all at one moment.
-    """
-    name = f"settled in {bins} parts of the time"
-    find = partial(_settled_over_time, db, run_id, bins)
-    return tuple(_of_all_times(db, run_id, name, _SETTLED_AT.name, find))
-
-
 def _of_all_times(
     db: sqlite3.Connection, run_id: int, name: str, figures: str, find: Callable[[], A]
 ) -> A:
@@ -101,25 +86,6 @@ def _of_all_times(
     if place_of_answer(db, run_id, name) is not None:
         forget(db, run_id, figures)
     return found
-
-
-def _settled_over_time(db: sqlite3.Connection, run_id: int, bins: int) -> list[int]:
-    parts = [part for part in figures_of(db, run_id, _SETTLED_AT) if part]
-    if not parts:
-        return []
-    first, last = min(part[0] for part in parts), max(part[-1] for part in parts)
-    if last <= first:
-        return []
-
-    def bin_of(at: float) -> int:
-        return min(int((at - first) * bins / (last - first)), bins - 1)
-
-    counts = [0] * bins
-    for part in parts:
-        begins = [*(bisect_left(part, one, key=bin_of) for one in range(bins)), len(part)]
-        for one, (at, beyond) in enumerate(pairwise(begins)):
-            counts[one] += beyond - at
-    return counts
 
 
 _Times = dict[int, "array[float]"]
@@ -189,9 +155,6 @@ _CALL_TIMES: Final = KeptFigures(
 )
 _ENDINGS: Final = KeptFigures(
     "endings", chunk_queries.endings, _merge_endings, _endings_as_json, _endings_of_json
-)
-_SETTLED_AT: Final[KeptFigures["array[float]", Sequence["array[float]"]]] = KeptFigures(
-    "settled at", chunk_queries.settled_at, list, _packed, _unpacked
 )
 _TAGS: Final[KeptFigures[Counter[str], Counter[str]]] = KeptFigures(
     "tags", _count_tags, _merge_counts, of_json=_counts_of_json

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from tui_eval.format import points
 from tui_eval.model.finish import Ending
-from tui_eval.model.states import RunState
 from tui_eval.reports.rates import trial_figures
 from tui_eval.store.read import (
     grade_queries,
     report_queries,
     run_counts,
-    run_queries,
     trial_queries,
 )
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, has_judges, judge_figures
@@ -41,8 +39,6 @@ class Figures:
     noted: int
     """Trials with a note."""
     backing_off: int
-    history: tuple[int, ...]
-    """Trials settled in each of equal parts of the run's time; empty while it is live."""
     judges: tuple[JudgeFigures, ...] = ()
     """What each judge did for each scorer; empty where the suite has none."""
     people: "PeoplesWord | None" = None
@@ -70,7 +66,6 @@ class ColumnDifferences:
 
 def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
     """Count what takes a pass over the trials."""
-    run = run_queries.run(db, run_id)
     total, _ = run_counts.board(db, run_id)
     cut = {
         column: how[Ending.CUT]
@@ -86,9 +81,6 @@ def count_figures(db: sqlite3.Connection, run_id: int) -> Figures:
         tags=tuple(trial_figures.tags(db, run_id, _MOST_TAGS)),
         noted=notes.count(db, run_id),
         backing_off=trial_figures.backing_off(db, run_id) if total.running else 0,
-        history=()
-        if run.state is RunState.RUNNING
-        else trial_figures.settled_over_time(db, run_id, trial_figures.HISTORY_BINS),
         judges=tuple(judge_figures(db, run_id)) if has_judges(db, run_id) else (),
         people=_people(db, run_id),
     )

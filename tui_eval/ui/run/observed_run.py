@@ -27,9 +27,19 @@ class ObservedRun:
         """None: nothing has been counted yet."""
         self.results: LiveResults | None = None
         """Rates and gate so far; None: not read yet."""
+        self.results_before: LiveResults | None = None
+        """Those of when all was settled last; None: since then trials have been asked again."""
         self.differences: ColumnDifferences | None = None
         """How its columns differ; None: nobody has compared them."""
         self._watchers: list[tuple[Callable[[], object], tuple[type, ...]]] = []
+
+    @property
+    def rescored_from(self) -> LiveResults | None:
+        """The results that stand until all that is being scored again is; None: the newest do."""
+        now, before = self.results, self.results_before
+        if now is None or before is None or now.total.settled == now.total.total:
+            return None
+        return before
 
     def watch(self, watcher: Callable[[], object], *parts: type[Part]) -> None:
         """Call a watcher whenever one of these parts has been replaced."""
@@ -44,6 +54,10 @@ class ObservedRun:
                 self.figures = part
             case LiveResults():
                 self.results = part
+                if part.total.settled == part.total.total:
+                    self.results_before = part
+                elif part.total.queued or part.total.running:
+                    self.results_before = None
             case ColumnDifferences():
                 self.differences = part
         for watcher, parts in self._watchers:

@@ -12,9 +12,14 @@ from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import Call, FakeModel, Reply
 from tests.support import output, reading, writing
 from tests.ui.playing import (
+    app_on,
     by_hand,
     first_snapshot,
+    lines,
     plain_run,
+    run_screen,
+    shown_on,
+    until_shown,
     words,
 )
 from tests.ui.run.making import with_run
@@ -36,11 +41,12 @@ from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
 from tui_eval.ui.run.actions.capping import capped
-from tui_eval.ui.run.figures import ColumnDifference, ColumnDifferences
+from tui_eval.ui.run.figures import ColumnDifference, ColumnDifferences, Figures
 from tui_eval.ui.run.head.pace import RunPace
 from tui_eval.ui.run.head.pace_line import pace_line
 from tui_eval.ui.run.head.run_head import state_words
 from tui_eval.ui.run.head.target_table import target_lines
+from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import snapshot
 from tui_eval.ui.theme.glyphs import UNICODE
 
@@ -57,6 +63,62 @@ def test_targets_beyond_the_room_are_folded(store: Path) -> None:
     assert all(len(words(line)) <= 60 for line in narrow)
 
 
+def test_on_a_narrow_screen_the_interval_stays_longer_than_times_and_what_is_truncated(
+    store: Path,
+) -> None:
+    long, cut = "borealis-2025-instruct", output("o", finish_reason="length")
+    made = by_hand(store, [Case(0, "c", {})], answers=[output("o"), cut], columns=["one", long])
+    found = first_snapshot(store, made.run)
+    with reading(store) as db:
+        live = live_results(db, made.run)
+    counted = Figures({1: 1}, {0: 0.4}, (), (), (), 0, 0)
+    head, *rows = [words(line) for line in target_lines(found, live, counted, 3, 60)]
+    assert "95%" in head
+    assert "p50" not in head
+    assert "borealis-2…struct" in rows[1]
+    assert "p50" in words(target_lines(found, live, counted, 3, 120)[0])
+    untimed = Figures({}, {}, (), (), (), 0, 0)
+    assert "p50" not in words(target_lines(found, live, untimed, 3, 120)[0])
+
+
+@pytest.mark.parametrize(("suite", "said"), [("short", True), ("a-suite-of-a-long-name", False)])
+async def test_what_has_no_room_beside_the_name_is_not_said_in_part(
+    store: Path, suite: str, said: bool
+) -> None:
+    by_hand(store, [Case(0, "c", {})], answers=[output("o")], suite=suite)
+    app = app_on(store, run="last")
+    async with shown_on(app, (60, 20)) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "1/1")
+        assert ("simulated" in lines(app)[0]) is said
+        assert said or " s" not in lines(app)[0]
+
+
+def test_while_it_is_scored_again_the_rates_before_stand_and_say_so(store: Path) -> None:
+    cases = [Case(n, f"c{n}", {}) for n in range(4)]
+    made = by_hand(store, cases, answers=[output("o")] * 4)
+    with reading(store) as db:
+        settled = live_results(db, made.run)
+    run = ObservedRun(made.run)
+
+    def stands(results: LiveResults) -> LiveResults | None:
+        run.update(results)
+        return run.rescored_from
+
+    assert stands(settled) is None
+    total = replace(settled.total, done=1, scoring=3)
+    assert stands(replace(settled, total=total)) is settled
+    found = first_snapshot(store, made.run)
+    head, row = target_lines(found, settled, None, 3, 80, before=True)
+    assert "before" in words(head)
+    assert "pass" not in words(head)
+    assert {piece.tone for piece in row} <= {"dim", "plain"}
+    assert "100.0%" in words(row)
+    retried = replace(total, scoring=2, queued=1)
+    assert stands(replace(settled, total=retried)) is None, "other outputs come"
+    assert stands(replace(settled, total=total)) is None
+
+
 def test_a_sweep_scores_nothing_and_has_no_rate(store: Path) -> None:
     made = by_hand(store, [Case(0, "c", {})], answers=[output("o")])
     found = first_snapshot(store, made.run)
@@ -67,7 +129,7 @@ def test_a_sweep_scores_nothing_and_has_no_rate(store: Path) -> None:
     swept = with_run(found, settings=json.dumps({"sweep": {}}))
     assert swept.run.is_sweep
     target = words(target_lines(swept, live, None, 3, 120)[1])
-    assert target.split() == ["one", *"–––"]
+    assert target.split() == ["one", *"––"]
 
 
 def spent(cap_usd: float | None = None, cap_tokens: int | None = None, **of: object) -> Spending:
@@ -229,8 +291,9 @@ def test_columns_of_what_is_amiss_are_named_where_there_is_room(store: Path) -> 
     amiss = replace(live, by_column={0: counts})
 
     def head(width: int, of: LiveResults) -> list[str]:
-        return words(target_lines(found, of, None, 3, width)[0]).split()
+        return words(target_lines(found, of, counted, 3, width)[0]).split()
 
+    counted = Figures({}, {0: 0.5}, (), (), (), 0, 0)
     assert head(120, live) == ["target", "pass", "95%", "n", "p50"]
     assert head(120, amiss) == ["target", "pass", "95%", "n", "ungraded", "errors", "p50"]
     assert head(80, amiss) == ["target", "pass", "95%", "n", "?", "!", "p50"]

@@ -184,16 +184,6 @@ def latencies(db: sqlite3.Connection, run_id: int, cases: range) -> dict[int, "a
     return dict(found)
 
 
-def settled_at(db: sqlite3.Connection, run_id: int, cases: range) -> "array[float]":
-    """Return when trials were settled (Unix seconds), ascending."""
-    rows = db.execute(
-        f"SELECT since FROM trials t WHERE {_OF_PART} "
-        "AND state IN ('done', 'error', 'cancelled') AND since IS NOT NULL ORDER BY 1",
-        _bounds(run_id, cases),
-    )
-    return array("d", (row[0] for row in rows))
-
-
 def endings(db: sqlite3.Connection, run_id: int, cases: range) -> dict[int, Counter[Ending]]:
     """Count, for each column, how the outputs of its trials that are done ended."""
     found: defaultdict[int, Counter[Ending]] = defaultdict(Counter)

@@ -6,7 +6,6 @@ from collections.abc import Sequence, Set
 from tui_eval.format import many, number, per_second
 from tui_eval.model.states import RunState
 from tui_eval.reports.spending import Spending
-from tui_eval.reports.throughput import mean_rate
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.head.judge_status import judge_groups, judged_groups
@@ -31,7 +30,7 @@ def pace_line(
     """Return the line of the pace; what matters least is left out where there is little room."""
     row, total = run.run, run.total
     if not row.live:
-        return _whole_pace(run, figures, spent, glyphs, width)
+        return _all_calls(run, figures, spent, width)
     spark = sparkline(pace.history(time.monotonic(), _SPARK_CELLS), glyphs.levels)
     apart = Piece("   ")
     # as wide as it gets from the start: what is clicked beside it stays under the pointer
@@ -80,19 +79,14 @@ def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
     return pieces
 
 
-def _whole_pace(
-    run: Snapshot, figures: Figures | None, spent: Spending, glyphs: Glyphs, width: int
-) -> list[Piece]:
-    """Return the pace of a run that nobody works on: over all its time."""
+def _all_calls(run: Snapshot, figures: Figures | None, spent: Spending, width: int) -> list[Piece]:
+    """Return what a run took that nobody works on: its duration stands in the title."""
     row, total = run.run, run.total
     if not total.total:
         return []
     groups = []
     if run.bulk is not None:
         groups.append([Piece(f"{run.bulk.words}   ", "accent")])
-    if total.answered and (rate := mean_rate(total.answered, row.wall(0.0))) is not None:
-        spark = "" if figures is None else sparkline(figures.history, glyphs.levels)
-        groups.append([Piece(f"{per_second(rate)} {spark}   ", "dim")])
     if coming := spent.to_come:
         groups.append([Piece(f"{coming}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":

@@ -1,6 +1,7 @@
 """The head of the Run screen: what the run comes to so far, one line a target."""
 
 import time
+from collections.abc import Iterator
 from itertools import islice
 
 from textual import work
@@ -25,7 +26,7 @@ from tui_eval.ui.run.head.judge_status import (
 )
 from tui_eval.ui.run.head.notice import abandoned, awaits_cap, notices, unstarted
 from tui_eval.ui.run.head.pace import RunPace
-from tui_eval.ui.run.head.pace_line import pace_line
+from tui_eval.ui.run.head.pace_line import as_fits, pace_line
 from tui_eval.ui.run.head.people_status import people_words
 from tui_eval.ui.run.head.target_table import (
     LEAST_ROOM,
@@ -41,9 +42,11 @@ from tui_eval.ui.text.prose import fold
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
-from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.widgets.toned import Piece, width_of
 
 _NOTICE_LINES = 3
+_WIDE = 80
+"""Cells of the screen from which on the title begins with the suite."""
 _UNSEEN_S = 3.0
 """Seconds after which the pace is asked of the store: the screen was covered, or suspended."""
 
@@ -129,14 +132,19 @@ class RunHead(Vertical):
             return
         now, width = time.time(), self.app.size.width
         spent = run.spending(pace.usd_per_minute())
-        self._title.show(*_title(run, pace, spent, self._glyphs, now, self._wide))
+        self._title.show(*_title(run, pace, spent, self._glyphs, now, width))
         self._monitor.want_differences(has_room_for_versus(run, self._room, width))
         differences = self._run.differences
+        before = self._run.rescored_from
+        shown = results if before is None else before
+        room, glyphs = self._room, self._glyphs
         self._targets.show(
-            target_lines(run, results, figures, self._room, width, differences, self._glyphs)
+            target_lines(
+                run, shown, figures, room, width, differences, glyphs, before=before is not None
+            )
         )
         columns = len(run.columns)
-        gate = None if results is None else results.gate
+        gate = None if shown is None else shown.gate
         gate_lines = [gate_line(gate, columns, width - 1, self._glyphs)] if run.gated else []
         if results is not None and self._room > LEAST_ROOM:
             gate_lines += [line] if (line := cluster_line(results.rates, width - 1)) else []
@@ -162,10 +170,6 @@ class RunHead(Vertical):
         height = self.app.size.height
         return LEAST_ROOM if height < 24 else 3 if height < 36 else 8
 
-    @property
-    def _wide(self) -> bool:
-        return self.app.size.width >= 80
-
 
 def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
     """Say where a run stands."""
@@ -187,21 +191,13 @@ def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
 
 
 def _title(
-    run: Snapshot, pace: RunPace, spent: Spending, glyphs: Glyphs, now: float, wide: bool
+    run: Snapshot, pace: RunPace, spent: Spending, glyphs: Glyphs, now: float, width: int
 ) -> tuple[list[Piece], list[Piece]]:
     row, total = run.run, run.total
     left = [Piece(MARGIN)]
-    if wide:
+    if width >= _WIDE:
         left += [Piece(row.suite, "dim"), Piece(f" {glyphs.arrow} ", "dim")]
     left.append(Piece(row.name, "strong"))
-    if row.label:
-        left.append(Piece(f" {row.label}", "dim"))
-    if row.partial:
-        left.append(Piece("  sweep" if row.is_sweep else "  partial", "ungraded"))
-    if all_simulated(run):
-        left.append(Piece("  simulated", "ungraded"))
-    if run.pinned:
-        left.append(Piece("  baseline", "accent"))
     words, tone = state_words(run, now)
     act = "screen.pause" if row.live else "screen.resume"
     right = [
@@ -210,10 +206,25 @@ def _title(
         Piece(f"{number(total.settled)}/{number(total.total)} ", "strong"),
     ]
     open_trials = total.total - total.settled
-    if row.live and row.state is RunState.RUNNING and open_trials and not run.stopping:
+    refused = {column.endpoint for column in run.columns} <= run.left_alone.keys()
+    if row.live and row.state is RunState.RUNNING and not (run.stopping or refused) and open_trials:
         eta = pace.left(open_trials)
         right.append(Piece(f" about {clock(eta)} " if eta is not None else "", "dim"))
     if (money := spent.so_far) and (total.attempts or total.lost):
         at_cap = awaits_cap(row)
         right.append(Piece(f" {money} ", "ungraded" if at_cap else "plain", "screen.resume"))
-    return left, right
+    room = width - sum(width_of(piece.text) for piece in [*left, *right])
+    return [*left, *as_fits([[piece] for piece in _of_its_kind(run)], room)], right
+
+
+def _of_its_kind(run: Snapshot) -> Iterator[Piece]:
+    """Yield what kind of run it is, what matters most first: where there is no room, it goes."""
+    row = run.run
+    if row.label:
+        yield Piece(f" {row.label}", "dim")
+    if row.partial:
+        yield Piece("  sweep" if row.is_sweep else "  partial", "ungraded")
+    if all_simulated(run):
+        yield Piece("  simulated", "ungraded")
+    if run.pinned:
+        yield Piece("  baseline", "accent")

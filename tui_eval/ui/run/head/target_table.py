@@ -31,11 +31,15 @@ _RATE = (
     Field("95%", 10, right=True, drop=3),
 )
 _BAR_AT, _VERSUS_AT = 2, 5
+_RATE_AT = 0
+"""Of the columns after the name."""
 _VERSUS = Field("vs base", 16, drop=4)
-_TRUNCATED = Field("truncated", 9, right=True, drop=1)
-_P50 = Field("p50", 6, right=True, drop=2)
-_LONGEST_NAME = 24
-"""Cells of a target's name that other columns leave room for, or go."""
+_TRUNCATED = Field("truncated", 9, right=True, drop=5)
+_P50 = Field("p50", 6, right=True, drop=6)
+_LONGEST_NAME, _NARROW_NAME = 24, 16
+"""Cells of a target's name that other columns leave room for, or go; on a narrow screen."""
+_NARROW = 80
+"""Cells of a screen below which it is narrow."""
 
 
 def target_lines(
@@ -46,10 +50,22 @@ def target_lines(
     width: int,
     differences: ColumnDifferences | None = None,
     glyphs: Glyphs = UNICODE,
+    *,
+    before: bool = False,
 ) -> list[list[Piece]]:
     """Return the lines of the targets under their head; more than there is room for are folded.
 
     What is wrong with none of a target's trials is left blank.
+
+    Args:
+        run: The run.
+        of: What it comes to; None: not read yet.
+        figures: What takes a pass over the trials; None: not counted yet.
+        room: Targets that have a line.
+        width: Cells of the screen.
+        differences: How the columns differ; None: not compared.
+        glyphs: The shapes.
+        before: Whether `of` is what it came to before it was scored again.
     """
     columns = run.columns
     if not columns:
@@ -57,24 +73,28 @@ def target_lines(
     compared = differences if has_room_for_versus(run, room, width) else None
     if compared is not None and not compared.by_column:
         compared = None
-    amiss = _Amiss.of(run, of, figures)
-    fields = _fields(run, room, width, amiss, compared)
+    present = _Present.of(run, of, figures)
+    fields = _fields(run, room, width, present, compared)
     shown = columns[:room]
     folded = f", {room} of {len(columns)}" if len(columns) > room else ""
     widths = _widths(fields, run, room, width)
     first, *rest = (field.title for field in fields)
     if len(first) + len(folded) > widths[0]:
         first = "target"
+    if before:
+        rest[_RATE_AT] = "before"
     heads: list[tuple[str, Tone]] = [(f"{first}{folded}", "dim"), *((one, "dim") for one in rest)]
     lines = [_line(heads, fields, widths, [])]
     for column in shown:
-        cells = _target(column, run, of, figures, amiss)
+        cells = _target(column, run, of, figures, present)
         is_first = False
         if compared is not None:
             cells.insert(_VERSUS_AT, _versus(column.index, compared))
             is_first = compared.base is None and column is columns[0]
         rated = None if of is None or run.run.is_sweep else of.rates.get(column.index)
         rate = None if rated is None else rated.rate
+        if before:
+            cells = [(text, "dim") for text, _ in cells]
         bar = rate_bar(rate, widths[_BAR_AT], glyphs)
         lines.append(_line(cells, fields, widths, bar, mark="B" if is_first else ""))
     return lines
@@ -84,50 +104,54 @@ def has_room_for_versus(run: Snapshot, room: int, width: int) -> bool:
     """Return whether the lines of the targets have room for how they differ."""
     if not run.columns:
         return False
-    fields = _fields(run, room, width, _Amiss(), ColumnDifferences())
+    fields = _fields(run, room, width, _Present(), ColumnDifferences())
     return _widths(fields, run, room, width)[_VERSUS_AT] > 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Amiss:
-    """Which columns there are of what is amiss: where it is with no target there is none."""
+class _Present:
+    """Which of the last columns there are: what none of the targets has takes no room."""
 
     ungraded: bool = False
     errors: bool = False
     truncated: bool = False
+    timed: bool = False
+    """Whether it is known of a target how long its calls took."""
 
     @classmethod
-    def of(cls, run: Snapshot, of: LiveResults | None, figures: Figures | None) -> "_Amiss":
+    def of(cls, run: Snapshot, of: LiveResults | None, figures: Figures | None) -> "_Present":
         """Look at all columns of a run."""
         counts = () if of is None else tuple(of.by_column.values())
         return cls(
             any(one.ungraded for one in counts),
             any(one.error for one in counts),
             figures is not None and any(figures.cut.values()),
+            figures is not None and bool(figures.p50),
         )
 
 
 def _fields(
-    run: Snapshot, room: int, width: int, amiss: _Amiss, compared: ColumnDifferences | None
+    run: Snapshot, room: int, width: int, present: _Present, compared: ColumnDifferences | None
 ) -> Sequence[Field]:
     """Return the table's columns, wide enough for what they are to hold."""
     shown = run.columns[:room]
     name = replace(_NAME, title="target · prompt") if any(one.prompt for one in shown) else _NAME
     longest = max(width_of(_named(column, run)) for column in shown)
-    name = replace(name, least=max(name.least, min(longest, _LONGEST_NAME)))
+    roomy = _LONGEST_NAME if width >= _NARROW else _NARROW_NAME
+    name = replace(name, least=max(name.least, min(longest, roomy)))
     most = max((counts.total for counts in run.by_column.values()), default=0)
     fields = [*_RATE, Field("n", max(5, len(number(most))), right=True)]
     if compared is not None:
         base = compared.base or (shown[0].name if shown else "base")
         fields.append(replace(_VERSUS, title=f"vs {base}"))
     words = width >= _WORDS_FROM
-    if amiss.ungraded:
+    if present.ungraded:
         fields.append(Field("ungraded" if words else "?", 8 if words else 3, right=True))
-    if amiss.errors:
+    if present.errors:
         fields.append(Field("errors" if words else "!", 6 if words else 3, right=True))
-    if amiss.truncated:
-        fields.append(replace(_TRUNCATED, drop=5) if compared is not None else _TRUNCATED)
-    return [name, *fields, replace(_P50, drop=6) if compared is not None else _P50]
+    if present.truncated:
+        fields.append(_TRUNCATED)
+    return [name, *fields, _P50] if present.timed else [name, *fields]
 
 
 def _widths(fields: Sequence[Field], run: Snapshot, room: int, width: int) -> Sequence[int]:
@@ -177,19 +201,21 @@ def _target(
     run: Snapshot,
     of: LiveResults | None,
     figures: Figures | None,
-    amiss: _Amiss,
+    present: _Present,
 ) -> list[tuple[str, Tone]]:
     cut = figures.cut.get(column.index, 0) if figures is not None else 0
     p50 = figures.p50.get(column.index) if figures is not None else None
     counts = Counts() if of is None else of.by_column.get(column.index, Counts())
     cells: list[tuple[str, Tone]] = [(_named(column, run), "plain"), *_rated(column.index, run, of)]
-    if amiss.ungraded:
+    if present.ungraded:
         cells.append((number(counts.ungraded) if counts.ungraded else "", "ungraded"))
-    if amiss.errors:
+    if present.errors:
         cells.append((number(counts.error) if counts.error else "", "error"))
-    if amiss.truncated:
+    if present.truncated:
         cells.append((number(cut) if cut else "", "ungraded"))
-    return [*cells, (seconds(p50), "plain" if p50 is not None else "dim")]
+    if present.timed:
+        cells.append((seconds(p50), "plain" if p50 is not None else "dim"))
+    return cells
 
 
 def _rated(column: int, run: Snapshot, of: LiveResults | None) -> list[tuple[str, Tone]]:
