@@ -561,3 +561,27 @@ async def test_a_run_shows_its_gate_and_first_failures_and_the_list_is_sorted(st
         assert [one.run.suite for one in runs_screen(app).table.runs] == ["low", "high"]
         await pilot.press("slash", *"high")
         await until_shown(pilot, "1 of 2", "no failures")
+
+
+async def test_where_the_runs_leave_room_a_low_screen_shows_what_one_came_to(store: Path) -> None:
+    for _ in range(2):
+        plain_run(store, 3, failing=(1,))
+    app = app_on(store)
+    async with shown_on(app, (60, 20)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "▸ by-hand-", "✗ case-001")
+        assert runs_screen(app).preview.display
+        for _ in range(8):
+            plain_run(store, 1)
+        await until(pilot, lambda: len(runs_screen(app).table.runs) == 10)
+        await until(pilot, lambda: not runs_screen(app).preview.display)
+
+
+async def test_on_a_narrow_screen_the_gate_stays_longer_than_the_age(store: Path) -> None:
+    spec = made_up(1, gate={"pass_rate": 0.7}).model_dump_json()
+    by_hand(store, [Case(0, "c", {})], answers=[Output("o")], spec=spec)
+    app = app_on(store)
+    async with shown_on(app, (60, 24)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "✓ holds")
+        assert "age" not in text(app)

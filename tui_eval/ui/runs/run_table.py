@@ -182,16 +182,16 @@ def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
     passes = max((len(small_bars(one, UNICODE)) for one in known), default=0)
     fields.append(Field("pass", max(passes, 13 if several else 7), right=True))
     if any(one.gate is not None for one in known):
-        fields.append(Field("gate", 9, drop=6))
+        fields.append(Field("gate", 9, drop=1))
     if any(total.error for total in totals):
         errors = widest(*(total.error for total in totals))
-        fields.append(Field("!", errors, right=True, drop=5))
+        fields.append(Field("!", errors, right=True, drop=4))
     if any(total.ungraded for total in totals):
         ungraded = widest(*(total.ungraded for total in totals))
-        fields.append(Field("?", ungraded, right=True, drop=6))
+        fields.append(Field("?", ungraded, right=True, drop=5))
     if any(total.cost_usd != 0 for total in totals):
-        fields.append(Field("cost", max(len(cost(one)) for one in runs), right=True, drop=7))
+        fields.append(Field("cost", max(len(cost(one)) for one in runs), right=True, drop=6))
     fields.append(Field("time", 7, right=True, drop=8))
     fields.append(Field("started", 12, right=True, drop=11))
-    fields.append(Field("age", 6, right=True, drop=4))
+    fields.append(Field("age", 6, right=True, drop=7))
     return fields

@@ -39,6 +39,10 @@ _READ_S = 0.5
 _READ_SHARE = 10
 """A list that takes a second to read is read every ten."""
 _TICK_S = 1.0
+_PREVIEW_SHARE = 0.4
+"""Of the screen's height, as the style sheet has it."""
+_OTHER_LINES = 3
+"""Title, head of the table, keys."""
 _NOT_FOUND = "No run is called so, nor its suite, label or target. esc lists all."
 
 
@@ -204,9 +208,19 @@ class RunsScreen(FirstScreen):
         table.leaving = frozenset(self._leaving)
         ids = [one.run.id for one in runs]
         table.list_runs(runs, ids.index(self._selected) if self._selected in ids else table.cursor)
+        self._suit_preview()
         self.preview.show(table.selected)
         self._show_head()
         self.refresh_bindings()
+
+    def on_resize(self) -> None:
+        """Show the preview where there is room for it."""
+        self._suit_preview()
+
+    def _suit_preview(self) -> None:
+        """On a low screen the preview gives way to runs that have no room without its lines."""
+        fits = len(self.table.runs) <= (1 - _PREVIEW_SHARE) * self.size.height - _OTHER_LINES
+        self.set_class(fits, "-few")
 
     def _show_head(self) -> None:
         of = len(self._all)
