@@ -73,6 +73,12 @@ def test_what_was_read_is_kept() -> None:
     assert scored(asked, "nothing").raw is None
 
 
+def test_a_decimal_number_is_shown_as_it_was_written_and_only_so() -> None:
+    asked: JsonObject = {"kind": "numeric", "expected": 18}
+    assert scored(asked, "10.833333333333332").reason == "expected 18, got 10.833333333333332"
+    assert scored(asked, "1/3").reason == 'expected 18, got 0.333333333333 ("1/3")'
+
+
 def test_a_number_beyond_comparing_fails_with_its_size() -> None:
     grade = scored({"kind": "numeric", "expected": 1}, "9" * 5000)
     assert grade.verdict is Verdict.FAIL

@@ -1,10 +1,15 @@
 """The scorer `numeric`."""
 
+import re
+
 from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.scoring.settings import number, texts
 from tui_eval.texts.numbers import Number, chosen, expected_number, within
 from tui_eval.texts.wording import plain, quoted
+
+_DECIMALS = re.compile(r"-?\d+\.\d+")
+"""How a number is written where rounding it would only repeat it."""
 
 
 def numeric(settings: JsonObject, text: str) -> Grade:
@@ -25,6 +30,8 @@ def numeric(settings: JsonObject, text: str) -> Grade:
 
 
 def _shown(found: Number) -> str:
+    if _DECIMALS.fullmatch(found.text):
+        return plain(found.text, 40)
     value = plain(str(found), 40)
     if not found.text or found.value is None or found.text.replace(",", "") == value:
         return value

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from tui_eval.engine.control.verdict_change import VerdictChange
 from tui_eval.format import number
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.run.list.why_words import output_first
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
@@ -47,6 +48,7 @@ class WouldChange(BaseScreen):
         context: AppContext,
         title: str,
         flips: Sequence[VerdictChange],
+        named: bool,
         total: int,
         outcome: str,
         unknown: int,
@@ -59,6 +61,7 @@ class WouldChange(BaseScreen):
             context: What screens share.
             title: What was changed; may be foreign.
             flips: The verdicts that would change, as far as they are listed.
+            named: Whether each says of which column it is: the run has several.
             total: How many there are.
             outcome: Which way they would turn, and the pass rate then.
             unknown: Beside these, verdicts that nobody knows before judges are asked.
@@ -72,7 +75,7 @@ class WouldChange(BaseScreen):
         self._go = go
         self._apply = apply
         self._outcome = outcome
-        self.table = _Table(flips, context.glyphs)
+        self.table = _Table(flips, named, context.glyphs)
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -109,10 +112,10 @@ class WouldChange(BaseScreen):
 
 
 class _Table(Rows):
-    def __init__(self, flips: Sequence[VerdictChange], glyphs: Glyphs) -> None:
-        self._several = len({flip.column for flip in flips}) > 1
+    def __init__(self, flips: Sequence[VerdictChange], named: bool, glyphs: Glyphs) -> None:
+        self._named = named
         self._epochs = any(flip.epoch for flip in flips)
-        fields = [_CASE, *[_COLUMN] * self._several, *[_EPOCH] * self._epochs, *_OTHERS]
+        fields = [_CASE, *[_COLUMN] * self._named, *[_EPOCH] * self._epochs, *_OTHERS]
         super().__init__(fields, glyphs=glyphs)
         self.flips = flips
 
@@ -125,6 +128,6 @@ class _Table(Rows):
         verdicts = [
             Cell(f"{self._glyphs.verdict(one)} {one}", tones[one]) for one in (flip.was, flip.would)
         ]
-        where = [Cell(flip.case_id), *[Cell(flip.column)] * self._several]
+        where = [Cell(flip.case_id), *[Cell(flip.column)] * self._named]
         where += [Cell(str(flip.epoch + 1), "dim")] * self._epochs
-        return DrawnRow((*where, *verdicts, Cell(flip.why, "dim")))
+        return DrawnRow((*where, *verdicts, Cell(output_first(flip.why), "dim")))

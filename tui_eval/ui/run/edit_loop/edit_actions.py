@@ -31,6 +31,8 @@ class EditActions(ActionGroup):
 
     def action_would_change(self) -> None:
         """List the verdicts that the edited scorers would change."""
+        snapshot = self.run.snapshot
+        assert snapshot is not None, "the run is on the screen"
         tried = self._edits.tried
         title = ", ".join(tried.changed)
         turns = turn_words(tried.turns, self.context.glyphs)
@@ -40,6 +42,7 @@ class EditActions(ActionGroup):
                 self.context,
                 title,
                 self._edits.flips,
+                len(snapshot.columns) > 1,
                 tried.flips,
                 ", ".join(filter(None, (turns, rates))),
                 tried.judged,
