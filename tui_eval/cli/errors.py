@@ -21,7 +21,7 @@ def explain(error: Exception) -> int:
     """Say what went wrong; give the exit code: nothing was started, or it could not go on.
 
     Mistakes of a person's are told as they are. Anything else is a mistake of ours: one line, and
-    the file with the whole story.
+    the file with the traceback.
     """
     import sqlite3
 
@@ -69,7 +69,7 @@ def tell_crash(error: BaseException) -> None:
     from tui_eval.ui.crash import write_log
 
     log = write_log(error)
-    where = f"the whole story is in {log}" if log else "no log could be written"
+    where = f"its traceback is in {log}" if log else "no log could be written"
     while isinstance(error, BaseExceptionGroup):  # they broke together: the first one says why
         error = error.exceptions[0]
     what = redact(f"{type(error).__name__}: {error}")

@@ -238,9 +238,7 @@ class TuiEvalApp(App[None]):
             return
         self.crash_log = write_log(error)
         where = (
-            f"the whole story is in {self.crash_log}"
-            if self.crash_log
-            else "no log could be written"
+            f"its traceback is in {self.crash_log}" if self.crash_log else "no log could be written"
         )
         what = f"{type(error).__name__}: {error}"
         if isinstance(error, sqlite3.Error):

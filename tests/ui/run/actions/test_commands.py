@@ -1,10 +1,12 @@
 """What is asked of a run, as questions, and what became of it, as words."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from tests.support import reading
-from tests.ui.playing import plain_run
+from tests.support import output, reading
+from tests.ui.playing import by_hand, plain_run
 from tui_eval.engine.preflight.request_forecast import RequestForecast
+from tui_eval.model.case import Case
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow
@@ -35,18 +37,36 @@ def test_one_trial_is_asked_about_without_a_question_and_many_with_their_number(
 
 
 def test_answers_are_told_in_words() -> None:
-    assert commands.answer_words(request(Verb.RETRY, {}, "accepted", "3 trials")) == (
+    assert commands.answer_words(request(Verb.RETRY, {}, "accepted", "3 trials"), ()) == (
         "on its way again: 3 trials",
         True,
     )
-    assert commands.answer_words(request(Verb.CANCEL, {}, "already", "it is settled already")) == (
+    assert commands.answer_words(
+        request(Verb.CANCEL, {}, "already", "it is settled already"), ()
+    ) == (
         "cancel: it is settled already",
         False,
     )
-    assert commands.answer_words(request(Verb.PAUSE, {}, "closed", None)) == (
+    assert commands.answer_words(request(Verb.PAUSE, {}, "closed", None), ()) == (
         "pause: closed",
         False,
     )
+
+
+def test_another_concurrency_names_who_asks_at_the_endpoint(store: Path) -> None:
+    made = by_hand(store, [Case(0, "c", {})], answers=[output("a")] * 2, columns=["one", "two"])
+    with reading(store) as db:
+        columns = run_queries.columns(db, made.run)
+    asked = {"endpoint": columns[0].endpoint, "by": 1}
+    words, _ = commands.answer_words(request(Verb.SET_LIMIT, asked, "accepted", "3 → 4"), columns)
+    assert words == "concurrency of one and 1 more: 3 → 4"
+    other = [replace(columns[0], endpoint="other"), columns[1]]
+    words, _ = commands.answer_words(request(Verb.SET_LIMIT, asked, "accepted", "3 → 4"), other)
+    assert words == "concurrency of two: 3 → 4"
+
+
+def test_a_request_that_several_people_made_is_said_once() -> None:
+    assert commands.for_run([request(Verb.RESUME, {}, None, None)] * 3) == ["resuming…"]
 
 
 def test_pending_requests_are_shown_where_they_belong(store: Path) -> None:

@@ -207,7 +207,7 @@ async def test_a_log_is_named_where_there_is_one(store: Path) -> None:
             log_file(store, name).touch()
         app = app_on(store, run="last")
         async with shown_on(app, (120, 30)) as pilot:
-            await until_shown(pilot, "Its engine has gone without a word.")
+            await until_shown(pilot, "Its engine died.")
             assert ("Its log:" in text(app)) is there
 
 

@@ -9,7 +9,7 @@ from tui_eval.format import many
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.requests import Outcome, Verb
-from tui_eval.store.rows import RequestRow, TrialRow
+from tui_eval.store.rows import ColumnRow, RequestRow, TrialRow
 from tui_eval.ui.keys.shown_keys import key
 
 if TYPE_CHECKING:
@@ -181,8 +181,13 @@ def stop(open_trials: int) -> Command:
     )
 
 
-def answer_words(request: RequestRow) -> tuple[str, bool]:
-    """Say how a request ended, and whether it did what was asked."""
+def answer_words(request: RequestRow, columns: Sequence[ColumnRow]) -> tuple[str, bool]:
+    """Say how a request ended, and whether it did what was asked.
+
+    Args:
+        request: The request.
+        columns: Those of the run: an endpoint is named by them.
+    """
     verb = Verb(request.verb)
     accepted = request.outcome == Outcome.ACCEPTED
     detail = request.detail or ""
@@ -191,8 +196,17 @@ def answer_words(request: RequestRow) -> tuple[str, bool]:
     if not accepted:
         asked = "not undone" if verb in (Verb.UNCANCEL, Verb.WITHDRAW) else str(verb)
         return f"{asked}: {detail or request.outcome}", False
+    if verb is Verb.SET_LIMIT and (asking := columns_at(request.args.get("endpoint"), columns)):
+        return f"concurrency of {asking}: {detail}", True
     done = _WITHDRAWN if verb is Verb.GRADE and _withdraws(request.args) else _DONE[verb]
     return f"{done}: {detail}" if detail else done, True
+
+
+def columns_at(endpoint: Json, columns: Sequence[ColumnRow]) -> str:
+    """Name the columns that ask at an endpoint; empty: there is none."""
+    asking = [column.name for column in columns if column.endpoint == endpoint]
+    more = f" and {len(asking) - 1} more" if len(asking) > 1 else ""
+    return f"{asking[0]}{more}" if asking else ""
 
 
 def _withdraws(args: JsonObject) -> bool:
@@ -253,5 +267,6 @@ def _words(value: Json) -> list[Json]:
 
 
 def for_run(pending: Sequence[RequestRow]) -> list[str]:
-    """Return the words for what is asked of the run as a whole."""
-    return [DOING[Verb(request.verb)] for request in pending if "trials" not in request.args]
+    """Return the words for what is asked of the run as a whole, each once."""
+    asked = [DOING[Verb(request.verb)] for request in pending if "trials" not in request.args]
+    return list(dict.fromkeys(asked))

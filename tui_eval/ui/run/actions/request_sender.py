@@ -65,7 +65,7 @@ class RequestSender:
     def _tell_of_answers(self) -> None:
         assert self._run.snapshot is not None, "it has just been replaced"
         for request in self._run.snapshot.answered:
-            words, accepted = commands.answer_words(request)
+            words, accepted = commands.answer_words(request, self._run.snapshot.columns)
             self._screen.say(words, "information" if accepted else "warning")
             self._remember_way_back(request)
 

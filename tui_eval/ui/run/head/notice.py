@@ -10,6 +10,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, RunRow
 from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.run.actions.commands import columns_at
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.prose import Para
 
@@ -27,7 +28,7 @@ def awaits_cap(run: RunRow) -> bool:
 
 
 def abandoned(run: RunRow) -> bool:
-    """Whether an engine has gone without a word, with the run on its hands."""
+    """Whether an engine died while it worked on the run."""
     if run.live or run.state not in (RunState.RUNNING, RunState.PAUSED):
         return False
     return run.state is RunState.RUNNING or run.lease.pid is not None
@@ -59,7 +60,7 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
         )
     elif abandoned(row):
         yield Para(
-            f"Its engine has gone without a word.{_log(run.log)} {resume} resumes the run",
+            f"Its engine died.{_log(run.log)} {resume} resumes the run",
             "error",
         )
     elif awaits_cap(row):
@@ -118,11 +119,9 @@ def _cap_words(run: Snapshot) -> str:
 
 def _named(endpoint: str, run: Snapshot) -> str:
     """Name an endpoint by a target of it, where the run has others too."""
-    asking = [column.name for column in run.columns if column.endpoint == endpoint]
-    if len(asking) == len(run.columns):
+    if {column.endpoint for column in run.columns} == {endpoint}:
         return "The endpoint"
-    more = f" and {len(asking) - 1} more" if len(asking) > 1 else ""
-    return f"The endpoint of {asking[0] if asking else endpoint}{more}"
+    return f"The endpoint of {columns_at(endpoint, run.columns) or endpoint}"
 
 
 def _unheard(run: Snapshot, now: float) -> RequestRow | None:
