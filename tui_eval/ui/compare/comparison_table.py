@@ -24,6 +24,8 @@ _TONES: dict[str, Tone] = {
     "unclear": "ungraded",
 }
 _INDENT = "  "
+_KEPT_OF_NAME = 5
+"""Cells at the end of a name that stay where it is cut."""
 _LEAST_NAME, _LONG_NAME = 8, 24
 """Cells of a name, and those for which figures make room from so many cells on:"""
 _WIDE = 96
@@ -62,7 +64,7 @@ class ComparisonTable(Rows):
     """Shows what the pairs of columns, and the groups of their cases, differ by."""
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(_fields([], _LEAST_NAME), glyphs=glyphs, empty="reading…", id="rows")
+        super().__init__(_fields([], _LEAST_NAME, 0), glyphs=glyphs, empty="reading…", id="rows")
         self.lines: Sequence[TableLine] = ()
         self._judged = (False, False)
 
@@ -88,7 +90,7 @@ class ComparisonTable(Rows):
     def _suit_width(self) -> None:
         longest = max((width_of(line.name) for line in self.lines), default=0)
         wide = _LEAST_NAME if self.size.width < _WIDE else min(longest, _LONG_NAME)
-        self.set_fields(_fields([line.row for line in self.lines], max(wide, _LEAST_NAME)))
+        self.set_fields(_fields([line.row for line in self.lines], max(wide, _LEAST_NAME), longest))
 
     @property
     def selected(self) -> TableLine | None:
@@ -130,12 +132,12 @@ def _few(line: TableLine) -> bool:
     return line.group is not None and line.row.n < SMALL_GROUP
 
 
-def _fields(rows: Sequence[ComparisonRow], name: int) -> list[Field]:
+def _fields(rows: Sequence[ComparisonRow], name: int, longest: int) -> list[Field]:
     def widest(title: str, *counts: int) -> int:
         return max([len(title), *(width_of(number(count)) for count in counts)])
 
     return [
-        Field("target", name, share=1),
+        Field("target", name, share=1, most=longest, keep=_KEPT_OF_NAME),
         Field("pairs", widest("pairs", *(row.n for row in rows)), right=True, drop=2),
         Field("A", 6, right=True),
         Field("B", 6, right=True),
