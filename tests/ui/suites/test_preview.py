@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.ui.suites.making import GOOD, connect_nowhere, made, words, write
 from tui_eval.ui.suites import suite_list
 from tui_eval.ui.suites.case_book import CaseBook
+from tui_eval.ui.suites.preview import PreviewState, preview
 
 
 def test_mistakes_are_kept_in_full(tmp_path: Path) -> None:
@@ -48,6 +49,16 @@ def test_the_preview_shows_what_would_be_asked(tmp_path: Path) -> None:
     assert "somewhere: model some-model at http://127.0.0.1:9/v1" in first
     assert "user      2+2?" in words(entry, 1)
     assert "expected exact: 4" in words(entry, 1)
+
+
+def test_what_differences_its_cases_show_stands_behind_all_that_would_be_asked(
+    tmp_path: Path,
+) -> None:
+    entry = suite_list.read(write(tmp_path, "good.toml"), False)
+    known = PreviewState(CaseBook(entry).leaf(0), shows="2 cases show nothing")
+    shown = [para.text for para in preview(entry, known, 0.0).paras]
+    assert shown[-1] == "2 cases show nothing"
+    assert any(text.startswith("somewhere") for text in shown[:-1])
 
 
 def test_paging_stops_at_the_last_case(tmp_path: Path) -> None:

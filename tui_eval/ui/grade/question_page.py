@@ -77,7 +77,7 @@ def question_paras(of: ShownQuestion, output: Sequence[Para]) -> Iterator[Para]:
     yield Para("Output", "accent")
     for message in of.messages:
         yield from _message(message)
-    if of.output:
+    if of.output and not _said_last(of):
         yield from output
     elif not of.messages:
         yield Para("The answer has no text.", "dim")
@@ -92,6 +92,13 @@ def question_paras(of: ShownQuestion, output: Sequence[Para]) -> Iterator[Para]:
         yield Para("")
         yield Para("Shown to the judge too", "accent")
         yield Para(_text(of.context))
+
+
+def _said_last(of: ShownQuestion) -> bool:
+    """Return whether the output's text is what the last of its messages says."""
+    return (
+        bool(of.messages) and text_of(of.messages[-1].get("content")).strip() == of.output.strip()
+    )
 
 
 def asked_paras(of: ShownQuestion) -> Iterator[Para]:

@@ -68,6 +68,8 @@ def preview(entry: SuiteEntry, known: PreviewState, now: float) -> Preview:
     paras += _scorers(entry.suite)
     paras += _targets(entry.suite)
     paras += _judged(known.judged)
+    if known.shows is not None and not entry.mistakes:
+        paras += [Para(""), Para(known.shows, "dim")]
     return Preview(paras, question)
 
 
@@ -109,8 +111,6 @@ def _head(entry: SuiteEntry, suite: "Suite", known: PreviewState, now: float) ->
         yield Para(suite.description, "dim")
     if not entry.mistakes:
         yield from _expected(known.expected)
-        if known.shows is not None:
-            yield Para(known.shows, "dim")
     for problem in entry.unready:
         yield Para(problem, "ungraded")
     if known.trend is not None:

@@ -9,7 +9,7 @@ from tests.ui.playing import by_hand, para_words, plain_run
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.output import Failure, Usage
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import trial_queries
 from tui_eval.store.read.comparing.case_history import PastTrial
@@ -178,6 +178,19 @@ def test_each_requirement_of_a_judge_has_its_mark_and_feedback(store: Path) -> N
         "  ✗ Is short",
         "    far from it",
     ]
+
+
+def test_what_decides_stands_before_what_is_reported_and_nothing_known_has_no_line(
+    store: Path,
+) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    judged = replace(found.scores[0], scorer="truthful", source="judge")
+    ungraded = replace(found.scores[0], verdict=Verdict.UNGRADED, scorer="short", required=False)
+    shown = blocks(result(replace(found, scores=(ungraded, judged))))["Scores"]
+    assert shown.index("truthful") < shown.index("short")
+    silent = output("o", latency_s=None, finish_reason=None, usage=Usage(), cost=0.0)
+    made = by_hand(store, [Case(0, "c", {})], answers=[silent])
+    assert "Call" not in blocks(result(whole(store, made, 0)))
 
 
 def test_what_is_long_is_cut_so_that_all_has_room_and_says_its_length(store: Path) -> None:

@@ -91,7 +91,8 @@ def result_page(
             blocks += _in_other_columns(context, room, glyphs)
     if found.output is not None:
         facts = "  ".join(_facts(found, found.output, looks))
-        blocks.append(Block("Call", [Para(facts, "dim")]))
+        if facts:
+            blocks.append(Block("Call", [Para(facts, "dim")]))
     yield from blocks_in(blocks, room, folds, glyphs)
 
 
@@ -254,7 +255,8 @@ def _in_other_columns(context: TrialContext, room: PageRoom, glyphs: Glyphs) -> 
 def _facts(found: WholeTrial, output: Output, looks: OutputRendering) -> Iterator[str]:
     made_by = (one for one in found.attempts if one.output == found.trial.output)
     about_usd = next((one.about_usd for one in made_by), None)
-    yield seconds(output.latency_s)
+    if output.latency_s is not None:
+        yield seconds(output.latency_s)
     usage = output.usage
     if usage.input is not None or usage.output is not None:
         yield f"{number(usage.input)} tokens in, {number(usage.output)} out"

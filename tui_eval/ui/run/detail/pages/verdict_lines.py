@@ -27,7 +27,7 @@ def verdict_lines(
     expected: Sequence[ExpectedValue],
     glyphs: Glyphs,
 ) -> Iterator[Para]:
-    """Yield each scorer: those that did not pass first, each requirement below its scorer.
+    """Yield each scorer, those that did not pass first, of these those that decide the verdict.
 
     Scorers of code that passed share lines: there is nothing to explain.
 
@@ -38,7 +38,7 @@ def verdict_lines(
         glyphs: The shapes.
     """
     told = [one for one in current if one.source != "code" or one.verdict is not Verdict.PASS]
-    for entry in sorted(told, key=lambda one: one.verdict is Verdict.PASS):
+    for entry in sorted(told, key=lambda one: (one.verdict is Verdict.PASS, not one.required)):
         yield from _scorer(entry, output, expected, glyphs)
     passed = [one for one in current if one not in told]
     if passed:
