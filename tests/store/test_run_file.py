@@ -12,13 +12,20 @@ from tui_eval.store.run_file import RunFile, RunFileKind
 KIND = RunFileKind(1, "CREATE TABLE words (word TEXT);\nCREATE TABLE more (n INTEGER);\n")
 
 
+def opened(file: Path, created_at: float, kind: RunFileKind) -> RunFile:
+    class Words(RunFile):
+        KIND = kind
+
+    return Words(file, created_at)
+
+
 def keep(file: Path, word: str, created_at: float = 1.0, kind: RunFileKind = KIND) -> None:
-    with closing(RunFile(file, created_at, kind)) as beside, beside.writing() as db:
+    with closing(opened(file, created_at, kind)) as beside, beside.writing() as db:
         db.execute("INSERT INTO words VALUES (?)", (word,))
 
 
 def words(file: Path, created_at: float = 1.0, kind: RunFileKind = KIND) -> list[str]:
-    with closing(RunFile(file, created_at, kind)) as beside:
+    with closing(opened(file, created_at, kind)) as beside:
         return [str(word) for (word,) in beside.db.execute("SELECT word FROM words")]
 
 
@@ -55,13 +62,13 @@ def test_one_in_use_is_not_thrown_away(file: Path, monkeypatch: pytest.MonkeyPat
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
-            RunFile(file, 1.0, KIND)
+            opened(file, 1.0, KIND)
         other.execute("ROLLBACK")
     assert words(file) == ["kept"]
 
 
 def test_what_raises_while_it_is_written_leaves_it_as_it_was(file: Path) -> None:
-    with closing(RunFile(file, 1.0, KIND)) as beside:
+    with closing(opened(file, 1.0, KIND)) as beside:
         with pytest.raises(ZeroDivisionError), beside.writing() as db:
             db.execute("INSERT INTO words VALUES ('half')")
             _ = 1 / 0
@@ -80,7 +87,7 @@ def test_a_disk_that_is_nearly_full_is_left_alone(
 
 
 def test_it_is_removed_with_its_log(file: Path) -> None:
-    with closing(RunFile(file, 1.0, KIND)):
+    with closing(opened(file, 1.0, KIND)):
         assert len(list(file.parent.iterdir())) == 3
         run_file.remove(file)
     assert list(file.parent.iterdir()) == []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from tui_eval.store.migrations.script import run_script
 
@@ -37,13 +37,15 @@ class RunFileKind:
 class RunFile:
     """One such file, open; every method is for one thread at a time."""
 
-    def __init__(self, file: Path, created_at: float, kind: RunFileKind) -> None:
+    KIND: ClassVar[RunFileKind]
+    """What it holds."""
+
+    def __init__(self, file: Path, created_at: float) -> None:
         """Open it, or make it anew where it is not there, damaged, or of another run.
 
         Args:
             file: Where it lies.
             created_at: When the run was created; another run may have had its name.
-            kind: What it holds.
 
         Raises:
             sqlite3.Error: it cannot be made.
@@ -52,12 +54,12 @@ class RunFile:
         self._folder = file.parent
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            self.db = _recognised(file, created_at, kind)
+            self.db = _recognised(file, created_at, self.KIND)
         except sqlite3.OperationalError:  # in use, or not to be opened: no reason to remove it
             raise
         except sqlite3.DatabaseError:
             remove(file)
-            self.db = _recognised(file, created_at, kind)
+            self.db = _recognised(file, created_at, self.KIND)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -8,8 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from tui_eval.store.chunks.division import Division
 from tui_eval.store.run_file import RunFile, RunFileKind
@@ -56,18 +55,7 @@ class Stand:
 class ChunksFile(RunFile):
     """The file of one run."""
 
-    def __init__(self, file: Path, created_at: float) -> None:
-        """Open it, or make it anew where it is not there, damaged, or of another run.
-
-        Args:
-            file: Where it lies.
-            created_at: When the run was created; another run may have had its name.
-
-        Raises:
-            sqlite3.Error: it cannot be made.
-            OSError: likewise.
-        """
-        super().__init__(file, created_at, RunFileKind(FORMAT, _SCHEMA))
+    KIND: ClassVar[RunFileKind] = RunFileKind(FORMAT, _SCHEMA)
 
     def stand(self, figures: str) -> Stand | None:
         """Return what figures rest on; None: there are none of that name."""

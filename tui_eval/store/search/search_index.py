@@ -5,8 +5,7 @@ It is grown by whoever searches. Where it cannot be kept texts are read from the
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from tui_eval.store.run_file import RunFile, RunFileKind
 
@@ -32,18 +31,7 @@ class IndexPosition(NamedTuple):
 class SearchIndex(RunFile):
     """The file of one run."""
 
-    def __init__(self, file: Path, created_at: float) -> None:
-        """Open it, or make it anew where it is not there, damaged, or of another run.
-
-        Args:
-            file: Where it lies.
-            created_at: When the run was created; another run may have had its name.
-
-        Raises:
-            sqlite3.Error: it cannot be made.
-            OSError: likewise.
-        """
-        super().__init__(file, created_at, _KIND)
+    KIND: ClassVar[RunFileKind] = _KIND
 
     def mark(self) -> IndexPosition:
         """Return up to where it has the run's texts."""
