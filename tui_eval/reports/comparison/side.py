@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import groupby
@@ -143,7 +144,9 @@ class RunSide:
         ids: list[str | bytes] = []
         epochs: list[tuple[str | None, ...]] = []
         outputs: list[Hashable] = []
-        rows: list[int] = []
+        rows = array(
+            "q"
+        )  # eight bytes each: of millions of cases objects would take a tenth of a GB
         known: dict[tuple[str, str | None], tuple[str, str | None]] = {}
         """Alike ones are one object: many that are new would have the collector look at all."""
         weighted, last = False, None
