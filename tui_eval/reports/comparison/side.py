@@ -144,9 +144,8 @@ class RunSide:
         ids: list[str | bytes] = []
         epochs: list[tuple[str | None, ...]] = []
         outputs: list[Hashable] = []
-        rows = array(
-            "q"
-        )  # eight bytes each: of millions of cases objects would take a tenth of a GB
+        rows = array("q")
+        """Eight bytes each: as objects those of millions of cases take a tenth of a GB more."""
         known: dict[tuple[str, str | None], tuple[str, str | None]] = {}
         """Alike ones are one object: many that are new would have the collector look at all."""
         weighted, last = False, None
