@@ -1,6 +1,8 @@
 """The rows of a list: read as they are shown, kept, and read again where they changed."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +19,19 @@ from tui_eval.ui.run.list.view_lookup import ViewLookup
 from tui_eval.ui.store_client import StoreClient
 
 
-async def test_the_list_reads_the_pages_it_shows_and_keeps_them(store: Path) -> None:
-    made = plain_run(store, 350)
+@asynccontextmanager
+async def opened(store: Path) -> AsyncIterator[StoreClient]:
     client = StoreClient(store)
     await client.open()
     try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def test_the_list_reads_the_pages_it_shows_and_keeps_them(store: Path) -> None:
+    made = plain_run(store, 350)
+    async with opened(store) as client:
         trials = LoadedTrials(client, made.run)
         trials.set_total(350)
         assert trials.row_at(5) is None
@@ -38,15 +48,11 @@ async def test_the_list_reads_the_pages_it_shows_and_keeps_them(store: Path) -> 
         assert not await trials.read(range(3, 20))
         assert await trials.read(range(95, 105))
         assert trials.row_at(PAGE + 4) is not None
-    finally:
-        await client.close()
 
 
 async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
     made = plain_run(store, 50, failing=(3, 7, 40))
-    client = StoreClient(store)
-    await client.open()
-    try:
+    async with opened(store) as client:
         trials, lookup = LoadedTrials(client, made.run), ViewLookup(client, made.run)
 
         async def use(view: View) -> None:
@@ -74,15 +80,11 @@ async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
         await use(View())
         assert trials.count == 50
         assert await trials.next_unmet(7, back=False) == 40
-    finally:
-        await client.close()
 
 
 async def test_changed_rows_replace_those_that_were_read(store: Path) -> None:
     made = plain_run(store, 10)
-    client = StoreClient(store)
-    await client.open()
-    try:
+    async with opened(store) as client:
         trials = LoadedTrials(client, made.run)
         trials.set_total(10)
         await trials.read(range(10))
@@ -94,15 +96,11 @@ async def test_changed_rows_replace_those_that_were_read(store: Path) -> None:
         assert trials.row_at(2) == new
         assert trials.take([old], {}) == [2]  # as new as that: a note changes no number
         assert trials.row_at(2) == old
-    finally:
-        await client.close()
 
 
 async def test_what_a_case_was_before_changes_the_rows_of_all_its_epochs(store: Path) -> None:
     made = plain_run(store, 10)
-    client = StoreClient(store)
-    await client.open()
-    try:
+    async with opened(store) as client:
         trials = LoadedTrials(client, made.run)
         trials.set_total(10)
         await trials.read(range(10))
@@ -114,8 +112,6 @@ async def test_what_a_case_was_before_changes_the_rows_of_all_its_epochs(store: 
         assert trials.take([first], {}, was) == [2, 5]
         assert trials.take([first], {}, was) == [2], "nothing is another beside them"
         assert trials.take([first], {}, {}) == [2, 5]
-    finally:
-        await client.close()
 
 
 async def test_rows_that_may_have_changed_are_shown_until_they_have_been_read_again(
@@ -169,9 +165,7 @@ async def test_rows_that_may_have_changed_are_shown_until_they_have_been_read_ag
 async def test_rows_that_come_after_they_are_to_be_compared_are_read_again(store: Path) -> None:
     """The first rows were asked for before it was known which run is the earlier one."""
     before, made = plain_run(store, 10, failing=()), plain_run(store, 10, failing=(3,))
-    client = StoreClient(store)
-    await client.open()
-    try:
+    async with opened(store) as client:
         trials = LoadedTrials(client, made.run)
         trials.set_total(10)
         reading = asyncio.ensure_future(trials.read(range(10)))
@@ -183,8 +177,6 @@ async def test_rows_that_come_after_they_are_to_be_compared_are_read_again(store
         assert row is not None
         assert trials.earlier(row) == EarlierResult(1, 1, worse=True)
         assert not await trials.read(range(10))
-    finally:
-        await client.close()
 
 
 async def test_the_only_scorer_of_a_run_is_not_named_beside_each_reason(store: Path) -> None:
@@ -193,14 +185,10 @@ async def test_the_only_scorer_of_a_run_is_not_named_beside_each_reason(store: P
     made = by_hand(
         store, cases, answers=[output("a"), output("b")], reasons=["expected x"], spec=spec
     )
-    client = StoreClient(store)
-    await client.open()
-    try:
+    async with opened(store) as client:
         trials = LoadedTrials(client, made.run)
         trials.set_total(2)
         await trials.read(range(2))
         failed = trials.row_at(0)
         assert failed is not None
         assert trials.reason(failed) == "expected x"
-    finally:
-        await client.close()
