@@ -1,6 +1,8 @@
 """kill -9 between the writing down of a consignment and its last result."""
 
 import asyncio
+import os
+import random
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,7 +11,8 @@ import pytest
 
 from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, states
 from tests.engine.harness import Harness
-from tests.servers.fake_bulk import Die, FakeBulk, nth
+from tests.servers.bulk_ledger import BulkFaults
+from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
 
@@ -104,3 +107,44 @@ async def test_what_perhaps_was_sent_is_looked_for_before_it_is_sent_again(
     assert_whole(harness, run, 12)
     assert set(executed(server).values()) == {1}
     assert len(server.ledger.consignments) == 2
+
+
+@pytest.mark.whole
+async def test_several_thousand_with_faults_and_kills(harness: Harness) -> None:
+    seed = int(os.environ.get("TUI_EVAL_SEED", random.randrange(10**6)))
+    print(f"TUI_EVAL_SEED={seed}")
+    draw, n, size, worst = random.Random(seed), 4000, 700, 4
+    faults = BulkFaults(
+        shuffle=seed,
+        drop=draw.sample(range(200), 20),
+        double=draw.sample(range(200, size), 50),
+        expire=draw.sample(range(200, 300), 20),
+        statuses=dict.fromkeys(draw.sample(range(300, 400), 20), 500),
+        unknown=3,
+        malformed=2,
+        hide=True,
+        only_first=worst,
+    )
+    script = nth("look", None, Refuse(500), Die(), None, Refuse(429))
+    async with FakeBulk(faults=faults, script=script, looks=3) as server:
+        run = harness.create(bulk_suite(server, n, size=size))
+        for _ in range(8):
+            calls = len(server.calls) + draw.randrange(1, 12)
+            async with killed(harness, run):
+                await until(lambda: len(server.calls) >= calls or harness.counts(run).done == n)  # noqa: B023
+                await asyncio.sleep(draw.random() * 0.3)
+        await goes_on(harness, run)
+    assert_whole(harness, run, n)
+    twice = [prompt for prompt, times in executed(server).items() if times > 1]
+    # what came to nothing at the provider's: its line was dropped, or had a status
+    assert len(twice) <= worst * (20 + 20)
+    lost = {
+        prompt
+        for (prompt,) in harness.sql(
+            "SELECT 'q' || substr(c.id, 2) FROM attempts a JOIN trials t ON t.id = a.trial "
+            "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+            "WHERE a.state = 'failed' AND a.error_kind IN ('missing', 'server_error')"
+        )
+    }
+    assert set(twice) <= lost, "nothing is executed twice whose result came"
+    assert max(executed(server).values()) <= 3
