@@ -238,6 +238,20 @@ async def test_code_is_tested_at_workers(
             {"targets": [{"kind": "function", "name": "f", "function": "f"}]},
             "target 'f': --executor nearby cannot make its attempts: its function is called",
         ),
+        (
+            {
+                "targets": [
+                    {
+                        "kind": "model",
+                        "name": "later",
+                        "base_url": "http://127.0.0.1:9/v1",
+                        "model": "m",
+                        "bulk": True,
+                    }
+                ]
+            },
+            "target 'later' is asked in bulk, which no worker does",
+        ),
         ({"run": {"orphans": "finish"}}, 'orphans = "finish" cannot be with --executor nearby'),
     ],
 )

@@ -1,7 +1,7 @@
 """Who makes the attempts of a run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.remote_target import RemoteTarget
@@ -51,12 +51,18 @@ def stays_here(target: Target) -> bool:
     return target.source is AnswerSource.RECORDED
 
 
-def suite_problems(kind: str, suite: Suite, targets: Iterable[Target]) -> list[str]:
+def suite_problems(kind: str, suite: Suite, targets: Collection[Target]) -> list[str]:
     """Say what of a suite workers cannot do; keys and files of targets are their own business."""
     found = [
         f"target {target.name!r}: --executor {kind} cannot make its attempts: {target.only_here}"
         for target in targets
         if target.only_here is not None
+    ]
+    found += [
+        f"target {target.name!r} is asked in bulk, which no worker does: leave out `bulk` or "
+        f"--executor {kind}"
+        for target in targets
+        if target.bulk() is not None
     ]
     if suite.run.orphans == "finish":
         found.append(

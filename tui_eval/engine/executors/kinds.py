@@ -1,6 +1,6 @@
 """The executors there are: one module each."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from tui_eval.engine.executors.executor import Executor, suite_problems
@@ -32,7 +32,9 @@ def executor_of(choice: ExecutorChoice | None, setup: Callable[[], WorkerSetup])
     return make(choice.address, setup)
 
 
-def executor_problems(choice: ExecutorChoice, suite: Suite, targets: Iterable[Target]) -> list[str]:
+def executor_problems(
+    choice: ExecutorChoice, suite: Suite, targets: Collection[Target]
+) -> list[str]:
     """Say what speaks against having attempts of these targets made so, as far as one knows here.
 
     Keys and files are the workers' own: what is missing there is said as a target is opened.
