@@ -189,6 +189,10 @@ def _why(error: Exception, silent: str) -> str:
     """Return what a person reads of an exception of Ray's."""
     if isinstance(error, TimeoutError) and not isinstance(error, ray.exceptions.RayError):
         return silent
+    if isinstance(error, ray.exceptions.ActorDiedError):
+        return "its process, or its node, has ended"
+    if isinstance(error, ray.exceptions.ActorUnavailableError):
+        return "its node does not answer"
     if isinstance(error, ray.exceptions.RayTaskError):
         error = error.cause
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
