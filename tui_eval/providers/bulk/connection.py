@@ -1,7 +1,4 @@
-"""Calls to a provider's batch API: small questions, large uploads, and files that stream.
-
-Importing this imports `aiohttp`.
-"""
+"""Calls to a provider's batch API: small questions, large uploads, and files that stream."""
 
 import asyncio
 import json
@@ -10,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
 from tui_eval import __version__
 from tui_eval.model.json import Json, JsonObject
@@ -23,9 +20,11 @@ from tui_eval.providers.endpoint import MAX_BODY
 from tui_eval.providers.errors import NEVER_LEFT, WireError
 from tui_eval.providers.http.api_url import api_url
 from tui_eval.providers.http.placed_call import placed_call
-from tui_eval.providers.http.pool import HttpPool, IncomingAnswer
 from tui_eval.providers.keys import NO_KEY, redact_json
 from tui_eval.providers.presets import host_of
+
+if TYPE_CHECKING:
+    from tui_eval.providers.http.pool import HttpPool, IncomingAnswer
 
 T = TypeVar("T")
 
@@ -91,7 +90,9 @@ class BulkConnection:
 
     async def __aenter__(self) -> Self:
         """Open the pool; connections are made when they are needed."""
-        self._pool = HttpPool(self._base_url, _MOST_RESULTS)
+        # aiohttp takes a while to import, and an engine has a lease to renew meanwhile
+        pool_class = await asyncio.to_thread(_pool_class)
+        self._pool = pool_class(self._base_url, _MOST_RESULTS)
         return self
 
     async def __aexit__(
@@ -215,7 +216,7 @@ class BulkConnection:
             raise BulkError(patience.of_timeout(_TIMEOUT_S, self.where)) from None
 
     @property
-    def pool(self) -> HttpPool:
+    def pool(self) -> "HttpPool":
         """The open pool."""
         assert self._pool is not None, "the connection is not open"
         return self._pool
@@ -268,7 +269,13 @@ def never_taken(failure: Failure) -> bool:
     return failure.status is not None and failure.status < 500 and failure.status != 408
 
 
-async def _small(answer: IncomingAnswer) -> bytes:
+def _pool_class() -> type["HttpPool"]:
+    from tui_eval.providers.http.pool import HttpPool
+
+    return HttpPool
+
+
+async def _small(answer: "IncomingAnswer") -> bytes:
     """Read what is no file.
 
     Raises:
