@@ -571,10 +571,17 @@ async def test_where_the_runs_leave_room_a_low_screen_shows_what_one_came_to(sto
         await pilot.press("2")
         await until_shown(pilot, "▸ by-hand-", "✗ case-001")
         assert runs_screen(app).preview.display
-        for _ in range(8):
-            plain_run(store, 1)
-        await until(pilot, lambda: len(runs_screen(app).table.runs) == 10)
-        await until(pilot, lambda: not runs_screen(app).preview.display)
+
+        async def add_up_to(n: int) -> None:
+            table = runs_screen(app).table
+            for _ in range(n - len(table.runs)):
+                plain_run(store, 1)
+            await until(pilot, lambda: len(table.runs) == len(table.shown) == n)
+
+        await add_up_to(12)
+        assert runs_screen(app).preview.display
+        await add_up_to(13)
+        assert not runs_screen(app).preview.display
 
 
 async def test_on_a_narrow_screen_the_gate_stays_longer_than_the_age(store: Path) -> None:
@@ -585,3 +592,8 @@ async def test_on_a_narrow_screen_the_gate_stays_longer_than_the_age(store: Path
         await pilot.press("2")
         await until_shown(pilot, "✓ holds")
         assert "age" not in text(app)
+    app = app_on(store)
+    async with shown_on(app, (52, 24)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "✓ holds")
+        assert "trials" not in text(app), "of what has ended it matters least"

@@ -176,7 +176,9 @@ def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
         fields.append(Field("partial", 7, drop=3))
     if any(one.pinned for one in runs):
         fields.append(Field("base", 4, drop=2))
-    fields.append(Field("trials", max([6, *(len(progress(one)) for one in runs)]), right=True))
+    going = any(one.total.settled < one.total.total for one in runs)
+    wide = max([6, *(len(progress(one)) for one in runs)])
+    fields.append(Field("trials", wide, right=True, drop=0 if going else 2))
     several = any(len(one.columns) > 1 for one in runs)
     known = [rated for one in runs if (rated := book.of(one.run.id)) is not None]
     passes = max((len(small_bars(one, UNICODE)) for one in known), default=0)

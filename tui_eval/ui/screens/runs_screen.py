@@ -39,8 +39,8 @@ _READ_S = 0.5
 _READ_SHARE = 10
 """A list that takes a second to read is read every ten."""
 _TICK_S = 1.0
-_PREVIEW_SHARE = 0.4
-"""Of the screen's height, as the style sheet has it."""
+_LEAST_PREVIEW, _MOST_PREVIEW = 5, 24
+"""Lines of the preview: a target, the gate and a failure; more than a person reads."""
 _OTHER_LINES = 3
 """Title, head of the table, keys."""
 _NOT_FOUND = "No run is called so, nor its suite, label or target. esc lists all."
@@ -219,8 +219,10 @@ class RunsScreen(FirstScreen):
 
     def _suit_preview(self) -> None:
         """On a low screen the preview gives way to runs that have no room without its lines."""
-        fits = len(self.table.runs) <= (1 - _PREVIEW_SHARE) * self.size.height - _OTHER_LINES
-        self.set_class(fits, "-few")
+        left = self.size.height - _OTHER_LINES - len(self.table.runs)
+        low = self.has_class("-low")
+        self.set_class(left >= _LEAST_PREVIEW, "-few")
+        self.preview.styles.max_height = min(left, _MOST_PREVIEW) if low else _MOST_PREVIEW
 
     def _show_head(self) -> None:
         of = len(self._all)
