@@ -238,7 +238,7 @@ def test_who_counts_otherwise_gives_the_file_another_format(tmp_path: Path) -> N
         file = figures_file(path, run_queries.run(db, run).name)
     with closing(sqlite3.connect(file)) as kept:
         rows = kept.execute("SELECT figures, chunk, content FROM chunks ORDER BY 1, 2").fetchall()
-    assert (chunks_file.FORMAT, digest(rows).hex()[:12]) == (3, "bcc507675746")
+    assert (chunks_file.FORMAT, digest(rows).hex()[:12]) == (4, "bcc507675746")
 
 
 def test_a_run_that_is_half_deleted_is_counted_as_it_is(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.store.fates import finish
 from tests.support import Staged, do, reading, score, staged, writing
 from tui_eval.engine import run_deletion
+from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState
 from tui_eval.store.chunks import division, kept_figures
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
@@ -107,6 +108,40 @@ def test_a_file_that_is_damaged_or_of_another_run_is_made_anew(
             )
     assert states(path, made.run) == ({"queued": 16}, 4)
     assert states(path, made.run) == ({"queued": 16}, 0)
+
+
+def test_what_was_under_way_when_it_was_counted_may_go_on(
+    path: Path, db: sqlite3.Connection, made: Staged
+) -> None:
+    finish(db, made.trials[0], score())
+
+    def begin(trial: int) -> None:
+        do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+
+    for trial in made.trials[14:]:
+        begin(trial)
+    assert states(path, made.run) == ({"queued": 13, "running": 2, "done": 1}, 4)
+    failure = Failure("timeout", "no answer")
+    do(db, lambda tx: trial_writes.fail_trial(tx, made.trials[15], failure))
+    assert states(path, made.run) == ({"queued": 13, "running": 1, "error": 1, "done": 1}, 1)
+
+
+def test_a_copy_in_which_something_else_was_under_way_is_counted_anew(
+    path: Path, db: sqlite3.Connection, made: Staged
+) -> None:
+    finish(db, made.trials[0], score())
+
+    def begin(trial: int) -> None:
+        do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+
+    with closing(sqlite3.connect(":memory:")) as copy:
+        db.backup(copy)
+        begin(made.trials[15])
+        assert states(path, made.run) == ({"queued": 14, "running": 1, "done": 1}, 4)
+        copy.backup(db)
+    for trial in (made.trials[7], made.trials[15]):
+        begin(trial)
+    assert states(path, made.run) == ({"queued": 13, "running": 2, "done": 1}, 4)
 
 
 def test_a_store_put_back_from_a_copy_is_not_told_what_came_after_it(

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from tui_eval.store.chunks.division import Division
+from tui_eval.store.chunks.division import Division, HistoryMark
 from tui_eval.store.run_file import RunFile, RunFileKind
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Of all that is kept in it: another number, and everything is counted anew."""
 _ANSWERS: Final = 32
 """Lists and groups that are kept; a list of a million trials takes 4 MB."""
@@ -22,7 +22,7 @@ CREATE TABLE stands (
     figures TEXT PRIMARY KEY,
     change INTEGER NOT NULL,
     division TEXT NOT NULL,             -- JSON, as the next one
-    newest TEXT NOT NULL
+    mark TEXT NOT NULL
 );
 CREATE TABLE chunks (
     figures TEXT NOT NULL,
@@ -48,8 +48,8 @@ class Stand:
     change: int
     """The store's newest change when they were counted."""
     division: Division
-    newest: tuple[int, float | None] | None
-    """See `division.newest`: what the store says of that change now must be the same."""
+    mark: HistoryMark
+    """By what the store's history up to that change is known again."""
 
 
 class ChunksFile(RunFile):
@@ -60,14 +60,12 @@ class ChunksFile(RunFile):
     def stand(self, figures: str) -> Stand | None:
         """Return what figures rest on; None: there are none of that name."""
         row = self.db.execute(
-            "SELECT change, division, newest FROM stands WHERE figures = ?", (figures,)
+            "SELECT change, division, mark FROM stands WHERE figures = ?", (figures,)
         ).fetchone()
         if row is None:
             return None
-        newest = json.loads(row[2])
-        return Stand(
-            row[0], Division(*json.loads(row[1])), None if newest is None else tuple(newest)
-        )
+        mark = tuple((trial, since) for trial, since in json.loads(row[2]))
+        return Stand(row[0], Division(*json.loads(row[1])), mark)
 
     def contents(self, figures: str) -> Iterator[tuple[int, str]]:
         """Yield the chunks of figures with their numbers, as they were given: one at a time.
@@ -110,7 +108,7 @@ class ChunksFile(RunFile):
                         figures,
                         stand.change,
                         json.dumps([divided.trials, divided.cases, divided.size]),
-                        json.dumps(stand.newest),
+                        json.dumps(stand.mark),
                     ),
                 )
                 db.executemany(

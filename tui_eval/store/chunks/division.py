@@ -1,8 +1,9 @@
 """The chunks of a run, and which of them have changed."""
 
+import json
 import sqlite3
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from tui_eval.store.rows import RunRow
 
@@ -91,3 +92,50 @@ def newest(db: sqlite3.Connection, run_id: int, change: int) -> tuple[int, float
         (run_id, change),
     ).fetchone()
     return None if row is None else (int(row[0]), row[1])
+
+
+_MARKED: Final = 1000
+HistoryMark: TypeAlias = tuple[tuple[int, float | None], ...]
+"""The trials that changed last up to a change, back to the first one that is settled: each with
+when its state began."""
+
+
+def history_mark(db: sqlite3.Connection, run_id: int, change: int) -> HistoryMark:
+    """Return by what the history of a run's trials up to a change number is known again."""
+    marked = []
+    rows = db.execute(
+        "SELECT id, since, state IN ('done', 'error', 'cancelled') FROM trials "
+        "INDEXED BY trials_change WHERE run = ? AND change <= ? "
+        "ORDER BY change DESC, id DESC LIMIT ?",
+        (run_id, change, _MARKED),
+    )
+    for trial, since, settled in rows:
+        marked.append((int(trial), since))
+        if settled:
+            break
+    return tuple(marked)
+
+
+def has_gone_on(db: sqlite3.Connection, run_id: int, change: int, mark: HistoryMark) -> bool:
+    """Return whether a store goes on from where a mark was taken, and was not put back from a copy.
+
+    Either the trial that was newest is as it was, or all that were under way beyond the last
+    settled one are as they were, or have changed since.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        change: The store's newest change when the mark was taken.
+        mark: The mark.
+    """
+    now = history_mark(db, run_id, change)
+    if now[:1] == mark[:1]:
+        return True
+    if not set(now) <= set(mark):
+        return False
+    moved = json.dumps([trial for trial, _ in set(mark) - set(now)])
+    row = db.execute(
+        "SELECT count(*) FROM json_each(?) j JOIN trials t ON t.id = j.value WHERE t.change > ?",
+        (moved, change),
+    ).fetchone()
+    return int(row[0]) == len(mark) - len(now)

@@ -166,7 +166,7 @@ def _in_file(
                 stand is None
                 or stand.division != divided
                 or stand.change > run_queries.change(db)  # the store was put back from a copy
-                or stand.newest != dividing.newest(db, run.id, stand.change)
+                or not dividing.has_gone_on(db, run.id, stand.change, stand.mark)
             ):
                 return nothing
             found = {
@@ -187,7 +187,8 @@ def _write(
 ) -> None:
     if not is_kept(db, run):
         return
-    stand = Stand(counted.change, counted.division, dividing.newest(db, run.id, counted.change))
+    mark = dividing.history_mark(db, run.id, counted.change)
+    stand = Stand(counted.change, counted.division, mark)
     chunks = ((chunk, dump(figures.as_json(counted.chunks[chunk]))) for chunk in counted.unwritten)
     try:
         with closing(opened_file(db, run)) as file:
