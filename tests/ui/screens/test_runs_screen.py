@@ -597,3 +597,19 @@ async def test_on_a_narrow_screen_the_gate_stays_longer_than_the_age(store: Path
         await pilot.press("2")
         await until_shown(pilot, "✓ holds")
         assert "trials" not in text(app), "of what has ended it matters least"
+
+
+async def test_of_a_sweep_no_rate_is_shown_and_a_narrow_line_has_interval_and_n(
+    store: Path,
+) -> None:
+    plain_run(store, 4, failing=(1,))
+    made = plain_run(store, 3, failing=())
+    with writing(store) as db:
+        db.execute("UPDATE runs SET settings = ? WHERE id = ?", ('{"sweep": {}}', made.run))
+    app = app_on(store)
+    async with shown_on(app, (60, 24)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "a sweep scores nothing")
+        assert "100.0%" not in text(app)
+        await pilot.press("j")
+        await until_shown(pilot, "75.0%", "n 4")

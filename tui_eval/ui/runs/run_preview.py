@@ -29,6 +29,8 @@ _MOST = 20
 """Failures that are read: more has room on few screens."""
 _NAME, _BAR, _CASE = 28, 12, 24
 """Cells of a target's name, of its bar, of a case's id."""
+_BAR_FROM = 76
+"""Cells of a line that has room for the bar beside interval and n."""
 _TONES: dict[Verdict | None, Tone] = {Verdict.FAIL: "fail", Verdict.UNGRADED: "ungraded"}
 _TARGETS = 4
 """Targets that have a line."""
@@ -147,7 +149,10 @@ def preview_lines(
         glyphs: The shapes.
         width: Cells of a line.
     """
-    yield from _targets(listed, rated, glyphs)
+    if listed.run.is_sweep:
+        yield [Piece("  a sweep scores nothing; its charts show what it measured", "dim")]
+        return
+    yield from _targets(listed, rated, glyphs, width)
     yield from _gate(rated, glyphs)
     total = listed.total
     unmet = total.failed + total.error + total.ungraded
@@ -168,7 +173,9 @@ def preview_lines(
         ]
 
 
-def _targets(listed: ListedRun, rated: ColumnRates | None, glyphs: Glyphs) -> Iterator[list[Piece]]:
+def _targets(
+    listed: ListedRun, rated: ColumnRates | None, glyphs: Glyphs, width: int
+) -> Iterator[list[Piece]]:
     mark = "~" if rated is not None and rated.judged else ""
     for index, name in enumerate(listed.columns[:_TARGETS]):
         of = None if rated is None else rated.columns.get(index)
@@ -177,7 +184,7 @@ def _targets(listed: ListedRun, rated: ColumnRates | None, glyphs: Glyphs) -> It
         more = "" if of is None else "so far" if of.open else interval(of.interval)
         yield [
             Piece(f"  {fit(name, _NAME, keep=6)}  "),
-            *rate_bar(share, _BAR, glyphs),
+            *(rate_bar(share, _BAR, glyphs) if width >= _BAR_FROM else ()),
             Piece(f"  {shown:>7}  ", "strong"),
             Piece(f"{more:<9}  " if share is not None else " " * 11, "dim"),
             Piece("" if of is None else f"n {number(of.n)}", "dim"),
