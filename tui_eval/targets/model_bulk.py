@@ -13,7 +13,7 @@ from tui_eval.providers.bulk.connection import BulkPlace
 from tui_eval.providers.bulk.openai_batches import OpenAiBatches
 from tui_eval.providers.bulk.request_files import RequestFiles
 from tui_eval.providers.errors import UnavailableError
-from tui_eval.providers.prices import FREE, bulk_prices_of
+from tui_eval.providers.prices import FREE
 from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import ModelTargetSpec
 from tui_eval.suites.spec.bulk import BulkDialect, BulkSpec, bulk_dialect
@@ -53,8 +53,7 @@ class ModelBulk(BulkAccess):
         self._settings = settings
         self._connection = connection
         self._files = files
-        own = spec.token_prices() if spec.prices is not None else None
-        self._prices = bulk_prices_of(spec.provider, spec.base_url, spec.model, own)
+        self._prices = spec.bulk_prices()
 
     def open(self) -> AbstractAsyncContextManager[BulkApi]:
         """Return the API, which is to be opened.

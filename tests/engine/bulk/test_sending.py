@@ -47,19 +47,19 @@ def assert_whole(harness: Harness, run: int, n: int) -> None:
 
 async def test_killed_while_attempts_are_written(harness: Harness) -> None:
     async with FakeBulk() as server:
-        run = harness.create(bulk_suite(server, 800))
+        run = harness.create(bulk_suite(server, 400))
         async with killed(harness, run):
             await until(lambda: harness.sql("SELECT count(*) FROM attempts")[0][0] >= 64)
         written = harness.sql("SELECT count(*) FROM attempts")[0][0]
-        assert written < 800, "the kill came too late to mean anything"
+        assert written < 400, "the kill came too late to mean anything"
         assert harness.counts(run).lost == 0, "nothing of it was sent, and nothing is given up"
         await goes_on(harness, run)
-    assert_whole(harness, run, 800)
+    assert_whole(harness, run, 400)
     assert set(executed(server).values()) == {1}
-    assert harness.sql("SELECT count(*) FROM attempts") == [(800,)]
+    assert harness.sql("SELECT count(*) FROM attempts") == [(400,)]
 
 
-@pytest.mark.parametrize("moment", ["upload", "create"])
+@pytest.mark.parametrize("moment", ["create", pytest.param("upload", marks=pytest.mark.whole)])
 async def test_killed_before_the_provider_answers(harness: Harness, moment: str) -> None:
     async with FakeBulk() as server:
         run = harness.create(bulk_suite(server, 30))
@@ -74,6 +74,7 @@ async def test_killed_before_the_provider_answers(harness: Harness, moment: str)
     assert len(server.ledger.consignments) == 1
 
 
+@pytest.mark.whole
 async def test_killed_while_it_waits(harness: Harness) -> None:
     async with FakeBulk(looks=0) as server:
         run = harness.create(bulk_suite(server, 30, size=10))
@@ -89,12 +90,12 @@ async def test_killed_while_it_waits(harness: Harness) -> None:
 
 async def test_killed_while_results_are_written(harness: Harness) -> None:
     async with FakeBulk() as server:
-        run = harness.create(bulk_suite(server, 800))
+        run = harness.create(bulk_suite(server, 400))
         async with killed(harness, run):
             await until(lambda: harness.counts(run).done > 0)
-        assert harness.counts(run).done < 800, "the kill came too late to mean anything"
+        assert harness.counts(run).done < 400, "the kill came too late to mean anything"
         await goes_on(harness, run)
-    assert_whole(harness, run, 800)
+    assert_whole(harness, run, 400)
     assert set(executed(server).values()) == {1}
 
 

@@ -76,3 +76,17 @@ def test_a_judge_is_asked_live(tmp_path: Path) -> None:
     judge = '[judge]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "j"\nbulk = true'
     (found,) = mistakes(tmp_path, ASKED, more=judge)
     assert "judge.bulk: unknown key; judges are asked live" in found
+
+
+def test_what_it_is_expected_to_cost(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        SUITE.replace("MESSAGES", 'user = "{{ q }}"')
+        .replace("MORE", "")
+        .replace("TARGET", 'provider = "openai"\nmodel = "gpt-4o-mini"\nbulk = true')
+    )
+    (spec,) = load(tmp_path / "s.toml").targets
+    single, bulk = spec.token_prices(), spec.expected_prices()
+    assert single is not None
+    assert bulk is not None
+    assert bulk.input.base == single.input.base / 2
+    assert bulk.output.base == single.output.base / 2

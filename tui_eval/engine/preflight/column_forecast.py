@@ -69,7 +69,7 @@ def column_forecasts(
         # replies are sent again with each later turn; few use up a large limit
         reply = seen / turns if seen is not None else min(limit or _REPLY_TOKENS, _REPLY_TOKENS)
         sent = spec.input_tokens(round(asked + made * reply * turns * (turns - 1) / 2))
-        prices = spec.token_prices()
+        prices = spec.expected_prices()
         cost = None if prices is None else prices.about(sent, produced)
         found.append(ColumnForecast(column.name, sends, sent, produced, seen is None, cost))
     return found

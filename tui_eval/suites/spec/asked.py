@@ -191,6 +191,10 @@ class AskedSpec(Spec):
         """Return what its tokens cost; None: that is unknown beforehand."""
         return None
 
+    def expected_prices(self) -> Prices | None:
+        """Return what its tokens cost as it is asked at first; None: that is unknown beforehand."""
+        return self.token_prices()
+
     def bound_problem(self) -> str | None:
         """Say why nobody knows beforehand how much it takes at most; None: no cap needs to know."""
         return None

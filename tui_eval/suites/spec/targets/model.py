@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import JsonValue, StrictBool, WithJsonSchema
 
 from tui_eval.model.json import Json
-from tui_eval.providers.prices import FREE
+from tui_eval.providers.prices import FREE, BulkPrices, Prices, bulk_prices_of
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
@@ -73,6 +73,18 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
         if isinstance(self.bulk, BulkSpec):
             return self.bulk
         return BulkSpec() if self.bulk else None
+
+    def bulk_prices(self) -> BulkPrices | None:
+        """Return what its tokens cost in bulk; None: not even single calls have a known price."""
+        own = self.token_prices() if self.prices is not None else None
+        return bulk_prices_of(self.provider, self.base_url, self.model, own)
+
+    def expected_prices(self) -> Prices | None:
+        """Return what its tokens cost in bulk, where it is asked so, else in single calls."""
+        if self.bulk_settings is None:
+            return self.token_prices()
+        found = self.bulk_prices()
+        return None if found is None else found.prices
 
     def bound_problem(self) -> str | None:
         """Say that a cap cannot hold before requests are sent in bulk: answers have no limit."""
