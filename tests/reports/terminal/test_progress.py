@@ -105,3 +105,8 @@ def test_without_a_terminal_there_is_a_line_now_and_then() -> None:
         progress.update(HALF, [HALF], [RATE], 1.0, now=tenth / 10)
     assert len(written) == 2
     assert all(text.endswith("\n") and "\r" not in text and "\x1b" not in text for text in written)
+
+
+def test_what_is_asked_in_bulk_is_told() -> None:
+    told = line(HALF, [HALF], [RATE], None, 42.0, bar=False, bulk="bulk 812 of 1,000, ends 14:20")
+    assert "  bulk 812 of 1,000, ends 14:20  " in told

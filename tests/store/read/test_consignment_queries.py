@@ -1,0 +1,56 @@
+import sqlite3
+import time
+
+from tests.support import do, staged
+from tui_eval.store.read import consignment_queries, run_queries
+from tui_eval.store.tx import Tx
+from tui_eval.store.write import consignment_writes, run_writes, trial_writes
+
+
+def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
+    db: sqlite3.Connection,
+) -> None:
+    made = staged(db, 3)
+    ends = time.mktime((2030, 1, 2, 14, 20, 0, 0, 0, -1))
+
+    def consign(tx: Tx) -> None:
+        for number, trials in enumerate((made.trials[:2], made.trials[2:])):
+            one = consignment_writes.form(tx, made.run, "m", "e", f"token{number}")
+            for ordinal, trial in enumerate(trials):
+                attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+                assert attempt is not None
+                consignment_writes.consign(tx, one, ordinal, attempt)
+            consignment_writes.complete(tx, one, None, None)
+            consignment_writes.sent(tx, one, f"batch{number}", ends)
+            consignment_writes.looked(tx, one, "sent", 1 - number, ends)
+
+    do(db, consign)
+    waiting = [trial.waiting for trial in run_queries.trials_from(db, made.run, 0, 9)]
+    assert waiting == [
+        "bulk 1/2, 1 of 2, ends 14:20",
+        "bulk 1/2, 1 of 2, ends 14:20",
+        "bulk 2/2, 0 of 1, ends 14:20",
+    ]
+    found = consignment_queries.bulk_progress(db, made.run)
+    assert found is not None
+    assert found.words == "bulk 1 of 3, 2 consignments, ends 14:20"
+    (tried,) = run_queries.attempts(db, made.trials[2])
+    assert (tried.consignment, tried.provider_id) == (2, "batch1")
+
+
+def test_what_is_at_a_provider_is_not_lost_with_its_engine(db: sqlite3.Connection) -> None:
+    made = staged(db, 2)
+
+    def consign(tx: Tx) -> None:
+        attempts = [
+            trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            for trial in made.trials
+        ]
+        one = consignment_writes.form(tx, made.run, "m", "e", "token")
+        assert attempts[0] is not None
+        consignment_writes.consign(tx, one, 0, attempts[0])
+        run_writes.recover(tx, made.run)
+
+    do(db, consign)
+    states = [trial.state for trial in run_queries.trials_from(db, made.run, 0, 9)]
+    assert states == ["running", "queued"]
