@@ -26,6 +26,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import lease
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome
+from tui_eval.store.write import trial_writes
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
 from tui_eval.ui.screens.run_screen import RunScreen
@@ -227,6 +228,44 @@ async def test_a_zoomed_trial_stays_whatever_becomes_of_it(store: Path) -> None:
         await until_shown(pilot, "c1", "not in the list")
         await pilot.press("escape")
         await until_shown(pilot, "3 of 6")
+        assert stands_on(screen, "c4")
+
+
+async def test_the_cursor_comes_back_with_its_trial_unless_it_was_moved(store: Path) -> None:
+    made = by_hand(
+        store, [Case(i, f"c{i}", {}) for i in range(6)], answers=[None] * 6, state=RunState.RUNNING
+    )
+    with writing(store) as db:
+        do(db, partial(lease.acquire, run=made.run))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        screen.trial_list.filter([Condition(FilterKind.STANDS, TrialOutcome.OPEN)])
+        await until_shown(pilot, "6 of 6")
+
+        async def settled(place: int, left: int) -> None:
+            trial = made.trials[place]
+            with writing(store) as db:
+                do(db, partial(settle, trial=trial, generation_key=b"k", answer=output("x")))
+            await until(pilot, partial(_lists, screen, left))
+
+        async def opened(place: int, listed: int) -> None:
+            with writing(store) as db:
+                do(db, partial(trial_writes.retry, trial=made.trials[place]))
+            await until(pilot, partial(_lists, screen, listed))
+
+        await pilot.press("j", "j")
+        await settled(2, 5)
+        assert stands_on(screen, "c3")
+        await settled(4, 4)
+        await opened(4, 5)  # another that comes is not gone to
+        assert stands_on(screen, "c3")
+        await opened(2, 6)
+        assert stands_on(screen, "c2")
+        await settled(2, 5)
+        await pilot.press("j")
+        await until(pilot, partial(stands_on, screen, "c4"))
+        await opened(2, 6)
         assert stands_on(screen, "c4")
 
 

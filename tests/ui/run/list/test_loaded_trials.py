@@ -50,6 +50,16 @@ async def test_the_list_reads_the_pages_it_shows_and_keeps_them(store: Path) -> 
         assert trials.row_at(PAGE + 4) is not None
 
 
+async def test_what_ids_have_in_common_is_looked_for_in_all_of_a_run(store: Path) -> None:
+    cases = [Case(i, f"set-{'one' if i < 400 else 'two'}-{i:03}", {}) for i in range(600)]
+    made = by_hand(store, cases, answers=[None] * 600)
+    async with opened(store) as client:
+        trials = LoadedTrials(client, made.run)
+        trials.set_total(600)
+        assert await trials.read(range(10))
+        assert trials.seen.shortened("set-one-001", 8, "…") == "…one-001"
+
+
 async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:
     made = plain_run(store, 50, failing=(3, 7, 40))
     async with opened(store) as client:

@@ -14,6 +14,9 @@ from tui_eval.ui.run.list.view_lookup import ListedTrials
 from tui_eval.ui.store_client import StoreClient
 
 PAGE = 100
+_SAMPLE = 64
+"""Trials, spread over the run, that tell what its rows are like: the first of them are often of one
+kind."""
 _MOST_KEPT = 4000
 """Rows that are kept; beyond that all but those in view are read again when they are shown."""
 
@@ -43,6 +46,8 @@ class LoadedTrials:
         self._earlier_run: EarlierRun | None = None
         self.seen = SeenRows()
         """What was in the rows that have been read."""
+        self._sampled = 0
+        """How many trials the run had when it was last looked at what its rows are like."""
         self._sole_scorer: str | None = None
         """The run's scorer, where it has but one."""
         self._total = 0
@@ -188,6 +193,10 @@ class LoadedTrials:
         )
         if not self._rows or self._doubted:  # at first, and where everything may be another
             self._sole_scorer = await self._client.read(run_queries.sole_scorer, self._run_id)
+        if self._sampled != self._total:
+            self._sampled = self._total
+            spread = range(0, self._total, max(self._total // _SAMPLE, 1))
+            self.seen.see(await self._client.read(run_queries.trials_at, self._run_id, spread))
         if len(self._rows) > _MOST_KEPT:
             self._keep_only(indices)
         self._keep(rows, reasons, earlier)

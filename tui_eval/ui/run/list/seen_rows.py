@@ -6,6 +6,9 @@ from itertools import takewhile
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.widgets.toned import width_of
 
+_MOST_STEMS = 100
+"""Beginnings of ids that are told apart; where there are more, ids are not numbered by them."""
+
 
 class SeenRows:
     """Only ever grows, so that a column that has been shown stays."""
@@ -19,14 +22,13 @@ class SeenRows:
         """Cells of the longest id of a case."""
         self._alike: str | None = None
         """What all ids begin with; None: none was seen."""
+        self._stems: set[str] = set()
+        """What ids begin with, each up to the last sign between its parts."""
 
     @property
     def alike(self) -> int:
         """Characters that all ids begin with, up to the last sign between their parts."""
-        alike = self._alike or ""
-        while alike and alike[-1].isalnum():
-            alike = alike[:-1]
-        return len(alike)
+        return len(_stem(self._alike or ""))
 
     def see(self, rows: Iterable[TrialRow]) -> None:
         """Look at rows that were read."""
@@ -37,12 +39,16 @@ class SeenRows:
             if alike is None:
                 self._alike = case_id
             elif not case_id.startswith(alike):
-                same = takewhile(lambda two: two[0] == two[1], zip(alike, case_id, strict=False))
-                self._alike = "".join(letter for letter, _ in same)
+                self._alike = _same(alike, case_id)
+            if len(self._stems) <= _MOST_STEMS:
+                self._stems.add(_stem(case_id))
             self.longest_id = max(self.longest_id, width_of(case_id))
 
     def shortened(self, case_id: str, room: int, cut: str) -> str:
-        """Return an id without part of what all ids begin with, where it has no room whole.
+        """Return an id without what it shares with others, where it has no room whole.
+
+        Part of what all ids begin with goes first. Where that does not suffice all that a group of
+        ids begins with goes, as long as no two groups become alike.
 
         Args:
             case_id: The id; foreign.
@@ -50,8 +56,36 @@ class SeenRows:
             cut: What stands where something was cut; one cell.
         """
         alike = self.alike
-        if width_of(case_id) <= room or alike < 2:
+        if width_of(case_id) <= room:
+            return case_id
+        if width_of(case_id[alike:]) + width_of(cut) > room:
+            alike = self._shared(_stem(case_id), alike)
+        if alike < 2:
             return case_id
         tells = case_id[alike:]
         left = max(room - width_of(cut) - width_of(tells), 0)
         return f"{case_id[: min(left, alike)]}{cut}{tells}"
+
+    def _shared(self, stem: str, alike: int) -> int:
+        """Return how many characters of a stem go: those of all, or those it shares with any."""
+        others = self._stems - {stem}
+        if len(self._stems) > _MOST_STEMS or not others:
+            return alike
+        shared = max(len(_stem(_same(stem, other))) for other in others)
+        tells = stem[shared:]
+        # an empty rest names no group
+        alone = tells and not any(other.endswith(tells) for other in others)
+        return max(shared, alike) if alone else alike
+
+
+def _stem(text: str) -> str:
+    """Return a text up to its last sign that is neither letter nor digit."""
+    while text and text[-1].isalnum():
+        text = text[:-1]
+    return text
+
+
+def _same(one: str, other: str) -> str:
+    """Return what two texts begin with."""
+    same = takewhile(lambda two: two[0] == two[1], zip(one, other, strict=False))
+    return "".join(letter for letter, _ in same)

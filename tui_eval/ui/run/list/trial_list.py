@@ -70,8 +70,9 @@ class TrialList(Vertical):
         """Whether the cursor goes along with what is settled."""
         self._listed: ListedTrials | None = None
         """What was found of the view so far; None: nothing yet."""
-        self._anchor = 0
-        """The place that was under the cursor when the view was asked for."""
+        self._chosen = 0
+        """The place of the trial that was gone to, or that the view began at: where it leaves the
+        list the cursor is on another, and comes back with it."""
         self.trials = LoadedTrials(client, run.id)
         self._lookup = ViewLookup(client, run.id)
         self.marks = MarkedTrials()
@@ -269,7 +270,7 @@ class TrialList(Vertical):
     def show_view(self, view: View) -> None:
         """List other trials, or in another order; until they are known the list stays."""
         if self._listed is None or self._listed.going_on is None:
-            self._anchor = self._here or 0
+            self._chosen = self._here or 0
         self.view, self._listed = view, None
         self.table.mark_text(view.text)
         self.table.show_order(view.order, view.reverse)
@@ -310,7 +311,7 @@ class TrialList(Vertical):
         if 0 <= column < self.trials.width // epochs:
             self.table.go_to_slot(column * epochs)
             self._choose_epoch()
-            self._anchor = self._here or 0
+            self._chosen = self._here or 0
             self.post_message(self.Changed())
 
     def _choose_epoch(self) -> None:
@@ -361,6 +362,7 @@ class TrialList(Vertical):
             return False
         self.table.cursor = index
         self.table.go_to_slot(place % self.trials.width)
+        self._chosen = place
         return True
 
     def go_to(self, place: int) -> None:
@@ -427,7 +429,10 @@ class TrialList(Vertical):
         """
         if self.marks.count and not self.screen.has_class(ZOOMED):
             return await self.marked_ids()
-        return [] if self.selected is None else [self.selected.id]
+        if self.selected is None:
+            return []
+        self._chosen = self.selected.place
+        return [self.selected.id]
 
     def done_with_marks(self) -> None:
         """Take the marks away that an action was for; in zoom it was for the shown trial alone."""
@@ -472,12 +477,16 @@ class TrialList(Vertical):
 
     def _show_list(self, view: View, listed: ListedTrials) -> None:
         table, before = self.table, self._listed
-        place = self._here or 0
+        here = self._here
+        finding = here is None or before is None or before.going_on is not None
+        self.trials.use(view, listed)
         if self._held is not None:
             place = self._held.place  # it is looked at, listed or not
-        elif before is None or before.going_on is not None:
-            place = self._anchor  # until all is found: what comes may be nearer to it
-        self.trials.use(view, listed)
+        elif finding or self.trials.index_of(self._chosen) is not None:
+            place = self._chosen  # until all is found: what comes may be nearer to it
+        else:
+            assert here is not None, "something was listed"
+            place = here
         table.show_by_case(view.by_case)
         table.go_to_slot(place % self.trials.width)
         self._listed = listed
@@ -491,6 +500,8 @@ class TrialList(Vertical):
                 f"the newest condition away, {others} lists others"
             )
         table.place(self.trials.count, self.trials.nearest(place, table.cursor))
+        if finding and listed.going_on is None and (here := self._here) is not None:
+            self._chosen = here
         self._go_on()
         self.post_message(self.Changed())
 
@@ -501,7 +512,7 @@ class TrialList(Vertical):
             self.following = False
             self.marking.just_served()  # no more, once somebody moves
             self._choose_epoch()
-            self._anchor = self._here or 0
+            self._chosen = self._here or 0
         self._rows_wanted.set()  # where the list is hidden no row is drawn, and so none asked for
         self.post_message(self.Changed())
 
