@@ -25,7 +25,7 @@ from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
 from tui_eval.store.read.figures.call_spending import USER
 from tui_eval.store.rows import ColumnRow
-from tui_eval.suites.data.dataset import cases
+from tui_eval.suites.data.dataset import cases, reads_more_files
 from tui_eval.suites.judge_choice import asked_judges, judges_of
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
@@ -233,7 +233,7 @@ class Session:
         seed = self.suite.dataset.seed or 0
         self._chosen = ChosenCases(cases(self.suite), self.settings, only, seed)
         portions = wanted(
-            iter(self._chosen),
+            self._looked_at(self._chosen),
             self.columns,
             self.targets,
             self.settings.epochs or self.suite.run.epochs,
@@ -242,6 +242,12 @@ class Session:
         if self.settings.part is None:
             return portions
         return in_part(portions, self.settings.part, whole or WholeRun())
+
+    def _looked_at(self, chosen: Iterable[Case]) -> Iterator[Case]:
+        """Yield cases on as they come, each looked at for what its row was read with."""
+        for case in chosen:
+            self.depends_on_more = self.depends_on_more or reads_more_files(self.suite, case)
+            yield case
 
     def _depend_on_more(self) -> None:
         self.depends_on_more = True

@@ -183,6 +183,38 @@ async def test_a_case_that_cannot_be_rendered_and_a_picture_are_looked_at_each_t
     assert copied == [None] * 4
 
 
+def session_in_a_file(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Give a file with what was said before, and the suite whose rows name it."""
+    (folder / "cases.jsonl").write_text('{"id": "a", "q": "q", "initial_session": "said.jsonl"}')
+    return folder / "said.jsonl", {"dataset": {"path": str(folder / "cases.jsonl")}}
+
+
+def task_in_a_folder(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Give the instruction of a task, and the suite that asks it."""
+    (folder / "task").mkdir()
+    (folder / "task/task.toml").write_text("")
+    described = {"dataset": {"path": str(folder / "task/task.toml"), "format": "harbor"}}
+    prompts = [{"user": "{{ instruction }}"}]
+    return folder / "task/instruction.md", described | {"prompts": prompts, "scorers": []}
+
+
+@pytest.mark.parametrize("case_of", [session_in_a_file, task_in_a_folder])
+async def test_files_that_only_rows_name_are_read_each_time(
+    harness: Harness,
+    case_of: Callable[[Path], tuple[Path, dict[str, Any]]],
+    copied: list[int | None],
+    tmp_path: Path,
+) -> None:
+    named, described = case_of(tmp_path)
+    described |= {"cases": [], "file": str(tmp_path / "suite.toml")}
+    async with FakeModel() as server:
+        for said in ("before", "after"):
+            named.write_text(json.dumps({"role": "user", "content": said}))
+            await harness.run(suite(server.base_url, 0, **described))
+        assert server.requests == 2
+    assert copied == [None, None]
+
+
 async def test_scorers_that_were_changed_since_are_not_those_of_the_launch(
     harness: Harness, copied: list[int | None]
 ) -> None:

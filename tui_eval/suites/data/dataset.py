@@ -79,6 +79,16 @@ def cases(suite: Suite, problems: DataProblems | None = None) -> Iterator[Case]:
     problems.settle()
 
 
+def reads_more_files(suite: Suite, case: Case) -> bool:
+    """Return whether a case holds what files were that are no data files of the suite.
+
+    Tasks lie in folders of which only one file is data; a row may name the file of its session.
+    """
+    return suite.dataset.format is not None or (
+        case.session is not None and isinstance(from_text(case.fields[SESSION]), str)
+    )
+
+
 def rows(suite: Suite, problems: DataProblems) -> Iterator[DatasetRow]:
     """Yield the rows of the suite's dataset, or those that stand in the suite itself."""
     if suite.dataset.path is None:
