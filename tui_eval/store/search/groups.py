@@ -47,12 +47,11 @@ class Grouping(StrEnum):
 
 
 _OF_RUN = "t.run = ?1 AND t.place >= ?2 AND t.place < ?3"
-_FIRST = "SELECT id FROM trials WHERE run = ?1 AND place >= ?2 ORDER BY place LIMIT 1"
-_LAST = "SELECT id FROM trials WHERE run = ?1 AND place < ?3 ORDER BY place DESC LIMIT 1"
-_UNMET = (  # by the scores that do not say pass; the ids of a run's trials ascend with their places
-    "FROM scores s INDEXED BY scores_unmet CROSS JOIN trials t ON t.id = s.trial "
-    f"WHERE s.trial BETWEEN ({_FIRST}) AND ({_LAST}) AND {_OF_RUN} AND t.state = 'done' "
-    "AND s.current = 1 AND s.verdict <> 'pass'"
+_UNMET = (  # by the scores that do not say pass: a run that was merged has its ids in any order
+    f"FROM (SELECT id FROM trials t WHERE {_OF_RUN}) slice "
+    "CROSS JOIN scores s INDEXED BY scores_unmet ON s.trial = slice.id "
+    "CROSS JOIN trials t ON t.id = slice.id "
+    "WHERE t.state = 'done' AND s.current = 1 AND s.verdict <> 'pass'"
 )
 _ERRORS = (
     f"SELECT t.place, '', t.error_kind, 'error', 1 FROM trials t WHERE {_OF_RUN} "

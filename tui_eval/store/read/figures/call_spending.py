@@ -69,7 +69,7 @@ class UnansweredAttempts:
 def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, UnansweredAttempts]:
     """Return the attempts of a run of which no answer came, by the column's index.
 
-    Reads these only, by their index: trials of a run have ascending ids.
+    Reads these only, by their index: trials of a run have ascending ids, unless it was merged.
 
     Args:
         db: The connection.
@@ -78,9 +78,13 @@ def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, U
             what is at a provider in bulk.
     """
     rows = db.execute(
-        "WITH bounds AS MATERIALIZED (SELECT "
-        "(SELECT id FROM trials WHERE run = ?1 ORDER BY place LIMIT 1) AS first, "
-        "(SELECT id FROM trials WHERE run = ?1 ORDER BY place DESC LIMIT 1) AS last), "
+        "WITH merged AS (SELECT EXISTS (SELECT 1 FROM merged_runs WHERE run = ?1) AS is_so), "
+        "ends AS (SELECT min(place) AS low, (SELECT max(place) FROM trials WHERE run = ?1) AS high "
+        "FROM trials WHERE run = ?1), "
+        "bounds AS MATERIALIZED (SELECT "
+        "(SELECT min(id) FROM trials WHERE run = ?1 AND place <= iif(is_so, high, low)) AS first, "
+        "(SELECT max(id) FROM trials WHERE run = ?1 AND place >= iif(is_so, low, high)) AS last "
+        "FROM merged, ends), "
         "found AS (SELECT trial, state, call_s FROM attempts, bounds "
         "WHERE state IN ('lost', 'cancelled') AND trial BETWEEN first AND last "
         "UNION ALL SELECT trial, 'timeout', NULL "
