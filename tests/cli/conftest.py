@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tui_eval.cli import foreground
 from tui_eval.cli.main import run as run_command_line
-from tui_eval.cli.signals import TOGETHER_S
+from tui_eval.cli.running import foreground
+from tui_eval.cli.running.signals import TOGETHER_S
 
 SUITE = """\
 name = "sums"

@@ -185,7 +185,7 @@ def _retry_of_anything(patch: Patch) -> None:
 
 
 def _no_room_for_signals(patch: Patch) -> None:
-    from tui_eval.cli import foreground
+    from tui_eval.cli.running import foreground
 
     patch(foreground, "_SIGNALS", ())
 

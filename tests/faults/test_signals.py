@@ -22,7 +22,7 @@ from tests.servers.fake_model import FakeModel
 from tests.support import output
 from tests.ui.playing import by_hand, plain_run
 from tests.waiting import until
-from tui_eval.cli.signals import TOGETHER_S
+from tui_eval.cli.running.signals import TOGETHER_S
 from tui_eval.engine.engine import Engine
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
-from tui_eval.cli.runs import readable
-from tui_eval.cli.sides import pairs_of_names, side_named
+from tui_eval.cli.named.runs import readable
+from tui_eval.cli.named.sides import pairs_of_names, side_named
 from tui_eval.engine.preflight.import_comparison import recorded_results
 from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.baseline_file import BaselineFileError

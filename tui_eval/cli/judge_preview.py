@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.cli.errors import CommandError
-from tui_eval.cli.runs import readable_if_there
+from tui_eval.cli.named.runs import readable_if_there
 from tui_eval.engine.preflight.judge_forecast import judge_requests
 from tui_eval.providers.errors import UnavailableError
 

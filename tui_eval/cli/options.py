@@ -15,7 +15,7 @@ from tui_eval.model.run_part import RunPart
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from tui_eval.cli.reporter import OutputForm
+    from tui_eval.cli.running.reporter import OutputForm
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -270,7 +270,7 @@ def output_form(*, as_json: bool, events: bool) -> "OutputForm":
     Raises:
         UsageError: two forms are asked for.
     """
-    from tui_eval.cli.reporter import OutputForm
+    from tui_eval.cli.running.reporter import OutputForm
 
     if as_json and events:
         raise click.UsageError("--json and --events exclude each other")

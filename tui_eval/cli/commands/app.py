@@ -57,7 +57,7 @@ def watch(name: str | None, board: Path | None, as_json: bool, store: Path | Non
 
     A board is shown until all runs on it have ended, or once where there is no terminal.
     """
-    from tui_eval.cli.runs import bring_up_to_date, found
+    from tui_eval.cli.named.runs import bring_up_to_date, found
 
     if (name is None) == (board is None):
         raise click.UsageError("name a run, or a folder with --board")

@@ -7,7 +7,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import explain
-from tui_eval.cli.named_suites import named_suites
+from tui_eval.cli.named.named_suites import named_suites
 from tui_eval.cli.options import json_option, set_option, store_file, store_option, trust_option
 from tui_eval.model.visible import visible_line
 
@@ -104,7 +104,7 @@ def _look_at(
         NeedsTrust: some of it lies outside its folder, and that is not trusted.
         SuiteError: it has mistakes.
     """
-    from tui_eval.cli.runs import readable_if_there
+    from tui_eval.cli.named.runs import readable_if_there
     from tui_eval.engine.preflight.preflight import preflight
     from tui_eval.engine.settings import Settings
     from tui_eval.reports.sample_size import sample_size_before

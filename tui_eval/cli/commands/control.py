@@ -7,6 +7,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
+from tui_eval.cli.named.suggest import refuse_unknown, refuse_unknown_cases
 from tui_eval.cli.options import (
     SET,
     FollowOptions,
@@ -18,13 +19,12 @@ from tui_eval.cli.options import (
     store_file,
     store_option,
 )
-from tui_eval.cli.permission import need_permission, need_targets
-from tui_eval.cli.run_requests import answered, ask, request_row, worded
-from tui_eval.cli.suggest import refuse_unknown, refuse_unknown_cases
+from tui_eval.cli.running.permission import need_permission, need_targets
+from tui_eval.cli.running.run_requests import answered, ask, request_row, worded
 from tui_eval.model.exit_code import ExitCode
 
 if TYPE_CHECKING:
-    from tui_eval.cli.reporter import OutputForm
+    from tui_eval.cli.running.reporter import OutputForm
     from tui_eval.engine.control.verbs import UndoableRequest
     from tui_eval.model.json import Json, JsonObject
     from tui_eval.store.requests import Verb
@@ -109,7 +109,7 @@ def retry(
 
 
 def _errored_and_failed(store: Path, run: "RunRow") -> tuple[int, int]:
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.read.run_counts import board
 
     with readable(store) as db:
@@ -165,7 +165,7 @@ def rescore(
 
 def _announce(store: Path, run: "RunRow", verb: "Verb", args: "JsonObject") -> None:
     """Say what a request asks of targets and judges, where it asks any or the store answers."""
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.preflight.request_forecast import request_forecast
 
     with readable(store) as db:
@@ -188,8 +188,8 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
     verb = Verb.CANCEL if cases else Verb.CANCEL_RUN
     answer = ask(file, run, verb, args, wait=False)
     if _needs_engine(file, run, answer):
-        from tui_eval.cli.foreground import drive
-        from tui_eval.cli.reporter import OutputForm
+        from tui_eval.cli.running.foreground import drive
+        from tui_eval.cli.running.reporter import OutputForm
 
         streams.tell("what is under way in bulk is ended at the provider")
         drive(file, run.id, OutputForm.NOTHING, asked=True)
@@ -203,7 +203,7 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
 
 
 def _needs_engine(store: Path, run: "RunRow", request: "RequestRow") -> bool:
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.control import submit
 
     with readable(store) as db:
@@ -239,7 +239,7 @@ def _last_done(store: Path, run: "RunRow") -> "UndoableRequest":
     Raises:
         Refused: there is none.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.control.verbs import last_done
 
     with readable(store) as db:
@@ -266,7 +266,7 @@ def _tell(run: "RunRow", answer: "RequestRow", as_json: bool) -> int:
 
 
 def _run(store: Path | None, name: str) -> "tuple[Path, RunRow]":
-    from tui_eval.cli.runs import bring_up_to_date, found
+    from tui_eval.cli.named.runs import bring_up_to_date, found
 
     file = store_file(store)
     bring_up_to_date(file)
@@ -286,7 +286,7 @@ def _narrowed(
     """Narrow a request to cases, refusing those the run does not have."""
     if not cases:
         return args
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
 
     with readable(store) as db:
         refuse_unknown_cases(db, run, cases)
@@ -300,7 +300,7 @@ def _need_scorers(store: Path, run: "RunRow", wanted: tuple[str, ...], specs: "J
     """
     import json
 
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.read import report_queries, run_queries
 
     with readable(store) as db:
@@ -317,7 +317,7 @@ def _see_through(
     store: Path, run: "RunRow", verb: "Verb", args: "JsonObject", form: "OutputForm"
 ) -> int:
     """Ask, see the run to its end, and tell how the request went where it was not simply done."""
-    from tui_eval.cli.foreground import drive
+    from tui_eval.cli.running.foreground import drive
 
     request = ask(store, run, verb, args, wait=False)
     end = drive(store, run.id, form, asked=True)

@@ -27,7 +27,7 @@ def delete(names: tuple[str, ...], yes: bool, as_json: bool, store: Path | None)
 
     Outputs that other runs use stay. The others go, so that a run that wants them asks again.
     """
-    from tui_eval.cli.runs import bring_up_to_date
+    from tui_eval.cli.named.runs import bring_up_to_date
     from tui_eval.reports import jsontext
     from tui_eval.reports.terminal.removal import removed_words
 
@@ -61,7 +61,7 @@ def _look_at(file: Path, names: Sequence[str]) -> "tuple[list[RunRow], DeletionE
         UnknownRunError: one of them is not there.
         Refused: one of them is live.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.read import run_queries
     from tui_eval.store.write import deletion
 

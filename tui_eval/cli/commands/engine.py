@@ -17,8 +17,8 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.logs import log_to
+from tui_eval.cli.named.runs import found
 from tui_eval.cli.options import run_argument, store_file, store_option
-from tui_eval.cli.runs import found
 from tui_eval.engine.departure import CALLER_GONE
 from tui_eval.engine.host import Engine, RunBusyError, host
 from tui_eval.model.exit_code import ExitCode

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tui_eval.cli.errors import CommandError
-from tui_eval.cli.format_name import FormatName
+from tui_eval.cli.named.format_name import FormatName
 from tui_eval.cli.options import run_argument, store_file, store_option
 from tui_eval.reports.exports.format_names import ENDINGS
 
@@ -69,9 +69,9 @@ def export(
     Trials come in the order of the dataset. Text of models and files is made harmless for each
     format: in CSV, what a spreadsheet would run as a formula gets an apostrophe in front.
     """
-    from tui_eval.cli.runs import found, readable
-    from tui_eval.cli.sides import side_named
-    from tui_eval.cli.suggest import refuse_unknown
+    from tui_eval.cli.named.runs import found, readable
+    from tui_eval.cli.named.sides import side_named
+    from tui_eval.cli.named.suggest import refuse_unknown
     from tui_eval.plugins.lookup import PluginError
     from tui_eval.reports.comparison.base import base_of
     from tui_eval.reports.comparison.baseline_file import BaselineFileError

@@ -12,7 +12,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
-from tui_eval.cli.format_name import FormatName
+from tui_eval.cli.named.format_name import FormatName
 from tui_eval.cli.options import grouped, store_file, store_option
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.importers.catalogue import FORMATS, SCORERS

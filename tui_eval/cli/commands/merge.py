@@ -82,7 +82,7 @@ def _one(store: Path, target: Path, *, check: bool) -> "list[MergedRun]":
 
 @contextmanager
 def _readable_if_there(target: Path) -> "Iterator[sqlite3.Connection | None]":
-    from tui_eval.cli.runs import readable_if_there
+    from tui_eval.cli.named.runs import readable_if_there
 
     with readable_if_there(target) as db:
         yield db

@@ -8,7 +8,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError, explain
-from tui_eval.cli.named_suites import named_suites
+from tui_eval.cli.named.named_suites import named_suites
 from tui_eval.cli.options import (
     CONCURRENCY,
     PART,
@@ -23,14 +23,14 @@ from tui_eval.cli.options import (
     store_option,
     trust_option,
 )
-from tui_eval.cli.report_files import ReportFiles
+from tui_eval.cli.running.report_files import ReportFiles
 from tui_eval.model.exit_code import ExitCode, worst
 from tui_eval.model.run_part import RunPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui_eval.cli.suite_sequence import CheckedSuite
+    from tui_eval.cli.running.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
     from tui_eval.model.executor_choice import ExecutorChoice
     from tui_eval.reports.comparison.launch_check import LaunchCheck
@@ -274,7 +274,7 @@ def run(
     checked = _checked(suites, launch, file, trusted=trust, label=label)
     if checked is None:
         return ExitCode.NOT_STARTED
-    from tui_eval.cli.suite_sequence import run_in_turn
+    from tui_eval.cli.running.suite_sequence import run_in_turn
 
     if output.detach:
         return worst([_leave_running(file, one.create(file)) for one in checked])
@@ -292,7 +292,7 @@ def _checked(
     Raises:
         StoreError: the store cannot be used.
     """
-    from tui_eval.cli.suite_sequence import CheckedSuite
+    from tui_eval.cli.running.suite_sequence import CheckedSuite
     from tui_eval.suites.loading.errors import SuiteError
 
     files, wrong = named_suites(paths)
@@ -325,7 +325,7 @@ def _look_before(
         SuiteError: the data has mistakes, or templates need what no case has.
         CommandError: with all that is missing or was chosen and is not there.
     """
-    from tui_eval.cli.runs import readable_if_there
+    from tui_eval.cli.named.runs import readable_if_there
     from tui_eval.reports.comparison.base_choice import BaseRefusedError
     from tui_eval.reports.comparison.launch_check import LaunchRefusedError, checked_launch
 
@@ -342,7 +342,7 @@ def _leave_running(store: Path, run_id: int) -> int:
     """Start an engine of its own for a run; print the run's name once all its trials are there."""
     import time
 
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.launch import create_run
     from tui_eval.store.errors import UnknownRunError
     from tui_eval.store.read import run_queries
@@ -368,7 +368,7 @@ def _leave_running(store: Path, run_id: int) -> int:
 
 def _watch(store: Path, run_id: int) -> int:
     from tui_eval.cli.commands.app import open_on
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.launch import create_run
     from tui_eval.store.read import run_queries
 

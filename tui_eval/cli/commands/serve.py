@@ -115,7 +115,7 @@ def _prepare(store: Path, *, read_only: bool) -> None:
     Raises:
         StoreError: that cannot be done, or there is none to look at.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.connection import open_writable
 
     if read_only:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from tui_eval.cli import streams
+from tui_eval.cli.named.suggest import refuse_unknown_cases
 from tui_eval.cli.options import WHOLE, grouped, json_option, run_argument, store_file, store_option
-from tui_eval.cli.suggest import refuse_unknown_cases
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _NONE = "there are no runs yet; `tui-eval run SUITE` makes one"
 @store_option
 def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
     """List runs, the newest first."""
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.reports import jsontext
     from tui_eval.reports.document import of_results
     from tui_eval.reports.results import results
@@ -112,7 +112,7 @@ def show(name: str, shown: _Shown, as_json: bool, store: Path | None) -> None:
     With --json it is the run's document; --case and --failed add the trials they name to it,
     --files what programs changed.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.files import FileStore
     from tui_eval.store.read import run_queries
 
@@ -141,7 +141,7 @@ class _Left:
         files: "FileStore",
         shown: _Shown,
     ) -> None:
-        from tui_eval.cli.trials import trials_of_case
+        from tui_eval.cli.named.trials import trials_of_case
 
         self._db = db
         self._run = run

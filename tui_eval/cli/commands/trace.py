@@ -7,8 +7,8 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
+from tui_eval.cli.named.trials import trials_of_case
 from tui_eval.cli.options import WHOLE, json_option, run_argument, store_file, store_option
-from tui_eval.cli.trials import trials_of_case
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def trace(
     """
     if (case_id is None) == (trial_id is None):
         raise click.UsageError("say which: --case ID or --trial N")
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.reports import jsontext
     from tui_eval.reports.terminal.trace import trial_document
     from tui_eval.store.read import run_queries

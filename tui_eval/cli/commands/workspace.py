@@ -7,8 +7,8 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
+from tui_eval.cli.named.trials import trials_of_case
 from tui_eval.cli.options import WHOLE, run_argument, store_file, store_option
-from tui_eval.cli.trials import trials_of_case
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def workspace(
     That is a copy of what it began with, which has to be there as it was, with all that was added,
     changed and removed.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.processes.workspace.bounds import WorkspaceError
     from tui_eval.reports.programs import left_files
     from tui_eval.store.files import FileStore

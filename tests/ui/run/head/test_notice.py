@@ -19,7 +19,7 @@ from tests.ui.playing import (
     until_shown,
 )
 from tests.ui.run.making import said, with_run
-from tui_eval.cli.reporter import OutputForm, Reporter
+from tui_eval.cli.running.reporter import OutputForm, Reporter
 from tui_eval.engine.launch.create_run import create, log_file
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import Caps

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_eval.cli import streams
+from tui_eval.cli.named.suggest import refuse_unknown
 from tui_eval.cli.options import json_option, run_argument, store_file, store_option
-from tui_eval.cli.suggest import refuse_unknown
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,7 +28,7 @@ def agreement(name: str, scorer: str | None, as_json: bool, store: Path | None) 
     where several graded the same. From 30 grades, 10 of what the judge passed and 10 of what it
     failed, the rate that people would have given stands beside the judge's.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.reports import jsontext
     from tui_eval.reports.agreement.agreement_document import agreement_document
     from tui_eval.reports.terminal.agreement_text import agreement_text

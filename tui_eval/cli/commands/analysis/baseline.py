@@ -37,8 +37,8 @@ def baseline(
     leaves cases or targets out. A file has no texts in it: the column, id, row's digest, verdict
     and score of each case, sorted, and the same run gives the same bytes.
     """
-    from tui_eval.cli.runs import readable
-    from tui_eval.cli.suite_names import suite_name
+    from tui_eval.cli.named.runs import readable
+    from tui_eval.cli.named.suite_names import suite_name
     from tui_eval.reports import jsontext
     from tui_eval.store.read import run_queries
     from tui_eval.store.read.comparing import baseline_queries

@@ -70,7 +70,7 @@ class CompareOptions:
         Raises:
             CommandError: a --row is no pair of names.
         """
-        from tui_eval.cli.sides import pairs_of_names
+        from tui_eval.cli.named.sides import pairs_of_names
         from tui_eval.reports.comparison.comparison import ComparisonChoice
 
         return ComparisonChoice(pairs_of_names(self.rows), self.scorer, self.by, self.margin)
@@ -90,7 +90,7 @@ def compare(a: str, b: str, options: CompareOptions, as_json: bool, store: Path 
     `worse` are said where it is hardly luck, `equivalent` where it is certainly small, else
     `unclear`.
     """
-    from tui_eval.cli.runs import readable_if_there
+    from tui_eval.cli.named.runs import readable_if_there
     from tui_eval.reports import jsontext
     from tui_eval.reports.comparison.comparison_document import comparison_document
     from tui_eval.reports.terminal.comparison_text import comparison_text
@@ -115,7 +115,7 @@ def compare(a: str, b: str, options: CompareOptions, as_json: bool, store: Path 
 def _compared(
     db: "sqlite3.Connection | None", names: tuple[str, str], options: CompareOptions
 ) -> "RunComparison":
-    from tui_eval.cli.sides import side_named
+    from tui_eval.cli.named.sides import side_named
     from tui_eval.reports.comparison.baseline_file import BaselineFileError
     from tui_eval.reports.comparison.comparison import compare as compared
     from tui_eval.reports.comparison.pairing import NothingToPairError

@@ -8,6 +8,7 @@ import click
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
+from tui_eval.cli.named.suggest import refuse_unknown
 from tui_eval.cli.options import (
     WHOLE,
     grouped,
@@ -16,7 +17,6 @@ from tui_eval.cli.options import (
     store_file,
     store_option,
 )
-from tui_eval.cli.suggest import refuse_unknown
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.frozen import frozen
 from tui_eval.model.visible import visible_line
@@ -87,7 +87,7 @@ def grade(name: str, options: GradeOptions, as_json: bool, store: Path | None) -
     of it.
     """
     from tui_eval.cli.grader_name import grader_name
-    from tui_eval.cli.runs import bring_up_to_date, found
+    from tui_eval.cli.named.runs import bring_up_to_date, found
 
     file = store_file(store)
     bring_up_to_date(file)
@@ -113,7 +113,7 @@ def grade(name: str, options: GradeOptions, as_json: bool, store: Path | None) -
 
 def _take(store: Path, run: "RunRow", options: GradeOptions, person: str, as_json: bool) -> int:
     """Take the grades of a file, all or none."""
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.control import applied_grades
     from tui_eval.engine.control.grade_file import (
         GradeFileDefaults,
@@ -164,7 +164,7 @@ def _tell(run: "RunRow", people: "Mapping[str, int]", new: int, n: int) -> None:
 
 def _graded_by(store: Path, run: "RunRow", scorer: str | None, person: str) -> "list[HandGrade]":
     """Return what a person has graded in a run, as verdicts."""
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.control import applied_grades
 
     with readable(store) as db:
@@ -184,7 +184,7 @@ def _apply(store: Path, run: "RunRow", grades: "Sequence[HandGrade]") -> int:
 
 
 def _asked(store: Path, run: "RunRow", grades: "Sequence[HandGrade]") -> "RequestRow":
-    from tui_eval.cli.run_requests import ask
+    from tui_eval.cli.running.run_requests import ask
     from tui_eval.engine.control.hand_grades import request_args
     from tui_eval.store.requests import Verb
 
@@ -192,7 +192,7 @@ def _asked(store: Path, run: "RunRow", grades: "Sequence[HandGrade]") -> "Reques
 
 
 def _tell_applied(run: "RunRow", answer: "RequestRow") -> None:
-    from tui_eval.cli.run_requests import worded
+    from tui_eval.cli.running.run_requests import worded
     from tui_eval.store.requests import Outcome
 
     streams.say(f"{run.name}: verdicts by hand {worded(answer)}")
@@ -204,7 +204,7 @@ def _refuse_unknown_scorer(store: Path, run: "RunRow", scorer: str | None) -> No
     """Refuse a scorer that neither the run's suite nor a score of the run has."""
     import json
 
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.read import report_queries, run_queries
 
     if scorer is None:

@@ -38,8 +38,8 @@ def history(
     Without --case and --flaky the cases are shown that did not always come to the same. A case is
     flaky where its verdict flipped though the same was asked.
     """
-    from tui_eval.cli.runs import readable
-    from tui_eval.cli.suite_names import suite_name
+    from tui_eval.cli.named.runs import readable
+    from tui_eval.cli.named.suite_names import suite_name
     from tui_eval.reports import jsontext
     from tui_eval.reports.case_outcomes import suite_history
     from tui_eval.store.read.report_queries import moment

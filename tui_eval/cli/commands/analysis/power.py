@@ -38,8 +38,8 @@ def power(name: str, effect: float, chance: float, as_json: bool, store: Path | 
     SUITE is a suite's name or file, of which the last full run is taken. How often verdicts differ
     is taken from its last two full runs, else assumed.
     """
-    from tui_eval.cli.runs import readable
-    from tui_eval.cli.suite_names import run_of
+    from tui_eval.cli.named.runs import readable
+    from tui_eval.cli.named.suite_names import run_of
     from tui_eval.reports import jsontext
     from tui_eval.reports.sample_size import sample_size
     from tui_eval.store.read.report_queries import moment

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from tui_eval.cli.suite_sequence import CheckedSuite
+    from tui_eval.cli.running.suite_sequence import CheckedSuite
     from tui_eval.engine.preflight.column_forecast import ColumnForecast
     from tui_eval.engine.preflight.preflight import Preflight
     from tui_eval.suites.spec import AskedSpec, Suite
@@ -128,8 +128,8 @@ def sweep(
     10% of the best throughput; its line for the suite is printed. Nothing is scored, no output is
     used again, and rpm and tpm are not held.
     """
-    from tui_eval.cli.foreground import drive
-    from tui_eval.cli.reporter import OutputForm
+    from tui_eval.cli.running.foreground import drive
+    from tui_eval.cli.running.reporter import OutputForm
     from tui_eval.reports import jsontext
 
     file = store_file(store)
@@ -162,8 +162,8 @@ def _checked(
         SuiteError: the suite or its data has mistakes, or needs trust.
         CommandError: the target cannot be swept, something is missing, or it may not.
     """
-    from tui_eval.cli.runs import readable_if_there
-    from tui_eval.cli.suite_sequence import CheckedSuite
+    from tui_eval.cli.named.runs import readable_if_there
+    from tui_eval.cli.running.suite_sequence import CheckedSuite
     from tui_eval.engine.preflight.preflight import Depth, preflight
     from tui_eval.engine.sweep.sweep_suite import sweep_settings, sweep_suite, unheld
     from tui_eval.suites.loading.errors import SuiteError
@@ -192,7 +192,7 @@ def _of_survey(found: "Preflight") -> "Sequence[str]":
 
 
 def _target(suite: "Suite", name: str | None) -> "AskedSpec":
-    from tui_eval.cli.suggest import refuse_unknown
+    from tui_eval.cli.named.suggest import refuse_unknown
 
     names = [target.name for target in suite.targets]
     if name is None and len(names) > 1:

@@ -22,7 +22,7 @@ def need_targets(store: Path, run: "RunRow", verb: str) -> None:
     """
     if run.live:
         return  # its engine has them
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.preflight.readiness import unready
 
     with readable(store) as db:
@@ -45,7 +45,7 @@ def need_permission(store: Path, run: "RunRow", trust: bool) -> None:
     """
     if run.live:
         return  # its engine has looked already
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.engine.preflight.permission import permitted, refusal
     from tui_eval.engine.settings import Settings
     from tui_eval.store.write import run_writes

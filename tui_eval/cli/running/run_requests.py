@@ -37,7 +37,7 @@ def answered(store: Path, run: "RunRow", row: "RequestRow") -> "RequestRow":
     Raises:
         CommandError: the run was deleted meanwhile.
     """
-    from tui_eval.cli.runs import found
+    from tui_eval.cli.named.runs import found
     from tui_eval.engine.control import submit
 
     while row.outcome is None:
@@ -55,7 +55,7 @@ def request_row(store: Path, request: int) -> "RequestRow":
     Raises:
         CommandError: the run was deleted meanwhile.
     """
-    from tui_eval.cli.runs import readable
+    from tui_eval.cli.named.runs import readable
     from tui_eval.store.read import run_queries
 
     with readable(store) as db:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tui_eval.cli.errors import CommandError
-from tui_eval.cli.suggest import refuse_unknown, refuse_unknown_cases
+from tui_eval.cli.named.suggest import refuse_unknown, refuse_unknown_cases
 
 if TYPE_CHECKING:
     import sqlite3

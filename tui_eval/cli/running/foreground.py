@@ -13,8 +13,8 @@ from pathlib import Path
 from tui_eval.cli import streams
 from tui_eval.cli.errors import tell_crash
 from tui_eval.cli.logs import logged_to_file
-from tui_eval.cli.reporter import OutputForm, Reporter
-from tui_eval.cli.signals import StopSignals
+from tui_eval.cli.running.reporter import OutputForm, Reporter
+from tui_eval.cli.running.signals import StopSignals
 from tui_eval.engine.host import Engine, RunBusyError, host
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.providers.errors import UnavailableError

@@ -1,4 +1,4 @@
-from tui_eval.cli.signals import TOGETHER_S, StopSignals
+from tui_eval.cli.running.signals import TOGETHER_S, StopSignals
 
 
 def test_signals_that_come_together_are_one() -> None:

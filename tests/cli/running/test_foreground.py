@@ -2,6 +2,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -28,7 +29,10 @@ def done_trials(place: Place) -> int:
 
 
 def name_of(done: Done) -> str:
-    return done.err.split()[1]
+    """Return the run's name; a signal may have been answered before it was said."""
+    said = re.search(r"^run (\S+)$", done.err, re.MULTILINE)
+    assert said, done.err
+    return said[1]
 
 
 @pytest.mark.parametrize("number", one_in(3, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))

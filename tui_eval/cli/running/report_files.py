@@ -87,7 +87,7 @@ class ReportFiles:
             run: What is told of.
             together: Whether there may be other suites, whose files are others.
         """
-        from tui_eval.cli.runs import readable
+        from tui_eval.cli.named.runs import readable
         from tui_eval.reports.exports.ci.github import SummaryError
         from tui_eval.reports.exports.export_choice import ExportChoice
         from tui_eval.reports.exports.formats import FORMATS

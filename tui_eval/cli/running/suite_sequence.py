@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import explain
-from tui_eval.cli.foreground import drive
-from tui_eval.cli.report_files import ReportFiles
-from tui_eval.cli.reporter import OutputForm, Reporter
-from tui_eval.cli.runs import readable
+from tui_eval.cli.named.runs import readable
+from tui_eval.cli.running.foreground import drive
+from tui_eval.cli.running.report_files import ReportFiles
+from tui_eval.cli.running.reporter import OutputForm, Reporter
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
 from tui_eval.model.exit_code import ExitCode, worst

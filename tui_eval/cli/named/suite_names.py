@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.cli.errors import CommandError
-from tui_eval.cli.suggest import refuse_unknown
+from tui_eval.cli.named.suggest import refuse_unknown
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.suites.loading.suite_file import name_of

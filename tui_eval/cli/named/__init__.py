@@ -1,0 +1,1 @@
+"""What the words of a command line name: suites, runs, trials, sides of a comparison, formats."""
