@@ -14,7 +14,8 @@ import pytest
 
 from tui_eval.engine import engine
 from tui_eval.engine.control import verbs
-from tui_eval.engine.dispatch import journey, trial_in_flight, trial_pool, worker_pool
+from tui_eval.engine.dispatch import trial_pool, worker_pool
+from tui_eval.engine.journey import journey, trial_in_flight
 from tui_eval.engine.launch import generation_keys, plan
 from tui_eval.model import visible
 from tui_eval.providers import patience, waiting
@@ -126,7 +127,7 @@ def _retry_after_unbounded(patch: Patch) -> None:
 
 
 def _all_is_graded(patch: Patch) -> None:
-    from tui_eval.engine.dispatch import trial_scoring
+    from tui_eval.engine.journey import trial_scoring
 
     patch(trial_scoring, "override", lambda *_: None)
 

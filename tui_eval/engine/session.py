@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tui_eval.engine.dispatch.off_loop import OffLoop
-from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
 from tui_eval.engine.executors.kinds import executor_problems
 from tui_eval.engine.executors.worker_setup import WorkerSetup, worker_setup
+from tui_eval.engine.journey.off_loop import OffLoop
+from tui_eval.engine.journey.trial_scoring import GoldJudgeCheck, ScoringOutcome, TrialScoring
 from tui_eval.engine.launch.part_of_run import WholeRun, in_part
 from tui_eval.engine.launch.plan import ChosenCases, PlannedTrial, wanted
 from tui_eval.engine.limits.spend_cap import CallBound, Payer

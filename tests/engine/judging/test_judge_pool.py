@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.engine.alone import Alone
 from tests.engine.judging.making import question
 from tests.servers.fake_judge import asked, reply
-from tui_eval.engine.dispatch.lazy_open import LazyOpen
-from tui_eval.engine.dispatch.off_loop import OffLoop
+from tui_eval.engine.journey.lazy_open import LazyOpen
+from tui_eval.engine.journey.off_loop import OffLoop
 from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.limits import limiter as limiter_module

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 
-from tui_eval.engine.dispatch.journey import Journey, Step
-from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
+from tui_eval.engine.journey.journey import Journey
+from tui_eval.engine.journey.steps import Step
+from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore

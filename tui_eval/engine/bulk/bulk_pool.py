@@ -12,10 +12,10 @@ from tui_eval.engine.bulk.forming import Forming
 from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.sending import Sending
+from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import Departure, halted
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.journey import Journey
 from tui_eval.engine.dispatch.work_queue import WorkQueue
+from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.output import Failure

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.engine.bulk.request_file import RequestFile
-from tui_eval.engine.dispatch.journey import Journey
-from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.dispatch.work_queue import WorkQueue
+from tui_eval.engine.journey.journey import Journey
+from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import JsonObject

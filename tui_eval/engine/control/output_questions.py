@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tui_eval.engine.dispatch.trial_scoring import TrialScoring
+from tui_eval.engine.journey.trial_scoring import TrialScoring
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Column
 from tui_eval.model.json import Json

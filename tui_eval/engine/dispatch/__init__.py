@@ -1,1 +1,1 @@
-"""Trials on their way: queue, pools, journey, limits and caps."""
+"""Trials on their way: the queue, the pools, and the workers that take trials along."""

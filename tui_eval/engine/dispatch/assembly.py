@@ -9,27 +9,22 @@ from pathlib import Path
 
 from tui_eval.engine.bulk.bulk_pool import BulkPool
 from tui_eval.engine.bulk.polling import BulkPolling
-from tui_eval.engine.dispatch.attempt_contexts import AttemptContexts
-from tui_eval.engine.dispatch.conversation_calls import ConversationSurroundings
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.journey import (
-    AttemptLimits,
-    Journey,
-    JourneyColumns,
-    OutputScoring,
-)
-from tui_eval.engine.dispatch.lazy_open import LazyOpen
-from tui_eval.engine.dispatch.progress_writer import ProgressWriter
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
+from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.dispatch.trial_pool import TrialPool
-from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
-from tui_eval.engine.dispatch.user_limit import UserLimit
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.executors.executor import Executor, journey_targets
 from tui_eval.engine.executors.remote_grader import remote_graders
 from tui_eval.engine.grading.grader import GradingMeans
 from tui_eval.engine.grading.graders import GRADERS
 from tui_eval.engine.grading.program_scoring import ProgramScoring
+from tui_eval.engine.journey.attempt_contexts import AttemptContexts
+from tui_eval.engine.journey.conversation_calls import ConversationSurroundings
+from tui_eval.engine.journey.journey import Journey
+from tui_eval.engine.journey.journey_parts import AttemptLimits, JourneyColumns, OutputScoring
+from tui_eval.engine.journey.lazy_open import LazyOpen
+from tui_eval.engine.journey.progress_writer import ProgressWriter
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
+from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
 from tui_eval.engine.judging.judging import Judging
@@ -41,6 +36,7 @@ from tui_eval.engine.limits.machine_limiter import MachineLimiter, MachineShares
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.engine.limits.steady_limiter import SteadyLimiter
+from tui_eval.engine.limits.user_limit import UserLimit
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.isolated.calls import AbandonedError

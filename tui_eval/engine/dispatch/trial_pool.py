@@ -6,11 +6,12 @@ import itertools
 import time
 from collections.abc import Mapping
 
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.journey import Journey, JudgingHandover, Step
-from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
+from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.dispatch.worker_pool import WorkerPool
+from tui_eval.engine.journey.journey import Journey
+from tui_eval.engine.journey.steps import JudgingHandover, Step
+from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import SpendCaps

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.model.states import TrialState
 from tui_eval.store.connection import Connection
 from tui_eval.store.read.open_trials import ByRetried, open_work

@@ -8,8 +8,8 @@ from typing import Protocol
 from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
-from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.executors.executor import Executor
+from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.machine_limiter import LOOK_S
 from tui_eval.engine.limits.spend_caps import SpendCaps

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
-from tui_eval.engine.dispatch.lazy_open import LazyOpen
 from tui_eval.engine.executors.handful import (
     AttemptNews,
     AttemptOrder,
@@ -31,6 +30,7 @@ from tui_eval.engine.executors.remote_calls import RemoteCalls
 from tui_eval.engine.executors.worker_checks import WorkerChecks
 from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.executors.workspace_parcel import unpacked
+from tui_eval.engine.journey.lazy_open import LazyOpen
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import digest
 from tui_eval.model.output import Failure, Output

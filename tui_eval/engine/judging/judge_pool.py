@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from tui_eval.engine.dispatch.lazy_open import LazyOpen
-from tui_eval.engine.dispatch.off_loop import OffLoop
 from tui_eval.engine.dispatch.worker_pool import WorkerPool
 from tui_eval.engine.internal_error import bug
+from tui_eval.engine.journey.lazy_open import LazyOpen
+from tui_eval.engine.journey.off_loop import OffLoop
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.judging.repair import RefusedBatches, batches_to_repeat, halves

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
-from tui_eval.engine.dispatch.trial_scoring import JudgedCheck
+from tui_eval.engine.coordination import Coordination
+from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
+from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.deduplication import EqualQuestions
 from tui_eval.engine.judging.finding_lookup import FindingLookup
 from tui_eval.engine.judging.judge_panel import JudgePanel

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
-from tui_eval.engine.dispatch.trial_scoring import JudgedCheck
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
+from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import score
 from tui_eval.model.output import Output

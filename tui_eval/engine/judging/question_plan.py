@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tui_eval.engine.dispatch.trial_scoring import JudgedCheck
+from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.question import AnswerRecipient, Question
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output

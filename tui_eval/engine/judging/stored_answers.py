@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, JudgedCheck
+from tui_eval.engine.journey.trial_scoring import GoldJudgeCheck, JudgedCheck
 from tui_eval.engine.judging.batcher import LARGE, BatchKind, kind
 from tui_eval.engine.judging.finding_lookup import take
 from tui_eval.engine.judging.quality.audit import audit_key

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from tui_eval.engine.dispatch.journey import JourneyTarget
+from tui_eval.engine.journey.journey_parts import JourneyTarget
 from tui_eval.engine.launch.generation_keys import generation_key, request_key
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tui_eval.engine.dispatch.journey import TrialScorer
-from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
 from tui_eval.engine.internal_error import bug
+from tui_eval.engine.journey.journey_parts import TrialScorer
+from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.launch.plan import PlannedTrial, problems
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure, Output

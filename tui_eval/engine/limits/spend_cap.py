@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tui_eval.engine.dispatch.coordination import Coordination
+from tui_eval.engine.coordination import Coordination
 
 Payer: TypeAlias = int | str
 """Who makes calls: a column by its index, a judge by its name, or the simulated user

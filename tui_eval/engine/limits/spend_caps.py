@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import capped
-from tui_eval.engine.dispatch.coordination import Coordination
 from tui_eval.engine.limits.spend_cap import CallBound, GradingBacklog, Payer, PayerCalls, SpendCap
 from tui_eval.format import money
 from tui_eval.model.output import Failure, Output

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tui_eval.engine.dispatch.trial_scoring import TrialScoring
+from tui_eval.engine.journey.trial_scoring import TrialScoring
 from tui_eval.engine.preflight.survey import surveyed
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column

@@ -10,7 +10,7 @@ from itertools import chain, count
 from statistics import fmean
 from typing import Final
 
-from tui_eval.engine.dispatch.trial_scoring import JudgedCheck
+from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.quality.audit import audit_calls
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import QuestionContext

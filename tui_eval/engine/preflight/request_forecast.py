@@ -13,7 +13,7 @@ from typing import Final
 
 from tui_eval.engine.control import verbs
 from tui_eval.engine.control.changed_scorers import edited
-from tui_eval.engine.dispatch.trial_scoring import JudgedCheck
+from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.question_plan import QuestionContext
 from tui_eval.engine.judging.stored_answers import CallCount, StoredAnswers
 from tui_eval.engine.session import Session

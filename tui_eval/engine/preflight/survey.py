@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from tui_eval.engine.dispatch.trial_scoring import TrialScoring
+from tui_eval.engine.journey.trial_scoring import TrialScoring
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.survey.template_check import Survey, survey

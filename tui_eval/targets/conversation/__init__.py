@@ -4,7 +4,7 @@ A conversation is the turns of a prompt, tools that are answered, and a simulate
 asked of it as a whole is part of the request, under `CONVERSATION`, and so of the generation key.
 
 - Each call goes through the attempt's `CallLog` (`call_log.py`), with all that it is asked. The
-  engine's (`engine/dispatch/conversation_calls.py`) knows the replies that the trial's present
+  engine's (`engine/journey/conversation_calls.py`) knows the replies that the trial's present
   opening has already, by their place and a digest of what was asked: such a call is not made. Any
   other waits for its start, is made, and is committed with what it took before the log returns.
   So a kill, a passing fault or a pause costs at most the call that was in flight, and what a call

@@ -7,8 +7,8 @@ from functools import partial
 from itertools import count
 from statistics import fmean
 
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
+from tui_eval.engine.coordination import Coordination
+from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.judge_pool import JudgePool
 from tui_eval.engine.judging.quality.audit_stats import AuditTriple, audit_of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import halted
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.trial_scoring import GoldJudgeCheck, JudgedCheck
+from tui_eval.engine.journey.trial_scoring import GoldJudgeCheck, JudgedCheck
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import QuestionContext, opinions, questions

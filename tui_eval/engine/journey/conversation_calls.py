@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
-from tui_eval.engine.dispatch.user_limit import UserLimit
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.limits.call_permit import CallHistory, CallPermit
 from tui_eval.engine.limits.spend_caps import SpendCaps
+from tui_eval.engine.limits.user_limit import UserLimit
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import digest
 from tui_eval.model.output import Failure, Output, Price, Usage

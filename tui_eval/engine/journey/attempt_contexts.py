@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from tui_eval.engine.dispatch.conversation_calls import (
+from tui_eval.engine.journey.conversation_calls import (
     ConversationCalls,
     ConversationSurroundings,
 )
-from tui_eval.engine.dispatch.progress_writer import ProgressWriter
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
+from tui_eval.engine.journey.progress_writer import ProgressWriter
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.limits.call_permit import CallPermit
 from tui_eval.store.location import attempt_folders, kept_files
 from tui_eval.targets.attempt_context import AttemptContext

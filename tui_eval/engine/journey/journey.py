@@ -8,29 +8,38 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Coroutine
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
+from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import halted
-from tui_eval.engine.dispatch.coordination import Coordination
-from tui_eval.engine.dispatch.lazy_open import LazyOpen
-from tui_eval.engine.dispatch.off_loop import AT_ONCE_S, OffLoop
-from tui_eval.engine.dispatch.trial_in_flight import Phase, TrialInFlight
-from tui_eval.engine.dispatch.trial_scoring import JudgedCheck, ScoringOutcome
 from tui_eval.engine.internal_error import bug
-from tui_eval.engine.judging.settlement import WAITS
+from tui_eval.engine.journey.journey_parts import (
+    AttemptLimits,
+    ContextMaker,
+    JourneyColumns,
+    JourneyTarget,
+    OutputScoring,
+)
+from tui_eval.engine.journey.off_loop import AT_ONCE_S, OffLoop
+from tui_eval.engine.journey.steps import (
+    LEFT,
+    Arrival,
+    Step,
+    arrived,
+    awaits_programs,
+    scored_step,
+)
+from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
+from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.launch.generation_keys import is_key_of, request_key
 from tui_eval.engine.limits.call_permit import CallPermit
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.isolated.calls import AbandonedError
-from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject, canonical
 from tui_eval.model.output import Failure, Output
-from tui_eval.model.score import Score, tally
-from tui_eval.providers.patience import Patience
-from tui_eval.scoring.check import Check
 from tui_eval.store import clock
 from tui_eval.store.read.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
@@ -38,15 +47,9 @@ from tui_eval.store.write import trial_writes
 from tui_eval.store.write.output_writes import NO_KEY
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
-from tui_eval.targets.attempt_context import AttemptContext
 from tui_eval.targets.conversation.call_log import HeldError
 
 T = TypeVar("T")
-ContextMaker: TypeAlias = Callable[[TrialInFlight, int, float, CallPermit], AttemptContext]
-"""Gives a trial's attempt, by its id, what its target is told: with the seconds it has, and the
-permit of its call."""
-
-_PROGRAMS: Final = "waits for the program that decides"
 log = logging.getLogger(__name__)
 
 
@@ -55,123 +58,6 @@ _MOST_LOST: Final = 2
 _CHANGED_FILES: Final = Failure(
     "attachment", "a file that its messages name has changed since the run began: run it again"
 )
-
-
-class JourneyTarget(Protocol):
-    """What the journey needs of a target."""
-
-    def identity(self) -> JsonObject:
-        """Return what decides about its answers beside the request."""
-
-    def reads_files(self, request: JsonObject) -> bool:
-        """Return whether a request holds what files were as it was rendered."""
-
-    def request(self, column: Column, case: Case, epoch: int = 0) -> JsonObject | Failure:
-        """Render the request of a case."""
-
-    async def generate(self, request: JsonObject, attempt: AttemptContext) -> Output | Failure:
-        """Make one attempt."""
-
-
-class TrialScorer(Protocol):
-    """What the journey needs of the scorers."""
-
-    def problem(self, column: Column, case: Case) -> Failure | None:
-        """Say what is wrong with a case's scorers before anything is asked of a target."""
-
-    def outcome(
-        self, column: Column, case: Case, output: Output, kept: Sequence[Score]
-    ) -> ScoringOutcome | Failure:
-        """Return the scores that are still missing, and what judges are to say."""
-
-
-class ProgramDecisions(Protocol):
-    """What the journey needs of programs that decide."""
-
-    async def scores(
-        self, column: Column, case: Case, output: Output, checks: Sequence[Check]
-    ) -> tuple[Score, ...]:
-        """Return the score of each check."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputScoring:
-    """What scores outputs."""
-
-    scorer: TrialScorer
-    """The suite's scorers: rules, and who else is to decide."""
-    programs: ProgramDecisions | None = None
-    """None: no scorer has a program decide."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgingHandover:
-    """What judges must still say of a trial."""
-
-    output: Output
-    scores: tuple[Score, ...]
-    """Its scores that stand already."""
-    asks: tuple[JudgedCheck, ...]
-    scoring_version: int
-    """Which judges they are for, see `Session.scoring_version`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a trial's step leaves behind."""
-
-    write: Callable[[Tx], bool]
-    """Writes the facts down, and returns whether the trial is still open as it was taken: if not,
-    nothing of it was moved or scored, and nothing of what follows applies."""
-    again_in: float | None = None
-    """Seconds until the trial is tried again; None: the engine lets go of it."""
-    unreachable: bool = False
-    """Whether the endpoint has never answered anybody: others would meet the same."""
-    handover: JudgingHandover | None = None
-    """What judges must still say; None: nothing."""
-    unscored: Output | None = None
-    """The trial's output, where it could not be scored at once; None: it was."""
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the trial has an output that judges are, or may be, asked about."""
-        return self.handover is not None or self.unscored is not None
-
-
-_LEFT: Final = Step(lambda _: False)
-"""Nothing is written: the trial stays where it is in the store."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrival:
-    """How an output came that the store does not have."""
-
-    attempt: int
-    call_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class JourneyColumns:
-    """What a journey asks: a run's columns, and the targets behind them."""
-
-    columns: Sequence[Column]
-    """By their index."""
-    targets: Mapping[str, JourneyTarget]
-    """By name."""
-    opened: LazyOpen
-    """Opens the targets."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptLimits:
-    """How long, and how often, a trial is asked for its output."""
-
-    patience: Patience
-    """Decides whether and when a failed attempt is followed by another."""
-    timeout_s: float
-    """For one attempt, where the case names none."""
-    patience_s: float
-    """To wait for an endpoint that refuses everybody."""
 
 
 class Journey:
@@ -237,7 +123,7 @@ class Journey:
         if calls is not None and calls.counted and isinstance(reply, Output):
             self._spend_caps.has_output()
             counted = replace(reply, counted=True)
-            return self._scored_at_once(flight, counted, _Arrival(attempt, calls.call_s))
+            return self._scored_at_once(flight, counted, Arrival(attempt, calls.call_s))
         everybodys = permit.heard(
             reply, flight.tries, self._limits.patience_s, None if flight.sent_at is None else call_s
         )
@@ -264,7 +150,7 @@ class Journey:
         self._spend_caps.paid(flight.work.col, reply)
         if isinstance(reply, Failure):
             return self._failed(flight, attempt, reply, call_s, permit)
-        return self._scored_at_once(flight, reply, _Arrival(attempt, call_s))
+        return self._scored_at_once(flight, reply, Arrival(attempt, call_s))
 
     def unsent(self, attempt: int) -> Step:
         """Say that an attempt was written down and withdrawn before it left."""
@@ -286,26 +172,26 @@ class Journey:
         Where that is ended from outside it stays to be scored.
         """
         if flight.withdrawn:  # before it was its turn
-            return _LEFT
+            return LEFT
         flight.phase = Phase.SCORING
         outcome = await _until_ended(flight, self._outcome_with_programs(flight, output))
-        return _LEFT if outcome is None else _scored(flight, output, outcome, None)
+        return LEFT if outcome is None else scored_step(flight, output, outcome, None)
 
     def _scored_at_once(
-        self, flight: TrialInFlight, output: Output, arrival: _Arrival | None
+        self, flight: TrialInFlight, output: Output, arrival: Arrival | None
     ) -> Step:
         # no turn of the loop is given away for what nearly all outputs are
         try:
             with at_once.within(AT_ONCE_S):
                 outcome = self._outcome(flight, output)
         except NotAtOnceError:
-            return Step(partial(_arrived, flight, output, arrival), unscored=output)
+            return Step(partial(arrived, flight, output, arrival), unscored=output)
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
             outcome = bug()
         if isinstance(outcome, ScoringOutcome) and outcome.programs:
             # what programs see of it is in the store first
-            return Step(partial(_awaits_programs, flight, output, arrival), unscored=output)
-        return _scored(flight, output, outcome, arrival)
+            return Step(partial(awaits_programs, flight, output, arrival), unscored=output)
+        return scored_step(flight, output, outcome, arrival)
 
     def _outcome(self, flight: TrialInFlight, output: Output) -> ScoringOutcome | Failure:
         work, scorer = flight.work, self._scoring.scorer
@@ -519,78 +405,3 @@ async def _until_ended(flight: TrialInFlight, work: Coroutine[Any, Any, T]) -> T
             task.uncancel()  # whatever the work made of it: what comes next is another's
         flight.task = None
         flight.phase = Phase.CLOSING
-
-
-def _arrived(flight: TrialInFlight, output: Output, arrival: _Arrival | None, tx: Tx) -> bool:
-    """Write down an output that the store does not have; it was paid for, so in any case.
-
-    Returns:
-        Whether the trial has it, and is still open as it was taken.
-    """
-    stands = flight.stands(tx)
-    if arrival is None:
-        return stands
-    trial, key = flight.work.trial, flight.work.key
-    return trial_writes.answer(
-        tx, arrival.attempt, trial, key, output, arrival.call_s, stale=not stands
-    )
-
-
-def _awaits_programs(
-    flight: TrialInFlight, output: Output, arrival: _Arrival | None, tx: Tx
-) -> bool:
-    """Write down an output that programs decide about, and that its trial waits for them."""
-    arrived = _arrived(flight, output, arrival, tx)
-    return arrived and trial_writes.await_judge(tx, flight.work.trial, _PROGRAMS)
-
-
-def _scored(
-    flight: TrialInFlight,
-    output: Output,
-    outcome: ScoringOutcome | Failure,
-    arrival: _Arrival | None,
-) -> Step:
-    """Say what is to be written of an output: itself, where the call brought it, and its scores.
-
-    Args:
-        flight: Its trial.
-        output: The output.
-        outcome: What came of scoring it.
-        arrival: How it came; None: the store has it.
-    """
-
-    def write(tx: Tx) -> bool:
-        return _arrived(flight, output, arrival, tx) and _close(tx, flight, outcome)
-
-    return Step(write, handover=_handover(flight, output, outcome))
-
-
-def _handover(
-    flight: TrialInFlight, output: Output, outcome: ScoringOutcome | Failure
-) -> JudgingHandover | None:
-    if not isinstance(outcome, ScoringOutcome) or not outcome.asks:
-        return None
-    return JudgingHandover(
-        output, (*(flight.work.kept or ()), *outcome.scores), outcome.asks, outcome.scoring_version
-    )
-
-
-def _close(tx: Tx, flight: TrialInFlight, outcome: ScoringOutcome | Failure) -> bool:
-    """Write down what scoring came to; a trial that judges must be asked about stays open.
-
-    Returns:
-        False where it is scored no more, or its scorers are not what they were. Nothing is
-        written then: where it still waits to be scored, it is to be taken anew.
-    """
-    trial, kept = flight.work.trial, flight.work.kept
-    if isinstance(outcome, Failure):
-        return trial_writes.fail_trial(tx, trial, outcome)
-    if not trial_writes.scored_by(tx, trial, outcome.scoring_version):
-        return False
-    if outcome.asks:
-        stands = trial_writes.await_judge(tx, trial, WAITS)
-    else:
-        stands = trial_writes.settle(tx, trial, tally([*(kept or ()), *outcome.scores]))
-    if stands:
-        trial_writes.add_scores(tx, trial, outcome.scores, fresh=kept is None)
-    return stands

@@ -7,17 +7,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.engine.alone import Alone
-from tui_eval.engine.dispatch.journey import (
-    AttemptLimits,
-    Journey,
-    JourneyColumns,
-    OutputScoring,
-    Step,
-)
-from tui_eval.engine.dispatch.lazy_open import LazyOpen
-from tui_eval.engine.dispatch.off_loop import OffLoop
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
-from tui_eval.engine.dispatch.trial_scoring import ScoringOutcome
+from tui_eval.engine.journey.journey import Journey
+from tui_eval.engine.journey.journey_parts import AttemptLimits, JourneyColumns, OutputScoring
+from tui_eval.engine.journey.lazy_open import LazyOpen
+from tui_eval.engine.journey.off_loop import OffLoop
+from tui_eval.engine.journey.steps import Step
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
+from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.limits.call_permit import call_permit
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import SpendCaps

@@ -12,11 +12,12 @@ from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import FakeModel
 from tests.waiting import until
 from tui_eval.engine.control.submit import ask
-from tui_eval.engine.dispatch.journey import Journey, Step
-from tui_eval.engine.dispatch.off_loop import OffLoop
-from tui_eval.engine.dispatch.trial_in_flight import TrialInFlight
 from tui_eval.engine.dispatch.trial_pool import MAX_SCORED
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.journey.journey import Journey
+from tui_eval.engine.journey.off_loop import OffLoop
+from tui_eval.engine.journey.steps import Step
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.output import Output
 from tui_eval.model.score import Grade
@@ -192,7 +193,7 @@ async def test_a_second_run_scores_what_hangs_within_its_limit(harness: Harness)
 async def test_a_hostile_reply_says_nothing_and_leaves_the_loop_its_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.engine.dispatch.off_loop._READING_S", 0.01)
+    monkeypatch.setattr("tui_eval.engine.journey.off_loop._READING_S", 0.01)
     calls = IsolatedCalls()
     forms = {"k1": ReplyForm("pass-fail", 0, 1, (0,))}
 
