@@ -70,3 +70,14 @@ def test_texts_of_any_content_are_sound(store: Path) -> None:
         db.execute("UPDATE outputs SET text = x'eda080', model = NULL, cost_usd = 1")
     with closing(open_readable(store)) as db:
         refuse_unsound(db, store)
+
+
+@pytest.mark.parametrize("said", ["NaN", "-Infinity"])
+def test_json_that_python_alone_reads_is_sound(store: Path, said: str) -> None:
+    plain_run(store, 2)
+    messages = f'[{{"role":"assistant","tool_calls":[{said}]}}]'
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("UPDATE outputs SET messages = ?", (messages,))
+        assert not db.execute("SELECT json_valid(?)", (messages,)).fetchone()[0]
+    with closing(open_readable(store)) as db:
+        refuse_unsound(db, store)

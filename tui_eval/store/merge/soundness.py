@@ -4,6 +4,7 @@ SQLite holds what it is given: a number where a text should be, JSON that is non
 case is gone. Taken over, that would break the store that takes, or the merge in the middle.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,7 @@ def refuse_unsound(db: sqlite3.Connection, path: Path) -> None:
         StoreDamagedError: names the first place that is wrong: table, column and row, or run.
         sqlite3.Error: it cannot be read.
     """
+    db.create_function("is_read", 1, _is_read, deterministic=True)
     wrong = next(_wrong(db), None)
     if wrong is not None:
         raise StoreDamagedError(
@@ -139,7 +141,8 @@ def _conditions(table: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
     if kind in _KINDS:
         yield f"typeof({column}) NOT IN {_KINDS[kind]}", f"'is ' || {shown} || ', no {kind}'"
     if (table, name) in _JSON:
-        yield f"{column} IS NOT NULL AND NOT json_valid({column})", "'is no JSON'"
+        unreadable = f"NOT json_valid({column}) AND NOT is_read({column})"
+        yield f"{column} IS NOT NULL AND {unreadable}", "'is no JSON'"
     if (table, name) in _OBJECTS:
         yield f"json_type({column}) <> 'object'", "'is no JSON object'"
     if (known := _WORDS.get((table, name))) is not None:
@@ -148,6 +151,18 @@ def _conditions(table: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
             f"{column} NOT IN ({words})",
             f"'is ' || {shown} || ', which is none of its words'",
         )
+
+
+def _is_read(value: object) -> bool:
+    """Return whether a column of JSON is read, though SQLite does not take it for JSON.
+
+    Answers of models may hold NaN and infinities.
+    """
+    try:
+        json.loads(value if isinstance(value, str) else "")
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _quoted(name: str) -> str:
