@@ -237,6 +237,16 @@ def in_bulk(number: int, provider_id: str | None) -> str:
     return f"in bulk: consignment {number}{known}"
 
 
+def endpoint_host(endpoint: str) -> str:
+    """Return the host of an endpoint as limiters know it; of one without, all but its key's name.
+
+    Args:
+        endpoint: Its provider, base URL and the variable of its key: `openai|https://…|OPENAI_KEY`.
+    """
+    host = endpoint.partition("://")[2].partition("/")[0].partition("|")[0]
+    return host or " ".join(filter(None, endpoint.split("|")[:2]))
+
+
 def many(count: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun: `1 trial`, `3 trials`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -73,6 +73,23 @@ async def test_models_are_asked_in_bulk_where_the_launch_says(
     assert document(live)["requests"]["cached_outputs"] == 3, "how it was asked is in no key"
 
 
+async def test_what_is_deleted_says_what_a_provider_has(
+    place: Place, suite: str, beside: Beside
+) -> None:
+    async with FakeBulk(ANSWERS, looks=0) as server:
+        asking(place, suite, server)
+        assert (await beside("run", suite, "--submit")).code == 0
+        refused = await beside("delete", "last")
+        assert refused.code == 2
+        host = server.base_url.split("/")[2]
+        assert f"3 requests at {host} in bulk may still be done, and billed" in refused.err
+        assert "`tui-eval cancel RUN` has them ended there first" in refused.err
+        gone = await beside("delete", "last", "--yes", "--json")
+    assert gone.code == 0
+    assert document(gone)["at_providers"] == [{"host": host, "requests": 3}]
+    assert f"3 requests at {host}" in gone.err
+
+
 async def test_submitting_needs_something_that_is_asked_in_bulk(
     place: Place, beside: Beside
 ) -> None:

@@ -28,7 +28,7 @@ def test_runs_are_deleted_with_what_only_they_have(place: Place, tui_eval: Comma
     assert told["bytes"] > 0
     assert told == {
         "runs": [oldest, newest], "trials": 6, "outputs": 0, "kept_outputs": 3,
-        "bytes": told["bytes"], "files": 0, "file_bytes": 0,
+        "bytes": told["bytes"], "files": 0, "file_bytes": 0, "at_providers": [],
     }  # fmt: skip
     assert names(tui_eval) == [middle]
     assert json.loads(tui_eval("show", middle, "--json").out)["counts"]["passed"] == 3

@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, run_bulk
 from tests.engine.harness import Harness
+from tests.servers.fake_bulk import FakeBulk
 from tests.store.recounting import recount
 from tests.waiting import until
+from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
 from tui_eval.model.judge_quality import GoldAgreement
 from tui_eval.model.run_part import RunPart
@@ -635,3 +638,19 @@ async def test_a_part_that_was_scored_by_another_suite_does_not_unite(
     with closing(open_readable(into)) as db:
         (looked,) = look(db, parts[1])
     assert looked.refusal == second.refusal
+
+
+async def test_a_run_that_waits_in_bulk_is_left_out_until_it_has_ended(tmp_path: Path) -> None:
+    """Its trials would be queued, and paid, once more."""
+    path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
+    harness = Harness(path)
+    async with FakeBulk(looks=0) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
+        (merged,) = united(into, [path])
+        assert merged.refusal == "has 4 requests at a provider: resume it first"
+        assert not counted(into)["runs"]
+        server.finish()
+        await Engine(path, run, polling=SOON).run()
+    (merged,) = united(into, [path])
+    assert merged.refusal is None
+    assert facts(into)

@@ -28,14 +28,18 @@ def delete(names: tuple[str, ...], yes: bool, as_json: bool, store: Path | None)
     Outputs that other runs use stay. The others go, so that a run that wants them asks again.
     """
     from tui_eval.cli.named.runs import bring_up_to_date
+    from tui_eval.format import endpoint_host
     from tui_eval.reports import jsontext
-    from tui_eval.reports.terminal.removal import removed_words
+    from tui_eval.reports.terminal.removal import awaited_words, removed_words
 
     file = store_file(store)
     bring_up_to_date(file)
     runs, extent = _look_at(file, names)
     if not yes:
         _ask(runs, extent)
+    else:
+        for words in awaited_words(extent):
+            streams.tell(words)
     for run in runs:
         _delete(file, run)
     if not as_json:
@@ -50,6 +54,10 @@ def delete(names: tuple[str, ...], yes: bool, as_json: bool, store: Path | None)
         "bytes": extent.size,
         "files": extent.files,
         "file_bytes": extent.file_bytes,
+        "at_providers": [
+            {"host": endpoint_host(one.endpoint), "requests": one.requests}
+            for one in extent.awaited
+        ],
     }
     streams.say(jsontext.dumps(document, indent=2))
 
@@ -79,10 +87,11 @@ def _ask(runs: "Sequence[RunRow]", extent: "DeletionExtent") -> None:
     Raises:
         Refused: they may not, or there is nobody to ask.
     """
-    from tui_eval.reports.terminal.removal import consequences, removed_words
+    from tui_eval.reports.terminal.removal import awaited_words, consequences, removed_words
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise CommandError("without a terminal nobody can be asked: say --yes; nothing was deleted")
+        why = "without a terminal nobody can be asked: say --yes; nothing was deleted"
+        raise CommandError(" ".join([*awaited_words(extent), why]))
     streams.tell(f"{', '.join(run.name for run in runs)}: {removed_words(extent)}")
     follows = consequences(extent)
     if follows:

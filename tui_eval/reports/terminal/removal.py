@@ -15,9 +15,22 @@ def removed_words(of: DeletionExtent) -> str:
     return said
 
 
+def awaited_words(of: DeletionExtent) -> list[str]:
+    """Say what providers still have in bulk, and how to have them end it first."""
+    if not of.awaited:
+        return []
+    at = ", ".join(visible_line(one.words, 100) for one in of.awaited)
+    return [
+        (
+            f"{at} in bulk may still be done, and billed, and nobody takes the results: "
+            "`tui-eval cancel RUN` has them ended there first."
+        )
+    ]
+
+
 def consequences(of: DeletionExtent) -> str:
     """Say what follows for other runs."""
-    said = []
+    said = awaited_words(of)
     if of.baselines:
         named = ", ".join(visible_line(suite, 60) for suite in of.baselines)
         said.append(f"The baseline of {named} goes: later runs have none.")

@@ -3,10 +3,11 @@
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tui_eval.format import endpoint_host, many
 from tui_eval.store.read.open_trials import OPEN_TRIAL, OpenTrial, open_trial
 from tui_eval.store.text import unpack
 
@@ -96,6 +97,36 @@ def bulk_progress(db: sqlite3.Connection, run: int) -> BulkProgress | None:
         (run,),
     ).fetchone()
     return BulkProgress(*row) if row[0] else None
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedRequests:
+    """Requests at one endpoint for which nothing has come yet: it may do them, and bill them."""
+
+    endpoint: str
+    """As limiters know it."""
+    requests: int
+
+    @property
+    def words(self) -> str:
+        """How many they are, and where: `12 requests at api.openai.com`."""
+        return f"{many(self.requests, 'request')} at {endpoint_host(self.endpoint)}"
+
+
+def awaited_requests(db: sqlite3.Connection, runs: Collection[int]) -> tuple[AwaitedRequests, ...]:
+    """Return how many requests runs have at providers in bulk, by endpoint.
+
+    Also those of trials that wait for them no more (cancelled, asked live since), and those of
+    which nobody knows yet whether they were sent.
+    """
+    rows = db.execute(
+        "SELECT k.endpoint, count(*) FROM consignments k JOIN consigned c ON c.consignment = k.id "
+        "JOIN attempts a ON a.id = c.attempt WHERE k.run IN (SELECT value FROM json_each(?)) "
+        "AND k.taken_at IS NULL AND c.line IS NULL AND a.state = 'sent' "
+        "GROUP BY k.endpoint ORDER BY k.endpoint",
+        (json.dumps(list(runs)),),
+    )
+    return tuple(AwaitedRequests(*row) for row in rows)
 
 
 def consignments(db: sqlite3.Connection, run: int) -> list[ConsignmentRow]:

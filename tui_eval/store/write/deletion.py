@@ -16,6 +16,7 @@ from tui_eval.store.files import FileStore
 from tui_eval.store.opening.store_file import place_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import baseline_queries
+from tui_eval.store.read.consignment_queries import AwaitedRequests, awaited_requests
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import file_writes, run_writes
@@ -79,6 +80,8 @@ class DeletionExtent:
     """Suites whose baseline is one of these runs."""
     compared: int = 0
     """Other runs that were launched to be compared with one of these."""
+    awaited: tuple[AwaitedRequests, ...] = ()
+    """Requests that providers have in bulk: they go on with them, and nobody takes the results."""
 
 
 def deletion_extent(db: sqlite3.Connection, run_ids: Collection[int]) -> DeletionExtent:
@@ -124,6 +127,7 @@ def deletion_extent(db: sqlite3.Connection, run_ids: Collection[int]) -> Deletio
         file_bytes,
         baseline_queries.suites_of(db, run_ids),
         baseline_queries.compared_with(db, run_ids),
+        awaited_requests(db, run_ids),
     )
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence, Set
 
-from tui_eval.format import many, number, per_second
+from tui_eval.format import endpoint_host, many, number, per_second
 from tui_eval.model.states import RunState
 from tui_eval.reports.spending import Spending
 from tui_eval.ui.keys.shown_keys import key
@@ -108,5 +108,4 @@ def _short_endpoint(endpoints: Set[str]) -> str:
     if len(endpoints) != 1:
         return f"at {many(len(endpoints), 'endpoint')}"
     (name,) = endpoints
-    host = name.partition("://")[2].partition("/")[0].partition("|")[0]
-    return host or " ".join(filter(None, name.split("|")[:2]))  # without its key's name
+    return endpoint_host(name)
