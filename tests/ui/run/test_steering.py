@@ -72,7 +72,7 @@ async def test_in_zoom_keys_act_on_the_trial_that_is_shown_alone(store: Path) ->
         await pilot.press("enter")
         await until_shown(pilot, "cancel this one", "2 marked", "c2")
         await pilot.press("c")
-        await until_shown(pilot, "cancelled: 1 trial")
+        await until_shown(pilot, "cancelled: c2; U undoes it")
         assert not isinstance(app.screen, ConfirmDialog)
         asked = sql(store, "SELECT args FROM requests")
         assert asked == [(f'{{"trials": [{trials[2]}]}}',)]

@@ -311,7 +311,8 @@ async def test_a_live_run_is_shown_as_it_goes_and_steered(store: Path) -> None:
         )
         assert cursor_case(screen) == "sum-1999"
         await pilot.press("p")
-        await until_shown(pilot, "‖ paused")
+        await until_shown(pilot, "‖ paused", "u resume")
+        assert lines(app)[-1].count("resume") == 1  # `p` does the same
         await pilot.press("p")
         await until_shown(pilot, "● running")
         await pilot.press("C")

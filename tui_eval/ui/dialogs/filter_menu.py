@@ -84,16 +84,16 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
         self._count = count
         self._glyphs = glyphs
         self._sum = Bar(id="sum")
+        self._notes = max([len(self.noted(offer)) for offer in self.offers] + [0])
+        self.rows = _Offers(self, glyphs, self._notes)
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
         longest = max([width_of(part_words(offer.part)) for offer in self.offers] + [0])
-        notes = max([len(self.noted(offer)) for offer in self.offers] + [0])
         with Vertical(classes="box") as box:
             box.border_title = "filter"
-            rows = _Offers(self, self._glyphs, notes)
-            rows.styles.height = min(len(self.offers) + 1, max(self.app.size.height - 8, 3))
-            yield rows
+            self.rows.styles.height = min(len(self.offers) + 1, max(self.app.size.height - 8, 3))
+            yield self.rows
             yield self._sum
             keys = (("space", "tick"), ("enter", "apply"), ("0", "clear"), ("esc", "close"))
             words = {"apply": "list", "clear": "all", "close": "close"}
@@ -108,12 +108,12 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
                 ],
                 classes="close",
             )
-        wide = max(longest + _BOX + notes + 8, _WIDTH)
+        wide = max(longest + _BOX + self._notes + 8, _WIDTH)
         box.styles.width = min(wide + 6, max(self.app.size.width - 4, 24))
 
     def on_mount(self) -> None:
         """Stand on what is in force."""
-        rows = self.query_one(_Offers)
+        rows = self.rows
         rows.resize_to(len(self.offers))
         chosen = [at for at, offer in enumerate(self.offers) if offer.part in self.ticked]
         rows.cursor = chosen[0] if chosen else 0
@@ -129,7 +129,7 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
         """Tick the line under the cursor, or untick it."""
         if not self.offers:
             return
-        rows = self.query_one(_Offers)
+        rows = self.rows
         part = self.offers[rows.cursor].part
         if part in self.ticked:
             self.ticked.remove(part)
@@ -141,13 +141,13 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
     def action_clear(self) -> None:
         """Untick everything."""
         self.ticked.clear()
-        self.query_one(_Offers).redraw()
+        self.rows.redraw()
         self._show_sum()
 
     def action_apply(self) -> None:
         """List what is ticked; where nothing has been, the line under the cursor too."""
         if self.offers and tuple(self.ticked) == self._before:
-            part = self.offers[self.query_one(_Offers).cursor].part
+            part = self.offers[self.rows.cursor].part
             if part not in self.ticked:
                 self.ticked.append(part)
         self.dismiss(tuple(self.ticked))
@@ -183,7 +183,7 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
             if offer.n is None:
                 n = await self._count((offer.part,), by_case=offer.of_cases, waited_for=False)
                 self.offers = (*self.offers[:at], replace(offer, n=n), *self.offers[at + 1 :])
-                self.query_one(_Offers).redraw((at,))
+                self.rows.redraw((at,))
 
 
 class _Offers(Rows):

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tui_eval.format import points
+from tui_eval.format import many, points
 from tui_eval.model.finish import Ending
 from tui_eval.reports.rates import trial_figures
+from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.store.read import (
     grade_queries,
     report_queries,
@@ -107,12 +108,17 @@ def count_differences(db: sqlite3.Connection, run_id: int) -> ColumnDifferences:
     if found is None:
         return ColumnDifferences()
     tones: dict[Word, Tone] = {Word.BETTER: "pass", Word.WORSE: "fail"}
-    by_column = {
-        column: ColumnDifference(
-            f"{points(row.difference.diff)} {row.word if found.settled else 'so far'}",
-            tones.get(row.word, "plain") if found.settled else "dim",
-        )
-        for column, row in found.rows.items()
-        if row.difference is not None
-    }
+    by_column = {}
+    for column, row in found.rows.items():
+        difference = row.difference
+        if difference is None:
+            continue
+        if found.settled:
+            words = f"{points(difference.diff)} {row.word}"
+        elif difference.n < SMALL_GROUP:  # a single pair may be worth 50 points, and soon none
+            words = f"{many(difference.n, 'pair')} so far"
+        else:
+            words = f"{points(difference.diff)} so far"
+        tone = tones.get(row.word, "plain") if found.settled else "dim"
+        by_column[column] = ColumnDifference(words, tone)
     return ColumnDifferences(found.base, by_column)

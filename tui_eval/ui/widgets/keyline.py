@@ -101,9 +101,11 @@ class KeyLine(Toned):
         last = [(more, "more")] if more is not None else []
         kept, start = [], len(_MARGIN)
         room = self.size.width - sum(self._cells(active, text) + 2 for active, text in last)
+        taken: set[str] = set()  # of two keys that read alike the first that does something
         for active, text in words:
             end = start + self._cells(active, text)
-            if end <= room:
+            if end <= room and text not in taken:
+                taken.update([text] if active.enabled else [])
                 kept.append(
                     _Key(self.app.get_key_display(active.binding), text, active, start, end)
                 )

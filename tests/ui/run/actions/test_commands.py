@@ -53,6 +53,20 @@ def test_answers_are_told_in_words() -> None:
     )
 
 
+def test_an_answer_names_its_trial_and_how_it_is_undone() -> None:
+    cancelled = request(Verb.CANCEL, {"trials": [7]}, "accepted", "1 trial")
+    words = commands.answer_words(cancelled, (), "fr\x1b[31m · one")
+    assert words == ("cancelled: fr␛[31m · one; U undoes it", True)
+    inverse = commands.inverse_of(cancelled, "fr · one")
+    assert inverse is not None
+    assert inverse.words == "cancelling fr · one"
+    several = request(Verb.RESCORE, {}, "accepted", "2 trials; 1 of 3 not: no output to score")
+    assert commands.answer_words(several, ()) == (
+        "being scored again: 2 trials; 1 of 3 not: no output to score; U undoes it",
+        True,
+    )
+
+
 def test_another_concurrency_names_who_asks_at_the_endpoint(store: Path) -> None:
     made = by_hand(store, [Case(0, "c", {})], answers=[output("a")] * 2, columns=["one", "two"])
     with reading(store) as db:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui_eval.format import many
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import TrialState, Verdict
+from tui_eval.model.visible import visible_line
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import ColumnRow, RequestRow, TrialRow
 from tui_eval.ui.keys.shown_keys import key
@@ -30,6 +31,8 @@ DOING = {
     Verb.GRADE: "grading…",
 }
 """What a request is called while it waits for its answer."""
+_LONGEST_ABOUT = 80
+"""Characters of a trial's name in an answer."""
 _WITHDRAWN = "grade by hand withdrawn"
 _DONE = {
     Verb.CANCEL: "cancelled",
@@ -61,6 +64,8 @@ class Command:
     """What `esc` leaves, likewise: `Keep them`."""
     more: str = ""
     """What follows from it."""
+    about: str = ""
+    """The one trial it is about, as its answer names it; foreign. Empty: it is about others."""
 
 
 def forecast_words(
@@ -146,12 +151,17 @@ class InverseCommand:
     command: Command
 
 
-def inverse_of(request: RequestRow) -> InverseCommand | None:
-    """Return how to undo what a request did; None: it cannot be undone, or did nothing."""
+def inverse_of(request: RequestRow, about: str = "") -> InverseCommand | None:
+    """Return how to undo what a request did; None: it cannot be undone, or did nothing.
+
+    Args:
+        request: The request.
+        about: See `Command`.
+    """
     if request.outcome != Outcome.ACCEPTED:
         return None
     args: JsonObject = {"request": request.id}
-    what = (request.detail or "").partition(";")[0]
+    what = _name(about) or (request.detail or "").partition(";")[0]
     match Verb(request.verb):
         case Verb.CANCEL:
             return InverseCommand(f"cancelling {what}", Command(Verb.UNCANCEL, args))
@@ -181,12 +191,15 @@ def stop(open_trials: int) -> Command:
     )
 
 
-def answer_words(request: RequestRow, columns: Sequence[ColumnRow]) -> tuple[str, bool]:
+def answer_words(
+    request: RequestRow, columns: Sequence[ColumnRow], about: str = ""
+) -> tuple[str, bool]:
     """Say how a request ended, and whether it did what was asked.
 
     Args:
         request: The request.
         columns: Those of the run: an endpoint is named by them.
+        about: See `Command`.
     """
     verb = Verb(request.verb)
     accepted = request.outcome == Outcome.ACCEPTED
@@ -199,7 +212,13 @@ def answer_words(request: RequestRow, columns: Sequence[ColumnRow]) -> tuple[str
     if verb is Verb.SET_LIMIT and (asking := columns_at(request.args.get("endpoint"), columns)):
         return f"concurrency of {asking}: {detail}", True
     done = _WITHDRAWN if verb is Verb.GRADE and _withdraws(request.args) else _DONE[verb]
-    return f"{done}: {detail}" if detail else done, True
+    detail = _name(about) or detail
+    undo = "" if inverse_of(request) is None else f"; {key('run.undo', 'U')} undoes it"
+    return f"{done}: {detail}{undo}" if detail else f"{done}{undo}", True
+
+
+def _name(about: str) -> str:
+    return visible_line(about, _LONGEST_ABOUT)
 
 
 def columns_at(endpoint: Json, columns: Sequence[ColumnRow]) -> str:

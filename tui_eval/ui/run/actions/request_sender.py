@@ -34,6 +34,8 @@ class RequestSender:
         self._run = run
         self._monitor = monitor
         self._undo = undo
+        self._about: dict[int, str] = {}
+        """By request that waits, the one trial it is about."""
         run.watch(self._tell_of_answers, Snapshot)
 
     def start(self, command: Command) -> None:
@@ -58,6 +60,8 @@ class RequestSender:
         except (StoreError, OSError) as error:
             self._screen.say(f"not done: {error}", "error", seconds=15)
             return False
+        if command.about:
+            self._about[request] = command.about
         self._monitor.awaited.add(request)
         self._monitor.wake()
         return True
@@ -65,12 +69,13 @@ class RequestSender:
     def _tell_of_answers(self) -> None:
         assert self._run.snapshot is not None, "it has just been replaced"
         for request in self._run.snapshot.answered:
-            words, accepted = commands.answer_words(request, self._run.snapshot.columns)
+            about = self._about.pop(request.id, "")
+            words, accepted = commands.answer_words(request, self._run.snapshot.columns, about)
             self._screen.say(words, "information" if accepted else "warning")
-            self._remember_way_back(request)
+            self._remember_way_back(request, about)
 
-    def _remember_way_back(self, request: RequestRow) -> None:
-        inverse = commands.inverse_of(request)
+    def _remember_way_back(self, request: RequestRow, about: str) -> None:
+        inverse = commands.inverse_of(request, about)
         if inverse is not None:
             self._undo.add(inverse.words, partial(self.start, inverse.command))
         elif request.verb == Verb.WITHDRAW and request.outcome == Outcome.TOO_EARLY:

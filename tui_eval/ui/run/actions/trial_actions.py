@@ -18,11 +18,13 @@ they go on at 3.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tui_eval.format import many
 from tui_eval.store.errors import StoreError
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
+from tui_eval.store.rows import TrialRow
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.actions.action_group import ActionGroup, in_worker
 from tui_eval.ui.run.actions.commands import Command
@@ -83,15 +85,22 @@ class TrialActions(ActionGroup):
 
     async def _command(self, verb: Verb, trials: list[int]) -> Command:
         """Return the command about trials; of several, or with an answer to lose, with its cost."""
-        lost = None
-        if verb is Verb.RETRY and len(trials) == 1:
+        lost, about = None, ""
+        if len(trials) == 1:
             trial = await self.client.read(run_queries.trial, trials[0])
-            lost = trial.case_id if trial is not None and trial.output is not None else None
+            about = "" if trial is None else self._named(trial)
+            if trial is not None and trial.output is not None and verb is Verb.RETRY:
+                lost = trial.case_id
         if len(trials) == 1 and lost is None:
-            return commands.about_trials(verb, trials)
+            return replace(commands.about_trials(verb, trials), about=about)
         args = commands.trial_args(trials)
         cost = await self.client.ponder(commands.forecast_words, self.run.id, verb, args)
-        return commands.about_trials(verb, trials, cost, lost)
+        return replace(commands.about_trials(verb, trials, cost, lost), about=about)
+
+    def _named(self, trial: TrialRow) -> str:
+        """Return a trial's case, with its target where the run has several."""
+        several = self.run.snapshot is not None and len(self.run.snapshot.columns) > 1
+        return f"{trial.case_id} · {trial.column}" if several else trial.case_id
 
     @in_worker
     async def action_note(self) -> None:
