@@ -85,7 +85,7 @@ def test_the_tree_shown_has_every_layer_from_top_to_bottom() -> None:
     shown = re.findall(r"^[├└]── (\w+)", tree, re.MULTILINE)
     package = ROOT / "tui_eval"
     there = {path.name for path in package.iterdir() if (path / "__init__.py").exists()}
-    assert {*shown} == there | {"format", "resources"}
+    assert {*shown} == there | {"format", "invocation", "resources"}
     order = layers()
     depths = [next(at for at, layer in enumerate(order) if name in layer) for name in shown]
     assert depths == sorted(depths)

@@ -183,8 +183,9 @@ async def test_where_the_program_has_ended_the_run_goes_on_in_another(tmp_path: 
     assert (left.state, left.stopped_by) == (RunState.INTERRUPTED, "caller")
     assert {trial.state.value for trial in harness.trials(run)} == {"queued"}
     with closing(open_readable(harness.path)) as db:  # no command could go on with it
-        said = summary(results(db, run), width=100, ink=AnsiStyle())
-    assert f'te.open("{left.name}").resume(functions=[…])' in said
+        said = summary(results(db, run), width=100, ink=AnsiStyle(), store=harness.path)
+    named = f'te.open("{left.name}", store="{harness.path}")'
+    assert f"{named}.resume(functions=[…])" in said
     assert "tui-eval resume" not in said
     ask(harness.path, run, Verb.RESUME)
     await work(harness, run, functions)

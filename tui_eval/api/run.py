@@ -30,7 +30,6 @@ from tui_eval.reports.results import effective_state, results
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.connection import open_readable
-from tui_eval.store.location import naming
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import JUST_STOPPED, Outcome, Verb, why_cancelled
 from tui_eval.store.rows import RunRow
@@ -125,9 +124,7 @@ class Run:
     def report(self) -> str:
         """Return the summary that `run` prints; its commands name the store."""
         with self._reading() as db:
-            return summary(
-                results(db, self._id), width=_WIDTH, ink=AnsiStyle(), of_store=naming(self._store)
-            )
+            return summary(results(db, self._id), width=_WIDTH, ink=AnsiStyle(), store=self._store)
 
     def wait(self, timeout: float | None = None) -> Self:
         """Wait until nobody works on it.

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tui_eval.cli import streams
+from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode
 
 FOLDER_GONE = "the current folder is gone: change to one that exists, then say it again"
@@ -34,7 +35,7 @@ def explain(error: Exception) -> int:
         file = shlex.quote(error.mistakes[0].file)
         streams.tell(
             f"{error}\nIt needs your trust: look at the suite, then say "
-            f"`tui-eval trust add {file}`, or add --trust for this once."
+            f"`{command_name()} trust add {file}`, or add --trust for this once."
         )
     elif isinstance(error, SuiteError):
         streams.tell(str(error))
@@ -48,7 +49,7 @@ def explain(error: Exception) -> int:
     elif isinstance(error, FileNotFoundError) and not folder_is_there():
         streams.tell(f"error: {FOLDER_GONE}")
     elif isinstance(error, sqlite3.DatabaseError):
-        streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
+        streams.tell(f"error: the store: {error}; `{command_name()} doctor` looks at it")
     else:
         tell_crash(error)
     return ExitCode.INCOMPLETE if isinstance(error, StoreMovedError) else ExitCode.NOT_STARTED

@@ -1,5 +1,6 @@
 """Where a store is when nobody says so, and what stands beside it."""
 
+import json
 import os
 import shlex
 from collections.abc import Mapping
@@ -18,15 +19,25 @@ def naming(store: Path, environ: Mapping[str, str] = os.environ) -> str:
 
     It is empty where the store is found without, else ` --store FILE`, from the folder one is in.
     """
+    shown = _named(store, environ)
+    return "" if shown is None else f" --store {shlex.quote(str(shown))}"
+
+
+def naming_in_python(store: Path, environ: Mapping[str, str] = os.environ) -> str:
+    """Return what the call of a function ends with, likewise: empty or `, store="FILE"`."""
+    shown = _named(store, environ)
+    return "" if shown is None else f", store={json.dumps(str(shown), ensure_ascii=False)}"
+
+
+def _named(store: Path, environ: Mapping[str, str]) -> Path | None:
+    """Return a store's path from the folder one is in; None where it is found without."""
     named = environ.get("TUI_EVAL_STORE")
     found = Path(named) if named else usual_store()
     if found.absolute() == store.absolute():
-        return ""
+        return None
     here = Path.cwd()
     shown = store.absolute()
-    return (
-        f" --store {shlex.quote(str(shown.relative_to(here) if here in shown.parents else shown))}"
-    )
+    return shown.relative_to(here) if here in shown.parents else shown
 
 
 def log_file(store: Path, run_name: str) -> Path:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.format import many
+from tui_eval.invocation import command_name
 from tui_eval.store.location import naming
 from tui_eval.store.rows import RunRow
 
@@ -23,11 +24,11 @@ def farewell(
     of_store = naming(store, environ)
     one = live[0].name
     if len(live) == 1:
-        command = f"tui-eval {'resume' if stopped else 'watch'} {one}{of_store}"
+        command = f"{command_name()} {'resume' if stopped else 'watch'} {one}{of_store}"
         if stopped:
             return f"{one} is being stopped; `{command}` finishes it"
         return f"{one} goes on; `{command}` comes back to it"
     names = f"{one} and {many(len(live) - 1, 'other run')}"
     if stopped:
-        return f"{names} are being stopped; `tui-eval{of_store}` opens them again"
-    return f"{names} go on; `tui-eval watch {one}{of_store}` comes back to it"
+        return f"{names} are being stopped; `{command_name()}{of_store}` opens them again"
+    return f"{names} go on; `{command_name()} watch {one}{of_store}` comes back to it"

@@ -1,7 +1,9 @@
 import json
 import os
 import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,26 @@ def test_a_board_shows_the_parts_that_run(place: Place, tui_eval: Command) -> No
     assert tui_eval("watch").code == 2
     assert tui_eval("watch", "last", "--board", "board").code == 2
     assert tui_eval("watch", "last", "--json").code == 2
+
+
+def test_one_that_the_disk_breaks_off_says_that_merging_again_goes_on(
+    place: Place, tui_eval: Command
+) -> None:
+    tui_eval("run", place.suite(n=1), "--store", "few.sqlite3")
+    tui_eval("merge", "few.sqlite3", "--into", "all.sqlite3")
+    tui_eval("run", place.suite(n=150), "--store", "many.sqlite3")
+    merge = [sys.executable, "-m", "tui_eval", "merge", "many.sqlite3", "--into", "all.sqlite3"]
+    broken = subprocess.run(
+        ["/bin/sh", "-c", f"ulimit -f 120; exec {shlex.join(merge)}"],  # of 512 bytes
+        cwd=place.folder,
+        env=place.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert broken.returncode == 2
+    goes_on, error = broken.stderr.splitlines()[-2:]
+    assert goes_on == "stopped: what was merged stays; merging the same stores again goes on"
+    assert error.startswith("error: ")
+    again = tui_eval("merge", "many.sqlite3", "--into", "all.sqlite3")
+    assert (again.code, "150 new" in again.out) == (0, True)

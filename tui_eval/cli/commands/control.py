@@ -21,6 +21,7 @@ from tui_eval.cli.options import (
 )
 from tui_eval.cli.running.permission import need_permission, need_targets
 from tui_eval.cli.running.run_requests import answered, ask, request_row, worded
+from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode
 
 if TYPE_CHECKING:
@@ -198,7 +199,9 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
         answer = answered(file, run, answer)
     code = _tell(run, answer, as_json)
     if answer.outcome == Outcome.ACCEPTED:
-        streams.tell(f"`tui-eval undo {run.name}` takes it back; `retry` would ask and pay again")
+        streams.tell(
+            f"`{command_name()} undo {run.name}` takes it back; `retry` would ask and pay again"
+        )
     return code
 
 

@@ -10,6 +10,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.options import json_option, store_file, store_option
+from tui_eval.invocation import command_name
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def _look_at(file: Path, names: Sequence[str]) -> "tuple[list[RunRow], DeletionE
         runs = {run.id: run for run in (run_queries.run_named(db, name) for name in names)}
         refused = [why for run in runs.values() if (why := deletion.refusal(run)) is not None]
         if refused:
-            raise CommandError(f"{'; '.join(refused)} (`tui-eval cancel RUN`); nothing was deleted")
+            raise CommandError(
+                f"{'; '.join(refused)} (`{command_name()} cancel RUN`); nothing was deleted"
+            )
         return list(runs.values()), deletion.deletion_extent(db, list(runs))
 
 
@@ -106,5 +109,7 @@ def _delete(file: Path, run: "RunRow") -> None:
     try:
         delete_run(file, run.id)
     except KeyboardInterrupt:
-        streams.tell(f"{run.name} is half deleted; `tui-eval delete {run.name}` does the rest")
+        streams.tell(
+            f"{run.name} is half deleted; `{command_name()} delete {run.name}` does the rest"
+        )
         raise

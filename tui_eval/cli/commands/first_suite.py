@@ -8,6 +8,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.options import json_option
+from tui_eval.invocation import command_name
 
 if TYPE_CHECKING:
     from tui_eval.model.json import Json, JsonObject
@@ -70,7 +71,8 @@ def _write(folder: Path, files: dict[Path, str]) -> None:
             file.write(text)
         streams.say(str(path))
     suite = next(path for path in files if path.suffix == ".toml")
-    streams.tell(f"try `tui-eval check {suite}`, then `tui-eval run {suite}`")
+    command = command_name()
+    streams.tell(f"try `{command} check {suite}`, then `{command} run {suite}`")
 
 
 def _recipe(name: str) -> "Recipe":

@@ -14,6 +14,7 @@ from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.named.format_name import FormatName
 from tui_eval.cli.options import grouped, store_file, store_option
+from tui_eval.invocation import command_name
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.importers.catalogue import FORMATS, SCORERS
 
@@ -216,7 +217,8 @@ def _tell(written: "WrittenSuite", as_json: bool, *, on_stdout: bool = True) -> 
     for trouble in written.troubles:
         streams.tell(f"  in the suite: {visible_line(trouble)}")
     name = shlex.quote(str(written.suite))
-    streams.tell(f"look at it with `tui-eval check {name}`, then `tui-eval run {name}`")
+    command = command_name()
+    streams.tell(f"look at it with `{command} check {name}`, then `{command} run {name}`")
 
 
 def _tell_losses(written: "WrittenSuite") -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui_eval.store.merge.merging import MergedRun
     from tui_eval.store.read.run_parts import RunParts
 
+_GOES_ON = "stopped: what was merged stays; merging the same stores again goes on"
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -74,9 +75,12 @@ def _one(store: Path, target: Path, *, check: bool) -> "list[MergedRun]":
                 f"stays, and the run there says that it is half merged"
             ) from error
         except sqlite3.Error as error:
-            raise explain(target, error) from error
+            explained = explain(target, error)
+            if not isinstance(explained, StoreDamagedError):
+                streams.tell(_GOES_ON)
+            raise explained from error
         except KeyboardInterrupt:
-            streams.tell("stopped: what was merged stays; merging the same stores again goes on")
+            streams.tell(_GOES_ON)
             raise
 
 

@@ -11,6 +11,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.named.suggest import refuse_unknown_cases
 from tui_eval.cli.options import WHOLE, grouped, json_option, run_argument, store_file, store_option
+from tui_eval.invocation import command_name
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
@@ -242,7 +243,6 @@ def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
     from tui_eval.reports.terminal.summary import summary
     from tui_eval.reports.terminal.tables import AnsiStyle
     from tui_eval.reports.terminal.whole_case import case_in_full
-    from tui_eval.store.location import naming
     from tui_eval.store.opening.store_file import place_of
 
     ink = AnsiStyle(streams.coloured())
@@ -255,8 +255,8 @@ def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
             streams.tell(_none_failed(db, run))
     elif not shown.cases:
         of = results(db, run.id)
-        width, of_store = streams.width(), naming(place_of(db))
-        streams.say(summary(of, width=width, ink=ink, groups=True, of_store=of_store))
+        width, store = streams.width(), place_of(db)
+        streams.say(summary(of, width=width, ink=ink, groups=True, store=store))
     for i, case_id in enumerate(dict.fromkeys(shown.cases)):
         if i:
             streams.say("")
@@ -281,4 +281,4 @@ def _none_failed(db: "sqlite3.Connection", run: "RunRow") -> str:
         if number
     ]
     said = f"nothing failed of {many(total.total, 'trial')}"
-    return f"{said}; {', '.join(others)}: `tui-eval show {run.name}`" if others else said
+    return f"{said}; {', '.join(others)}: `{command_name()} show {run.name}`" if others else said

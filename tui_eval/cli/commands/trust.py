@@ -8,6 +8,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.options import json_option
+from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.home import from_home
 from tui_eval.model.visible import visible_line
@@ -58,7 +59,7 @@ def list_(as_json: bool) -> None:
         streams.say(jsontext.dumps(document, indent=2))
         return
     if not folders and not suites:
-        streams.tell("nothing is trusted; `tui-eval trust add SUITE|FOLDER` changes that")
+        streams.tell(f"nothing is trusted; `{command_name()} trust add SUITE|FOLDER` changes that")
     for one in folders:
         _say(f"folder {one.path}: everything in it, since {one.at}")
     for one in suites:
@@ -144,7 +145,7 @@ def _trust_suite(suite: Path) -> bool:
         streams.tell(f"{suite}: what it reads now wants more:")
         for ask in more:
             streams.tell(f"  {ask.words}")
-        streams.tell(f"look at it, then say `tui-eval trust add {suite}` again")
+        streams.tell(f"look at it, then say `{command_name()} trust add {suite}` again")
     return not more
 
 
@@ -161,7 +162,7 @@ def remove(paths: tuple[Path, ...]) -> int:
             _say(f"{path}: trusted no more")
         else:
             code = ExitCode.NOT_STARTED
-            streams.tell(f"{path} is not trusted; `tui-eval trust list` says what is")
+            streams.tell(f"{path} is not trusted; `{command_name()} trust list` says what is")
         folder = book.folder_of(path)
         if folder is not None:
             streams.tell(f"note: {path} lies in {folder.path}, which is trusted as a whole")
@@ -190,7 +191,7 @@ def _told(
     if record is not None:
         yield f"  trusted since {record.at}"
     if found.refused:
-        yield f"`tui-eval trust add {suite}` trusts it with this"
+        yield f"`{command_name()} trust add {suite}` trusts it with this"
 
 
 def _document(

@@ -16,6 +16,7 @@ from tui_eval.cli.logs import logged_to_file
 from tui_eval.cli.running.reporter import OutputForm, Reporter
 from tui_eval.cli.running.signals import StopSignals
 from tui_eval.engine.host import Engine, RunBusyError, host
+from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.results import Results, results
@@ -117,7 +118,7 @@ class _Drive:
             except sqlite3.Error as error:
                 if not self._broke:
                     raise
-                streams.tell(f"error: the store: {error}; `tui-eval doctor` looks at it")
+                streams.tell(f"error: the store: {error}; `{command_name()} doctor` looks at it")
                 # something was started, whatever can be read of it
                 return RunEnd(ExitCode.INCOMPLETE, None, self._leaving.is_set())
 
@@ -193,11 +194,11 @@ class _Drive:
             code = ExitCode.INCOMPLETE
         self._telling.finished(of, code)
         if of.run.live and self._leaving.is_set():
-            streams.tell(f"the run goes on; `tui-eval watch {self._of_run(of)}` shows it")
+            streams.tell(f"the run goes on; `{command_name()} watch {self._of_run(of)}` shows it")
         elif code == ExitCode.NOT_STARTED:
             pass  # the reason says what to do instead
         elif self._broke or (of.resumable and self._telling.form is not OutputForm.TEXT):
-            streams.tell(f"`tui-eval resume {self._of_run(of)}` goes on from here")
+            streams.tell(f"`{command_name()} resume {self._of_run(of)}` goes on from here")
         if self._telling.unheard:
             code = code or ExitCode.INCOMPLETE
         return RunEnd(code, of, self._leaving.is_set())
@@ -247,7 +248,7 @@ class _Drive:
 
         That is what a crash would be: the next engine finds what was in flight, and asks again.
         """
-        command = f"tui-eval resume {self._name}{self._telling.of_store}"
+        command = f"{command_name()} resume {self._name}{self._telling.of_store}"
         self._telling.say(f"stopped; the store could not be told. `{command}` goes on")
         os._exit(ExitCode.INTERRUPTED)
 

@@ -54,6 +54,7 @@ class Reporter:
             follows: Whether stdout has a summary already: then a blank line parts them.
         """
         self.form = form
+        self._store = store
         self.of_store = naming(store)
         """What commands end with that are to be typed."""
         self._parting = "\n" if follows else ""
@@ -157,7 +158,7 @@ class Reporter:
         match self.form:
             case OutputForm.TEXT:
                 ink = AnsiStyle(streams.coloured())
-                said = summary(of, width=streams.width(), ink=ink, of_store=self.of_store)
+                said = summary(of, width=streams.width(), ink=ink, store=self._store)
                 self._emit(f"{self._parting}{said}")
             case OutputForm.JSON:
                 self._emit(jsontext.dumps(outcome_document(of, code), indent=2))

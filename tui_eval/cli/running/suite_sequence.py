@@ -12,6 +12,7 @@ from tui_eval.cli.running.report_files import ReportFiles
 from tui_eval.cli.running.reporter import OutputForm, Reporter
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
+from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode, worst
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.errors import UnavailableError
@@ -131,5 +132,5 @@ def _tell_if_nobody_was_asked(store: Path, run_id: int, which: str) -> None:
         counts, name = board(db, run_id)[0], run_queries.run(db, run_id).name
     if not counts.total or counts.cached < counts.total:
         return
-    retry = f", `tui-eval retry {name} --failed` too" if which == "failed" else ""
+    retry = f", `{command_name()} retry {name} --failed` too" if which == "failed" else ""
     streams.tell(f"nothing was asked: all outputs are in the store; --fresh asks again{retry}")

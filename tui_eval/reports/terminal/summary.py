@@ -1,6 +1,7 @@
 """What a run came to, as text for a person."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from tui_eval.format import (
     clock,
@@ -9,6 +10,7 @@ from tui_eval.format import (
     per_second,
     percent,
 )
+from tui_eval.invocation import command_name
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.model.visible import visible_line
@@ -30,6 +32,7 @@ from tui_eval.reports.terminal.rate_tables import (
 )
 from tui_eval.reports.terminal.sweep_text import sweep_lines
 from tui_eval.reports.terminal.tables import AnsiStyle, folded, table
+from tui_eval.store.location import naming, naming_in_python
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
 from tui_eval.suites.spec.run import Reduce, RunSettings
@@ -52,7 +55,7 @@ _LASTING = ("template", "no_recording")
 
 
 def summary(
-    of: Results, *, width: int, ink: AnsiStyle, groups: bool = False, of_store: str = ""
+    of: Results, *, width: int, ink: AnsiStyle, groups: bool = False, store: Path | None = None
 ) -> str:
     """Return the summary of a run, ending with what to do next.
 
@@ -61,7 +64,8 @@ def summary(
         width: Cells of a line.
         ink: Colours or none.
         groups: Whether each scorer and each tag has its rows too.
-        of_store: What the commands at the end name the store with, see `store.location.naming`.
+        store: The store it is in, which the commands at the end name where they would not find
+            it; None: they do.
     """
     lines = [_head(of, width, ink)]
     if of.suite.dataset.hub is not None:
@@ -71,7 +75,7 @@ def summary(
         lines += sweep_lines(of.sweep, width=width, ink=ink)
         if errors := _errors(of, width, ink):
             errors[1] += ", those of the warm-up among them"
-        return "\n".join([*lines, *errors, *_next(of, width, of_store)])
+        return "\n".join([*lines, *errors, *_next(of, width, store)])
     if of.columns:
         lines += table(target_columns(of.columns, of.rests_on_judges), width, ink)
     for said in (*judge_report.judge_lines(of.judges), *_people(of), *_kinships(of)):
@@ -96,7 +100,7 @@ def summary(
     lines += _ungraded(of, width, ink)
     lines += baseline_lines(of, width)
     lines += gate_lines(of, width, ink)
-    lines += _next(of, width, of_store)
+    lines += _next(of, width, store)
     return "\n".join(lines)
 
 
@@ -284,14 +288,15 @@ def _whose(of: Results, error: ErrorRow) -> str:
     return f" ({', '.join(f'{name} {n:,}' for name, n in there.items())})"
 
 
-def _going_on(of: Results) -> Iterator[tuple[str, str]]:
+def _going_on(of: Results, store: Path | None) -> Iterator[tuple[str, str]]:
     """Yield the commands that do what is missing, each with what it does."""
     name, why = of.run.name, of.run.stopped_by or ""
     if why == StartRefusal.DATA:
         return  # the reason says what to do: a resume would meet the same
     if of.calls_functions:  # no command could call them
         if of.resumable:
-            yield f'te.open("{name}").resume(functions=[…])', "finish what is missing, in Python"
+            opened = f'te.open("{name}"{"" if store is None else naming_in_python(store)})'
+            yield f"{opened}.resume(functions=[…])", "finish what is missing, in Python"
     elif of.resumable:
         more = f" {_CAPS[why]}" if why in _CAPS else ""
         yield f"tui-eval resume {name}{more}", "finish what is missing"
@@ -306,10 +311,10 @@ def _going_on(of: Results) -> Iterator[tuple[str, str]]:
         yield f"tui-eval retry {name}", "ask again where it errored"
 
 
-def _next(of: Results, width: int, of_store: str) -> list[str]:
+def _next(of: Results, width: int, store: Path | None) -> list[str]:
     """Say which command goes on from here."""
     name = of.run.name
-    hints = [*_going_on(of)]
+    hints = [*_going_on(of, store)]
     if of.finished and of.ungraded.judged:
         command = f"tui-eval rescore {name} --ungraded"
         hints.append((command, "ask judges for what they did not grade"))
@@ -319,10 +324,7 @@ def _next(of: Results, width: int, of_store: str) -> list[str]:
         hints.append((compare, "see which cases came to something else"))
     if not hints:
         return []
-    hints = [
-        (f"{command}{of_store}" if command.startswith("tui-eval ") else command, why)
-        for command, why in hints
-    ]
+    hints = [(_to_be_typed(command, store), why) for command, why in hints]
     widest = max(len(command) for command, _ in hints)
     lines = [""]
     for command, why in hints:
@@ -330,3 +332,11 @@ def _next(of: Results, width: int, of_store: str) -> list[str]:
         # a command that is to be copied stays in one piece
         lines += [line] if len(line) <= width else [command, f"  {why}"]
     return lines
+
+
+def _to_be_typed(command: str, store: Path | None) -> str:
+    """Return a command for who started this program as it was; what is Python stays as it is."""
+    name, _, rest = command.partition(" ")
+    if name != "tui-eval":
+        return command
+    return f"{command_name()} {rest}{'' if store is None else naming(store)}"

@@ -12,6 +12,7 @@ from tui_eval.engine.control.applied_grades import of_person
 from tui_eval.engine.control.drawing import DRAWN, SEED
 from tui_eval.engine.control.hand_grades import request_args
 from tui_eval.format import many, number
+from tui_eval.invocation import command_name
 from tui_eval.model.json import Json
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError
@@ -336,7 +337,7 @@ class GradeScreen(BaseScreen):
             yes=f"Apply {many(len(grades), 'grade')}",
             no="Keep the verdicts",
             more="They outrank the judge until they are withdrawn; "
-            f"`tui-eval undo {self._run_name}` takes them back.",
+            f"`{command_name()} undo {self._run_name}` takes them back.",
         )
         if not grades or not await self.app.push_screen_wait(question):
             return

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.format import ago, many, number, rate
+from tui_eval.invocation import command_name
 from tui_eval.model.conversation import text_of
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.suites.case_book import CasePreview, PromptPreview
@@ -84,7 +85,7 @@ def _trouble(entry: SuiteEntry) -> Iterator[Para]:
             "Without the app:",
             "dim",
         )
-        yield Para(f"tui-eval run {entry.path} --trust", indent=2)
+        yield Para(f"{command_name()} run {entry.path} --trust", indent=2)
         return
     yield from _mistakes(entry)
 

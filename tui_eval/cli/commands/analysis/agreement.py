@@ -8,6 +8,7 @@ import click
 from tui_eval.cli import streams
 from tui_eval.cli.named.suggest import refuse_unknown
 from tui_eval.cli.options import json_option, run_argument, store_file, store_option
+from tui_eval.invocation import command_name
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,7 +48,8 @@ def agreement(name: str, scorer: str | None, as_json: bool, store: Path | None) 
     graded = any(one.pooled.n or one.pooled.cannot_tell or one.gold for one in found)
     if not graded:
         streams.say(
-            f"nobody has graded outputs of {run.name} yet: `tui-eval grade {run.name}` begins"
+            f"nobody has graded outputs of {run.name} yet: "
+            f"`{command_name()} grade {run.name}` begins"
         )
         return
     ink = AnsiStyle(streams.coloured())

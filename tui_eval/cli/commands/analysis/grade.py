@@ -17,6 +17,7 @@ from tui_eval.cli.options import (
     store_file,
     store_option,
 )
+from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.frozen import frozen
 from tui_eval.model.visible import visible_line
@@ -99,7 +100,7 @@ def grade(name: str, options: GradeOptions, as_json: bool, store: Path | None) -
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CommandError(
             "grading needs a terminal: the outputs are shown there one by one; grades that were "
-            f"given elsewhere are taken with `tui-eval grade {run.name} --from FILE`"
+            f"given elsewhere are taken with `{command_name()} grade {run.name} --from FILE`"
         )
     from tui_eval.cli.commands.app import open_on
     from tui_eval.ui.grade.grading_choice import GradingChoice
@@ -159,7 +160,7 @@ def _tell(run: "RunRow", people: "Mapping[str, int]", new: int, n: int) -> None:
     whose = ", ".join(f"{count:,} by {visible_line(name, 40)}" for name, count in people.items())
     known = f", {n - new:,} known already" if n - new else ""
     streams.say(f"{run.name}: {many(new, 'grade')} taken{known} ({whose})")
-    streams.tell(f"`tui-eval agreement {run.name}` says how far the judge agrees")
+    streams.tell(f"`{command_name()} agreement {run.name}` says how far the judge agrees")
 
 
 def _graded_by(store: Path, run: "RunRow", scorer: str | None, person: str) -> "list[HandGrade]":
@@ -197,7 +198,7 @@ def _tell_applied(run: "RunRow", answer: "RequestRow") -> None:
 
     streams.say(f"{run.name}: verdicts by hand {worded(answer)}")
     if answer.outcome == Outcome.ACCEPTED:
-        streams.tell(f"`tui-eval undo {run.name}` takes them back")
+        streams.tell(f"`{command_name()} undo {run.name}` takes them back")
 
 
 def _refuse_unknown_scorer(store: Path, run: "RunRow", scorer: str | None) -> None:
