@@ -35,6 +35,11 @@ STARTS: dict[str, tuple[str, ...]] = {
         "tui_eval.ui.screens.runs_screen",
         "tui_eval.ui.screens.run_screen",
     ),
+    "a comparison reads no suite where the scorers are frozen alike": (
+        "tui_eval.cli.named.sides",
+        "tui_eval.reports.comparison.comparison_document",
+        "tui_eval.reports.terminal.comparison_text",
+    ),
     "every session of pytest loads the plugin": ("tui_eval.pytest_plugin.hooks",),
     "tests of code start beside the engine": ("tui_eval.isolated.code_tests.tester",),
     "workers of plugins load these, and no suites": ("tui_eval.suites.plugins.plugin_calls",),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_eval.model.reduction import Reduce, parse_reduce
 from tui_eval.statistics.estimates import ClusteredSample, Sample, percentile, reduce_passes
 from tui_eval.statistics.intervals import wilson
-from tui_eval.suites.spec.run import Reduce, parse_reduce
 
 # k, n, low, high as scipy 1.17 computes them (binomtest(k, n).proportion_ci(method="wilson"))
 REFERENCE = [

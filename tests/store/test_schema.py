@@ -51,6 +51,7 @@ _SCHEMAS = [
     "b8f4b5df58f0",
     "fec5db3e4fe0",
     "e40d965ec254",
+    "1f5bb4d578b9",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

@@ -3,17 +3,16 @@ import re
 import pytest
 from pydantic import ValidationError
 
+from tui_eval.model.reduction import Reduce, parse_reduce
 from tui_eval.suites.spec import (
     FAULT_KINDS,
     Dataset,
     Gate,
     ModelTargetSpec,
-    Reduce,
     ReplayTargetSpec,
     RunSettings,
     SimulatedTargetSpec,
     Suite,
-    parse_reduce,
 )
 
 

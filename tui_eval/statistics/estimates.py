@@ -15,7 +15,7 @@ from tui_eval.statistics.distributions import t_quantile
 from tui_eval.statistics.intervals import Z95, Interval, wilson
 
 if TYPE_CHECKING:
-    from tui_eval.suites.spec.run import Reduce
+    from tui_eval.model.reduction import Reduce
 
 _NO_ERROR: Final = 1e-12
 _ALIKE: Final = 1e-12

@@ -64,6 +64,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     parts.parts_of_runs,
     runs.runs_staged_as,
     consignments.consignments_of_runs,
+    scores.errored_trials,
 )
 """Every change the schema ever went through, in order. Append only."""
 

@@ -1,6 +1,7 @@
 import logging
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -71,6 +72,31 @@ def test_a_part_is_counted_again_only_where_a_trial_has_changed(
     do(db, lambda tx: notes.write(tx, {made.trials[-1]: "odd"}))
     assert states(path, made.run) == ({"queued": 15, "done": 1}, 1)  # the rest is in the file
     assert states(path, made.run) == ({"queued": 15, "done": 1}, 0)
+
+
+def test_chunks_that_memory_has_as_text_come_to_the_same(
+    path: Path, db: sqlite3.Connection, made: Staged
+) -> None:
+    read: list[Counter[str]] = []
+
+    def merged(chunks: Iterable[Counter[str]]) -> Counter[str]:
+        read[:] = chunks
+        return sum(read, Counter())
+
+    as_text: KeptFigures[Counter[str], Counter[str]] = KeptFigures(
+        "states as text", _states, merged, of_json=Counter, as_text=True
+    )
+    with reading(path) as other:
+        assert figures_of(other, made.run, as_text) == {"queued": 16}
+        kept = kept_figures._known_of(other, made.run)["states as text"].chunks
+        assert kept == ['{"queued":4}'] * 4
+        finish(db, made.trials[5], score())
+        assert figures_of(other, made.run, as_text) == {"queued": 15, "done": 1}
+    assert read == [{"queued": 4}, {"queued": 3, "done": 1}, {"queued": 4}, {"queued": 4}]
+    counted.clear()
+    with reading(path) as other:
+        assert figures_of(other, made.run, as_text) == {"queued": 15, "done": 1}
+    assert not counted  # the file has it
 
 
 def test_a_part_with_a_trial_that_is_scored_is_counted_each_time(

@@ -77,3 +77,15 @@ def test_open_trials_are_counted_until_they_settle(db: sqlite3.Connection, made:
     do(db, lambda tx: trial_writes.cancel(tx, made.trials[0]))
     assert open_count(db, made.run) == 6
     assert open_count(db, 99) == 0
+
+
+@pytest.mark.parametrize("state", [QUEUED, SCORING])
+def test_open_trials_are_looked_up_in_an_index(
+    db: sqlite3.Connection, made: Staged, state: TrialState
+) -> None:
+    asked: list[str] = []
+    db.set_trace_callback(asked.append)
+    open_work(db, made.run, [0], state, 3, 2)
+    db.set_trace_callback(None)
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert "SEARCH t USING INDEX trials_open (run=? AND state=? AND place>?)" in plan

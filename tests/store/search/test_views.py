@@ -290,6 +290,19 @@ def test_failures_are_looked_up_in_an_index(db: sqlite3.Connection, made: Staged
         assert not any("TEMP B-TREE" in step for step in plan), plan
 
 
+def test_errors_are_looked_up_in_an_index_of_their_own(
+    db: sqlite3.Connection, made: Staged
+) -> None:
+    asked: list[str] = []
+    db.set_trace_callback(asked.append)
+    views.places(db, made.run, View((stands(TrialOutcome.ERRORS),)))
+    db.set_trace_callback(None)
+    (searched,) = [statement for statement in asked if "FROM trials t" in statement]
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {searched}")]
+    assert any(step.startswith("SEARCH t USING INDEX trials_errored") for step in plan), plan
+    assert not any("TEMP B-TREE" in step for step in plan), plan
+
+
 def test_trials_of_a_list_are_looked_up_by_place(db: sqlite3.Connection, made: Staged) -> None:
     asked: list[str] = []
     db.set_trace_callback(asked.append)

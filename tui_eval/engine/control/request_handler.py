@@ -151,7 +151,7 @@ class RequestHandler:
         # an engine that died may have begun: what it moved is not moved, nor asked, a second time
         begun = await self._reading.call(request_moves.moved_by, request.id)
         chosen = await self._reading.call(verbs.selected, self._run, request.args)
-        trials = [trial for trial in chosen if trial not in begun]
+        trials = [trial for trial in chosen if trial not in begun] if begun else chosen
         if verb is Verb.RESCORE:
             judging = self._workers.judging
             (judging.alone if len(chosen) == 1 else judging.hurried).update(chosen)

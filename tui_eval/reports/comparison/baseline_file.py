@@ -100,6 +100,11 @@ class BaselineFile:
         """None: it has verdicts alone."""
         return {}
 
+    @property
+    def frozen_scorers(self) -> str | None:
+        """None: it has verdicts alone."""
+        return None
+
     def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
         """Return what each case came to (see `Side.cases`).
 

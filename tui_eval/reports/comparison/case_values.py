@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Literal
 
 from tui_eval.model.json import digest
+from tui_eval.model.reduction import Reduce, reducers
 from tui_eval.reports.rates.case_results import case_verdict
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, Places, View
-from tui_eval.suites.spec.run import Reduce, reducers
 
 
 def teach(db: sqlite3.Connection) -> None:

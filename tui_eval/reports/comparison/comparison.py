@@ -143,7 +143,7 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
         rows,
         {name: [next(of_groups) for _ in of] for name, of in groups.items()},
         _flips((row, pairs) for row, (_, pairs) in enumerate(found)),
-        _differing(a.scorers, b.scorers),
+        _differing(a, b),
         choice.scorer,
         choice.margin,
         {name: _flips((row, pairs) for row, _, pairs in of) for name, of in groups.items()},
@@ -285,7 +285,10 @@ def _flips(found: Iterable[tuple[int, CasePairs]]) -> list[Flip]:
     return sorted(flips, key=lambda flip: (flip.b > flip.a, -abs(flip.b - flip.a)))
 
 
-def _differing(a: Mapping[str, bytes], b: Mapping[str, bytes]) -> list[str]:
-    if not a or not b:
+def _differing(a: Side, b: Side) -> list[str]:
+    if a.frozen_scorers is not None and a.frozen_scorers == b.frozen_scorers:
+        return []  # another version may write the same ones otherwise: then they are read
+    of_a, of_b = a.scorers, b.scorers
+    if not of_a or not of_b:
         return []  # a baseline file does not say how it was scored
-    return [name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name)]
+    return [name for name in dict.fromkeys((*of_a, *of_b)) if of_a.get(name) != of_b.get(name)]

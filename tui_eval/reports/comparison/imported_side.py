@@ -52,6 +52,11 @@ class ImportedSide:
         """None: it has verdicts alone."""
         return {}
 
+    @property
+    def frozen_scorers(self) -> str | None:
+        """None: it has verdicts alone."""
+        return None
+
     def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
         """Return what each case came to (see `Side.cases`); it has no scorers of its own."""
         assert scorer is None, "it names no scorer"

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from tui_eval.model.case import cluster_of
 from tui_eval.model.json import digest
+from tui_eval.model.reduction import CaseRules, FrozenRules
 from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.column_cases import ColumnCases
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
@@ -20,7 +21,6 @@ from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.read.comparing.comparison_queries import compared
 from tui_eval.store.rows import RunRow
 from tui_eval.store.text import unpack_text
-from tui_eval.suites.frozen_suite import frozen_suite
 
 
 class Side(Protocol):
@@ -49,6 +49,13 @@ class Side(Protocol):
     @property
     def scorers(self) -> Mapping[str, bytes]:
         """Its scorers by name, each with a digest of all that decides its grades."""
+
+    @property
+    def frozen_scorers(self) -> str | None:
+        """Its scorers as they are frozen: two sides that have the same have the same `scorers`.
+
+        None: nobody has frozen them.
+        """
 
     def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
         """Return what each case came to.
@@ -86,7 +93,7 @@ class RunSide:
         self.name = run.name
         self.finished = run.state is RunState.DONE
         self.judged = rests_on_judges(db, run.id)
-        self._suite = frozen_suite(db, run.id)
+        self._rules = _rules_of(db, run.id)
         self._indices = {
             one.name: one.index
             for one in run_queries.columns(db, run.id)
@@ -102,9 +109,17 @@ class RunSide:
     @property
     def scorers(self) -> Mapping[str, bytes]:
         """Its scorers by name, each with a digest of all that decides its grades."""
+        from tui_eval.suites.frozen_suite import frozen_suite
+
         return {
-            scorer.name: digest(scorer.model_dump(mode="json")) for scorer in self._suite.scorers
+            scorer.name: digest(scorer.model_dump(mode="json"))
+            for scorer in frozen_suite(self._db, self.run.id).scorers
         }
+
+    @property
+    def frozen_scorers(self) -> str | None:
+        """Its scorers as they are frozen (see `Side.frozen_scorers`)."""
+        return run_queries.frozen_scorers(self._db, self.run.id)
 
     def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
         """Return what each case came to (see `Side.cases`)."""
@@ -124,16 +139,16 @@ class RunSide:
 
     def scores(self) -> dict[tuple[str, str], float | None]:
         """Return each case's scores reduced, by column and case; None: it has none."""
-        rules = self._suite.run
+        rules = self._rules
         found = {}
         for name, col in self._indices.items():
             trials = comparison_queries.column_trials(self._db, self.run.id, col)
             for case_id, of_case in groupby(trials, itemgetter(0)):
                 epochs = [compared(*one[1:4]) for one in of_case]
                 fates = tuple(map(fate, epochs))
-                verdict = case_verdict(fates, rules.errors, rules.reduction)
+                verdict = case_verdict(fates, rules.errors, rules.reductions[0])
                 scores = graded_scores(epochs, fates)
-                found[name, unpack_text(case_id)] = case_score(scores, verdict, rules.reduction)
+                found[name, unpack_text(case_id)] = case_score(scores, verdict, rules.reductions[0])
         return found
 
     def row_digest(self, case_id: str) -> bytes:
@@ -173,8 +188,8 @@ class RunSide:
 
     def _value_of(self) -> Callable[[tuple[str | None, ...]], float | None]:
         """Return what says what a case comes to, by state and verdict of each of its epochs."""
-        rules = self._suite.run
-        errors, reduction = rules.errors, rules.reduction
+        rules = self._rules
+        errors, reduction = rules.errors, rules.reductions[0]
 
         @lru_cache(maxsize=4096)
         def value(epochs: tuple[str | None, ...]) -> float | None:
@@ -193,7 +208,7 @@ class RunSide:
         Args:
             weighted: Whether any case may have a weight of its own.
         """
-        cluster = self._suite.dataset.cluster
+        cluster = run_queries.cluster_column(self._db, self.run.id)
         if cluster is None and not weighted:
             return None, None  # the frozen copies take long to read
         frozen = [json.loads(one) for one in comparison_queries.case_copies(self._db, self.run.id)]
@@ -201,3 +216,17 @@ class RunSide:
         if cluster is None:
             return weights, None
         return weights, [cluster_of(one["fields"], cluster) for one in frozen]
+
+
+def _rules_of(db: sqlite3.Connection, run_id: int) -> CaseRules:
+    """Return how a run's trials come to results; its suite is read no further.
+
+    Raises:
+        UnreadableSuiteError: this version does not know the rules.
+    """
+    try:
+        return FrozenRules.of_table(run_queries.run_table(db, run_id))
+    except ValueError:
+        from tui_eval.suites.frozen_suite import frozen_suite
+
+        return frozen_suite(db, run_id).run  # which says what it cannot read

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol
 
+from tui_eval.model.reduction import Reduce
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
-from tui_eval.suites.spec.run import Reduce
 
 _GRADED = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.UNGRADED: "ungraded"}
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, product
@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from tui_eval.model.json import Json, digest
+from tui_eval.model.reduction import CaseRules
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.reports.rates.case_results import fate
 from tui_eval.reports.rates.rate_sums import AskedCases, RateSums, ReducedSums
@@ -19,7 +20,6 @@ from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.read.figures import chunk_queries
-from tui_eval.suites.spec.run import RunSettings
 
 _FATES: Final = {
     (str(state), None if verdict is None else str(verdict)): fate(
@@ -39,7 +39,7 @@ class SumsOfRun:
     """For each tag, in the order they turn up, by the column's index."""
 
 
-def new_sums(rules: RunSettings, clusters: str | None) -> RateSums:
+def new_sums(rules: CaseRules, clusters: str | None) -> RateSums:
     """Return sums of nothing.
 
     Args:
@@ -52,7 +52,7 @@ def new_sums(rules: RunSettings, clusters: str | None) -> RateSums:
     )
 
 
-def sums_of_run(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> SumsOfRun:
+def sums_of_run(db: sqlite3.Connection, run_id: int, rules: CaseRules) -> SumsOfRun:
     """Return the sums of a run; they are others' too, and must not be changed.
 
     Raises:
@@ -62,7 +62,10 @@ def sums_of_run(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> Sums
     new = partial(new_sums, rules, clusters)
     key = digest([rules.errors, [how.name for how in rules.reductions], clusters]).hex()
     figures: KeptFigures[Any, SumsOfRun] = KeptFigures(
-        f"rates {key[:16]}", partial(_count, new=new, clusters=clusters), partial(_merge, new=new)
+        f"rates {key[:16]}",
+        partial(_count, new=new, clusters=clusters),
+        partial(_merge, new=new),
+        as_text=True,
     )
     return figures_of(db, run_id, figures)
 
@@ -94,7 +97,7 @@ def _count(
     ]
 
 
-def _merge(parts: Sequence[Any], *, new: Callable[[], RateSums]) -> SumsOfRun:
+def _merge(parts: Iterable[Any], *, new: Callable[[], RateSums]) -> SumsOfRun:
     found = SumsOfRun()
     for columns, tags in parts:
         for col, sums in columns:

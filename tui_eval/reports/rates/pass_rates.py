@@ -4,14 +4,12 @@ Rates are over cases. Where each case was asked once and weighs the same, a case
 counts that the store keeps of them are enough: no trial is looked at, however many there are.
 """
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import ValidationError
-
 from tui_eval.model.json import JsonObject
+from tui_eval.model.reduction import FrozenRules
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
@@ -19,7 +17,6 @@ from tui_eval.store.read import run_queries, trial_queries
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.judges.judge_figures import has_judges
 from tui_eval.store.read.run_counts import Counts, board
-from tui_eval.suites.spec.run import RunSettings
 
 _OF_ONE = frozenset({"mean", "max", "majority"})
 """Reductions that leave a single epoch what it is."""
@@ -115,8 +112,8 @@ def _reduced(
     db: sqlite3.Connection, run_id: int, rules: JsonObject, staged: bool
 ) -> dict[int, ColumnPassRate]:
     try:
-        known = RunSettings.model_validate_json(json.dumps(rules))
-    except ValidationError:
+        known = FrozenRules.of_table(rules)
+    except ValueError:
         return {}
     return {
         column: ColumnPassRate(

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tui_eval.model.json import Json
+from tui_eval.model.reduction import Reduce
 from tui_eval.reports.rates.case_results import case_score, case_verdict
 from tui_eval.statistics.estimates import Sample
 from tui_eval.statistics.intervals import Interval
-from tui_eval.suites.spec.run import Reduce
 
 LEFT_OUT_SHOWN = 0.01
 """Share of trials or cases left out above which the range says what they could have changed."""

@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tui_eval.model.reduction import CaseRules
 from tui_eval.reports.rates.counted_rates import new_sums, sums_of_run
 from tui_eval.reports.rates.rate_sums import RateSums, ReducedSums
 from tui_eval.statistics.intervals import Interval
 from tui_eval.store.read import run_queries
-from tui_eval.suites.spec.run import RunSettings
 
 SMALL_GROUP = 20
 """Cases below which a group is shown with counts instead of rates."""
@@ -93,7 +93,7 @@ class RunRates:
     """For each tag, in the order they turn up, by the column's index."""
 
 
-def rates(db: sqlite3.Connection, run_id: int, rules: RunSettings) -> RunRates:
+def rates(db: sqlite3.Connection, run_id: int, rules: CaseRules) -> RunRates:
     """Return a run's rates; of a large run, those of its chunks put together.
 
     Until all of them are staged a rate has no interval.

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 from itertools import chain, groupby
@@ -10,13 +10,13 @@ from operator import attrgetter
 from typing import Any, Final
 
 from tui_eval.model.json import Json
+from tui_eval.model.reduction import CaseRules, Reduce
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial
 from tui_eval.statistics.estimates import reduce_passes, reduce_values
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.figures.chunk_queries import CaseScoreRow, ScorerRow
-from tui_eval.suites.spec.run import Reduce, RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def add(tallies: Sequence[ScorerTally]) -> ScorerTally:
 
 
 def scorer_tallies(
-    db: sqlite3.Connection, run_id: int, rules: RunSettings
+    db: sqlite3.Connection, run_id: int, rules: CaseRules
 ) -> dict[int, dict[str, ScorerTally]]:
     """Return what each scorer says of each column, by the column's index and the scorer's name.
 
@@ -116,7 +116,7 @@ def _count_trials(db: sqlite3.Connection, run_id: int, cases: range) -> list[Sco
     return chunk_queries.scorers(db, run_id, cases)
 
 
-def _merge_trials(parts: Sequence[list[ScorerRow]]) -> dict[int, dict[str, ScorerTally]]:
+def _merge_trials(parts: Iterable[list[ScorerRow]]) -> dict[int, dict[str, ScorerTally]]:
     of: dict[tuple[int, str, Verdict], ScorerRow] = {}
     for row in chain.from_iterable(parts):
         key = (row.col, row.scorer, row.verdict)
@@ -238,7 +238,7 @@ def _count_cases(
 
 
 def _merge_cases(
-    parts: Sequence[Any], *, how: Sequence[Reduce]
+    parts: Iterable[Any], *, how: Sequence[Reduce]
 ) -> dict[int, dict[str, ScorerTally]]:
     of: dict[tuple[int, str], _Collector] = {}
     for col, scorer, sums in chain.from_iterable(parts):

@@ -5,7 +5,7 @@ import json
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from tui_eval.model.finish import Ending
@@ -91,12 +91,15 @@ def _of_all_times(
 _Times = dict[int, "array[float]"]
 
 
-def _merge_times(parts: Sequence[_Times]) -> dict[int, SortedParts]:
-    columns = sorted({col for part in parts for col in part})
-    return {col: SortedParts([part[col] for part in parts if col in part]) for col in columns}
+def _merge_times(parts: Iterable[_Times]) -> dict[int, SortedParts]:
+    of_columns: dict[int, list[array[float]]] = {}
+    for part in parts:
+        for col, times in part.items():
+            of_columns.setdefault(col, []).append(times)
+    return {col: SortedParts(times) for col, times in sorted(of_columns.items())}
 
 
-def _merge_endings(parts: Sequence[dict[int, Counter[Ending]]]) -> dict[int, Counter[Ending]]:
+def _merge_endings(parts: Iterable[dict[int, Counter[Ending]]]) -> dict[int, Counter[Ending]]:
     found: dict[int, Counter[Ending]] = {}
     for part in parts:
         for col, counts in part.items():
@@ -104,7 +107,7 @@ def _merge_endings(parts: Sequence[dict[int, Counter[Ending]]]) -> dict[int, Cou
     return found
 
 
-def _merge_counts(parts: Sequence[Counter[str]]) -> Counter[str]:
+def _merge_counts(parts: Iterable[Counter[str]]) -> Counter[str]:
     found: Counter[str] = Counter()
     for part in parts:
         found.update(part)

@@ -12,6 +12,7 @@ from tui_eval.format import (
 )
 from tui_eval.invocation import command_name
 from tui_eval.model.answer_source import AnswerSource
+from tui_eval.model.reduction import CaseRules, Reduce
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.column_results import ColumnResults
@@ -35,7 +36,6 @@ from tui_eval.reports.terminal.tables import AnsiStyle, folded, table
 from tui_eval.store.location import naming, naming_in_python
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
-from tui_eval.suites.spec.run import Reduce, RunSettings
 
 _ERRORS_SHOWN = 5
 _LONGEST_ERROR = 300
@@ -173,7 +173,7 @@ def _kinships(of: Results) -> Iterator[str]:
         yield f"note: {visible_line(said, 200)}"
 
 
-def _reduced(rules: RunSettings, of: ColumnResults, named: bool) -> Iterator[str]:
+def _reduced(rules: CaseRules, of: ColumnResults, named: bool) -> Iterator[str]:
     """Say what the pass rate is over where it is not simply a share of trials."""
     first, *further = rules.reductions
     rates = of.rates

@@ -68,7 +68,7 @@ def open_work(
         db: The connection.
         run: The run.
         cols: The columns.
-        state: The state.
+        state: `queued` or `scoring`.
         after: A place; -1: from the first on.
         limit: How many at most.
         by_retried: Which trials of some of the columns are wanted; None: all.
@@ -79,9 +79,11 @@ def open_work(
         asked = _RETRIED if by_retried.retried else f"NOT {_RETRIED}"
         narrowed = f"AND (t.col NOT IN ({listed}) OR {asked}) "
     rows = db.execute(
-        f"SELECT {OPEN_TRIAL} FROM trials t "
+        # by name: SQLite would rather go through all trials after the place
+        f"SELECT {OPEN_TRIAL} FROM trials t INDEXED BY trials_open "
         "JOIN cases s ON s.run = t.run AND s.seq = t.seq WHERE t.run = ? AND t.place > ? "
-        f"AND t.state = '{state}' AND t.col IN ({','.join('?' * len(cols))}) {narrowed}"
+        f"AND t.state = '{state}' AND t.state IN ('queued', 'scoring') "
+        f"AND t.col IN ({','.join('?' * len(cols))}) {narrowed}"
         "ORDER BY t.place LIMIT ?",
         (run, after, *cols, limit),
     ).fetchall()

@@ -185,6 +185,13 @@ def cluster_column(db: sqlite3.Connection, run_id: int) -> str | None:
     return None if column is None else str(column)
 
 
+def frozen_scorers(db: sqlite3.Connection, run_id: int) -> str | None:
+    """Return the scorers of a run's frozen suite as they stand there (JSON); None: it has none."""
+    row = db.execute("SELECT json_extract(spec, '$.scorers') FROM runs WHERE id = ?", (run_id,))
+    found: str | None = row.fetchone()[0]
+    return found
+
+
 def _table(db: sqlite3.Connection, run_id: int, name: str) -> JsonObject:
     found = db.execute(
         "SELECT json_extract(spec, '$.' || ?) FROM runs WHERE id = ?", (name, run_id)

@@ -165,7 +165,7 @@ STANDS: dict[str, str] = {
     TrialOutcome.PASSED: "t.verdict = 'pass'",
     TrialOutcome.FAILED: f"t.verdict = 'fail' AND {_UNMET}",
     TrialOutcome.UNGRADED: f"t.verdict = 'ungraded' AND {_UNMET}",
-    TrialOutcome.ERRORS: f"t.state = 'error' AND {_UNMET}",
+    TrialOutcome.ERRORS: "t.state = 'error'",
     TrialOutcome.CANCELLED: "t.state = 'cancelled'",
     TrialOutcome.OPEN: "t.state IN ('queued', 'running', 'scoring')",
     TrialOutcome.UNMET: _UNMET,

@@ -359,12 +359,21 @@ def recover(tx: Tx, run: int) -> int:
         "DELETE FROM trial_progress WHERE (SELECT run FROM trials WHERE id = trial) = ?", (run,)
     )
     _lose_judge_calls(tx, run)
+    if not _any_running(tx, run):
+        return 0  # finding that out trial by trial takes long
     return tx.db.execute(
         "UPDATE trials SET state = 'queued', since = ?, change = ?, waiting = NULL, "
         "waiting_until = NULL WHERE run = ? AND state = 'running' "
         f"AND NOT EXISTS ({consignment_writes.UNDER_WAY})",
         (tx.now, tx.change, run),
     ).rowcount
+
+
+def _any_running(tx: Tx, run: int) -> bool:
+    row = tx.db.execute(
+        "SELECT 1 FROM tallies WHERE run = ? AND state = 'running' AND n > 0 LIMIT 1", (run,)
+    ).fetchone()
+    return row is not None
 
 
 def add_limit(tx: Tx, run: int, endpoint: str, concurrency: int, event: EndpointEvent) -> None:

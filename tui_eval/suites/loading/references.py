@@ -7,6 +7,7 @@ told together with those in single fields.
 from collections.abc import Callable, Iterable, Iterator
 
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.reduction import reducers
 from tui_eval.model.score import OF_OUTPUT
 from tui_eval.suites.judge_choice import judge_mistakes, judge_names, judge_tables
 from tui_eval.suites.loading.errors import Mistake, did_you_mean
@@ -16,7 +17,6 @@ from tui_eval.suites.scorers import scorer_of
 from tui_eval.suites.scorers.scorer import EMBEDDING
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec, UserSpec
 from tui_eval.suites.spec.prompts import has_turns
-from tui_eval.suites.spec.run import reducers
 from tui_eval.suites.spec.targets import parts_given
 from tui_eval.suites.spec.targets.base import default_name
 from tui_eval.suites.templates.marks import is_template

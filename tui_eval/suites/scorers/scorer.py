@@ -64,7 +64,9 @@ class PartsGiven:
 class Scorer(BaseModel):
     """The fields every scorer takes, and how each kind makes a check of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", serialize_by_alias=True, defer_build=True
+    )
 
     TEMPLATED: ClassVar[tuple[str, ...]] = ("expected",)
     """The fields (by Python name) that are rendered for each case, beside `when`."""

@@ -16,7 +16,7 @@ from tui_eval.suites.spec.judges.simulated_judge_spec import JUDGE_FAULTS
 from tui_eval.suites.spec.model_endpoint import ModelEndpointSpec, TokenPrices
 from tui_eval.suites.spec.prompts import Examples, Message, Prompt
 from tui_eval.suites.spec.recording import RecordingColumns
-from tui_eval.suites.spec.run import Reduce, RunSettings, parse_reduce, reducers
+from tui_eval.suites.spec.run import RunSettings
 from tui_eval.suites.spec.suite import Suite, SuiteFile
 from tui_eval.suites.spec.targets import (
     TARGETS,
@@ -57,7 +57,6 @@ __all__ = [
     "Prompt",
     "PythonTargetSpec",
     "RecordingColumns",
-    "Reduce",
     "ReplayTargetSpec",
     "RunSettings",
     "ScorerThresholds",
@@ -69,6 +68,4 @@ __all__ = [
     "Thresholds",
     "TokenPrices",
     "UserSpec",
-    "parse_reduce",
-    "reducers",
 ]

@@ -32,6 +32,7 @@ class Spec(BaseModel):
         extra="forbid",
         allow_inf_nan=False,
         serialize_by_alias=True,
+        defer_build=True,
     )
 
     @classmethod

@@ -3,7 +3,7 @@
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, TypeAlias
@@ -254,7 +254,7 @@ def _models(db: sqlite3.Connection, run_id: int) -> dict[tuple[str, str], dict[s
     return found
 
 
-def _merge(parts: Sequence[Sequence[Sequence[Any]]]) -> dict[tuple[str, str], list[Any]]:
+def _merge(parts: Iterable[Sequence[Sequence[Any]]]) -> dict[tuple[str, str], list[Any]]:
     """Add up rows that begin with scorer and judge."""
     found: dict[tuple[str, str], list[Any]] = {}
     for scorer, judge, *numbers in chain.from_iterable(parts):
