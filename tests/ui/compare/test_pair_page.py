@@ -59,18 +59,20 @@ def test_a_long_question_is_cut_until_all_of_it_is_wanted(tmp_path: Path) -> Non
     found = pair(tmp_path / "store.db", Told(), Told(FAIL))
     asked = replace(
         found,
-        question="\n".join(f"line {n}" for n in range(30)),
+        question="\n".join(f"line {n}" for n in range(80)),
         expected=(ExpectedValue("exact", "", ("Paris",)), ExpectedValue("two", "", ("Paris",))),
     )
     shown = lines(asked)
-    assert "          … 24 more lines; m shows all" in shown
+    assert len(shown) == LOOKS.height  # nothing is cut beside empty lines
+    assert any(line.endswith("more lines; m shows all") for line in shown)
     assert "Expected  Paris" in shown
     whole = lines(asked, replace(LOOKS, whole=True))
-    assert "          line 29" in whole
-    low = lines(asked, replace(LOOKS, height=9))
+    assert "          line 79" in whole
+    assert len(lines(asked, replace(LOOKS, height=9))) == 9
+    low = lines(asked, replace(LOOKS, height=4))
     assert low[:3] == [
         "Question  line 0",
-        "          … 29 more lines; m shows all",
+        "          … 79 more lines; m shows all",
         "Expected  Paris",
     ]
     assert "" not in low

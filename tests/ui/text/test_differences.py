@@ -100,8 +100,9 @@ async def test_d_compares_with_the_last_full_run_and_n_goes_from_change_to_chang
 ) -> None:
     lines = [f"line {n}" for n in range(60)]
     changed = [line.upper() if n in (10, 50) else line for n, line in enumerate(lines)]
+    case = Case(0, f"\x1b[2J{'c' * 60}-0017", {})
     for said in (lines, changed):
-        by_hand(store, [Case(0, "\x1b[2Jc", {})], answers=[output("\n".join(said))])
+        by_hand(store, [case], answers=[output("\n".join(said))])
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         await run_screen(pilot)
@@ -113,6 +114,8 @@ async def test_d_compares_with_the_last_full_run_and_n_goes_from_change_to_chang
         await until_shown(pilot, "2/2 changes", "LINE 50")
         await pilot.resize_terminal(120, 24)
         await until_shown(pilot, "- line 10", "+ LINE 10")
+        await pilot.resize_terminal(60, 24)
+        await until_shown(pilot, "…0017", "- last full", "+ output", "2/2 changes")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, DiffScreen))
 

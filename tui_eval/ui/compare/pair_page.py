@@ -6,7 +6,6 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from tui_eval.format import many
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.store.rows import ScoreRow, TrialRow
@@ -17,6 +16,7 @@ from tui_eval.ui.run.detail.pages.result_page import expectation
 from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
 from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.run.detail.verdicts import VERDICT_TONES, tone_of
+from tui_eval.ui.text.beginnings import beginning
 from tui_eval.ui.text.laid_out_text import lay_out_text
 from tui_eval.ui.text.prose import (
     GLUE,
@@ -61,32 +61,27 @@ class PairLooks:
 
 def pair_paras(of: ComparedTrials, looks: PairLooks, glyphs: Glyphs) -> list[Para]:
     """Return a case as both sides answered it; texts of any length, so in a thread."""
-    paras: list[Para] = []
-    if of.question is not None:
-        asked = of.question if looks.whole else of.question[:_LONGEST_QUESTION]
-        said = Para(asked.strip("\n")) if asked else Para("an empty text", "dim")
-        paras += _above("Question", [said], looks)
+    beside = list(_beside(of, looks, glyphs))
+    question = list(lay_out(_question(of, looks), looks.width - LABELS))
     expected = {(one.how, one.texts): one for one in of.expected}
-    if expected:
-        told = [expectation(one, named=len(expected) > 1) for one in expected.values()]
-        paras += _above("Expected", told, looks)
-    if paras and looks.height >= _LOW:
-        paras.append(Para(""))
-    return [*paras, *_beside(of, looks, glyphs)]
+    told = [expectation(one, named=len(expected) > 1) for one in expected.values()]
+    wanted = list(lay_out(told, looks.width - LABELS))
+    # what both sides said comes first, what it leaves free goes to what was expected and asked
+    gap = [Para("")] if looks.height >= _LOW else []
+    free, least = looks.height - len(beside) - len(gap), max(looks.height // 6, 1)
+    paras: list[Para] = []
+    for heading, lines, other in (("Question", question, wanted), ("Expected", wanted, question)):
+        room = len(lines) if looks.whole else max(free - len(other), least)
+        shows_all = key("compare.question", "m")
+        paras += block(heading, beginning(lines, room, shows_all))
+    return [*paras, *(gap if paras else []), *beside]
 
 
-def _above(heading: str, paras: Sequence[Para], looks: PairLooks) -> Iterator[Para]:
-    """Yield what stands over the whole width, the first lines of it where it is long."""
-    lines = list(lay_out(paras, looks.width - LABELS))
-    room = len(lines) if looks.whole else max(looks.height // 6, 1)
-    left = len(lines) - room
-    if left <= 1:  # as many as it would take to say so
-        room, left = len(lines), 0
-    shown = [Para(line.text, line.tone, marks=line.marks) for line in lines[:room]]
-    if left:
-        words = f"… {many(left, 'more line')}; {key('compare.question', 'm')} shows all"
-        shown.append(Para(words, "dim"))
-    yield from block(heading, shown)
+def _question(of: ComparedTrials, looks: PairLooks) -> list[Para]:
+    if of.question is None:
+        return []
+    asked = of.question if looks.whole else of.question[:_LONGEST_QUESTION]
+    return [Para(asked.strip("\n")) if asked else Para("an empty text", "dim")]
 
 
 def _beside(of: ComparedTrials, looks: PairLooks, glyphs: Glyphs) -> Iterator[Para]:

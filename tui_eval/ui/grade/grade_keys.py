@@ -38,6 +38,14 @@ GRADE_KEYS: Final[list[BindingType]] = [
         id="grade.agreement",
         tooltip="How far judge and people agree so far",
     ),
+    Binding(
+        "x",
+        "question",
+        "whole question",
+        show=False,
+        id="grade.question",
+        tooltip="Show all of a long question, or its beginning",
+    ),
     Binding("m", "more", "50 more", show=False, id="grade.more", tooltip="Draw 50 more"),
     Binding(
         "A",

@@ -10,9 +10,14 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.scoring.judge.item import MESSAGES, item
 from tui_eval.ui.grade.grade_entry import GradeEntry
-from tui_eval.ui.text.prose import Para, marked
+from tui_eval.ui.keys.shown_keys import key
+from tui_eval.ui.text.beginnings import beginning
+from tui_eval.ui.text.prose import Para, lay_out, marked
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
+
+_LOW = 14
+"""Lines below which nothing is left free between question and output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +69,30 @@ def _nameless(asked: Json) -> Json:
     return asked
 
 
-def question_paras(of: ShownQuestion, output: Sequence[Para]) -> Iterator[Para]:
+def question_paras(
+    of: ShownQuestion, output: Sequence[Para], width: int, height: int, *, whole: bool = False
+) -> Iterator[Para]:
     """Yield question, output and what is expected.
 
     Args:
         of: The question.
         output: The output's text, laid out.
+        width: Cells of a line.
+        height: Lines in view: of a long question so many are shown that the output is in view.
+        whole: Whether all of the question is shown.
     """
+    below = list(_below(of, output))
+    asked = list(lay_out(_asked(of.asked), width))
+    free = height - sum(1 for _ in lay_out(below, width)) - 1
+    room = len(asked) if whole else max(free, height // 4, 1)
     yield Para("Question", "accent")
-    yield from _asked(of.asked)
-    yield Para("")
+    yield from beginning(asked, room, key("grade.question", "x"))
+    if height >= _LOW:
+        yield Para("")
+    yield from below
+
+
+def _below(of: ShownQuestion, output: Sequence[Para]) -> Iterator[Para]:
     yield Para("Output", "accent")
     for message in of.messages:
         yield from _message(message)

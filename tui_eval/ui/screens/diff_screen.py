@@ -19,7 +19,13 @@ from tui_eval.ui.text.prose import Para
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.page import Page
-from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
+
+_KEPT = 4
+"""Cells at the end of a name that stay where it is cut."""
+_LEAST_NAMED = 18
+"""Cells for the case and its target, and for what is compared with, where there is little room."""
+_GAP = "   "
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +114,27 @@ class DiffScreen(BaseScreen):
         return f"No difference: both have {many(len(self.compared.new), 'character')}."
 
     def _show_title(self) -> None:
-        told, arrow = self.compared, self.context.glyphs.arrow
-        left = [
-            Piece(f" {told.case}", "strong"),
-            Piece(f"  {told.column}   "),
-            Piece("- ", "strong"),
-            Piece(told.old_name),
-            Piece(f" {arrow} ", "dim"),
-            Piece("+ ", "strong"),
-            Piece(told.new_name),
-        ]
+        told, glyphs = self.compared, self.context.glyphs
         right = []
         if self._begins:
             at = f"{self._at}/" if self._at else ""
             right.append(Piece(f" {at}{number(len(self._begins))} "))
             right.append(Piece("change " if len(self._begins) == 1 else "changes ", "dim"))
+        signs = f"-  {glyphs.arrow} + {told.new_name}"
+        room = self._title.room - sum(width_of(piece.text) for piece in right) - width_of(signs)
+        old = min(width_of(told.old_name), max(room - _LEAST_NAMED, _LEAST_NAMED))
+        name, column = f" {told.case}", f"  {told.column}"
+        column_room = min(width_of(column), max(room - old - width_of(name), (room - old) // 3, 0))
+        name_room = min(width_of(name), max(room - old - column_room - len(_GAP), 0))
+        left = [
+            Piece(fit(name, name_room, ellipsis=glyphs.cut, keep=_KEPT), "strong"),
+            Piece(fit(column, column_room, ellipsis=glyphs.cut)),
+            Piece(f"{_GAP}- ", "strong"),
+            Piece(fit(told.old_name, old, ellipsis=glyphs.cut, keep=_KEPT)),
+            Piece(f" {glyphs.arrow} ", "dim"),
+            Piece("+ ", "strong"),
+            Piece(told.new_name),
+        ]
         self._title.show(left, right)
 
     def action_change(self, step: int) -> None:

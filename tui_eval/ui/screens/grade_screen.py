@@ -72,6 +72,8 @@ class GradeScreen(BaseScreen):
         """None: it is not known yet who grades what, or nothing is drawn yet."""
         self._agreement = False
         """Whether the agreement is shown in place of the output."""
+        self._whole = False
+        """Whether all of a long question is shown."""
         self.page = Page(id="page")
         self.asked = Page(id="asked")
         self._title = Bar(id="title")
@@ -160,7 +162,9 @@ class GradeScreen(BaseScreen):
             laid_out = await asyncio.to_thread(lay_out_text, shown.output, width, glyphs)
             if grading.shown is not shown or self._agreement:
                 return
-            self.page.show(list(question_paras(shown, laid_out.paras)), keep_place=True)
+            height = self.page.size.height
+            paras = question_paras(shown, laid_out.paras, width, height, whole=self._whole)
+            self.page.show(list(paras), keep_place=True)
         elif grading.problem is not None:
             skips = f"{key('grade.cannot-tell', 'u')} goes on"
             self.page.show([Para(f"It cannot be graded: {grading.problem}; {skips}.", "error")])
@@ -225,6 +229,8 @@ class GradeScreen(BaseScreen):
             return "pass or fail is asked here"
         if action == "back_one" and not grading.at and not grading.typed:
             return "this is the first one"
+        if action == "question" and (self._agreement or grading.shown is None):
+            return "no question is shown"
         if action == "apply" and not grading.session.done:
             return "you have graded nothing yet"
         return None
@@ -313,6 +319,12 @@ class GradeScreen(BaseScreen):
         """Show how far judge and people agree, or the output again."""
         shown = self.grading is not None and self.grading.shown is not None
         self._agreement = not self._agreement and shown
+        await self._show()
+
+    @work
+    async def action_question(self) -> None:
+        """Show all of a long question, or its beginning."""
+        self._whole = not self._whole
         await self._show()
 
     @work
