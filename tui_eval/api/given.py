@@ -13,7 +13,7 @@ from tui_eval.model.json import digest
 from tui_eval.suites import given_functions
 from tui_eval.suites.given_functions import FunctionHolder
 from tui_eval.suites.loading.errors import Mistake, SuiteError
-from tui_eval.suites.scorers.function_scorer import SEEN_BY_FUNCTIONS
+from tui_eval.suites.scorers.programs.function_scorer import SEEN_BY_FUNCTIONS
 
 MAPPING: Final = "(mapping)"
 """What mistakes name in place of a file, where a suite is given as a mapping."""

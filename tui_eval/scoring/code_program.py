@@ -8,7 +8,7 @@ from tui_eval.isolated.code_tests.fences import fenced
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import JsonObject
 from tui_eval.scoring.settings import text, texts
-from tui_eval.suites.scorers.code import FILE, LANGUAGES, NONCE
+from tui_eval.suites.scorers.programs.code import FILE, LANGUAGES, NONCE
 
 _NAME: Final = "solution"
 

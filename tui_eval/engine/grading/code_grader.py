@@ -25,7 +25,7 @@ from tui_eval.scoring.grading import negated
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text, texts
 from tui_eval.suites.program_fields import find_interpreter, own_files
-from tui_eval.suites.scorers.code import PYTHON
+from tui_eval.suites.scorers.programs.code import PYTHON
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.python_function.interpreters import known_as

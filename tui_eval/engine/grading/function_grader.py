@@ -8,7 +8,7 @@ from tui_eval.model.score import Grade
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text
 from tui_eval.suites import given_functions
-from tui_eval.suites.scorers.function_scorer import SEEN_BY_FUNCTIONS
+from tui_eval.suites.scorers.programs.function_scorer import SEEN_BY_FUNCTIONS
 from tui_eval.targets.caller.caller_connection import CallerConnection
 
 

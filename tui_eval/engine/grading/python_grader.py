@@ -17,7 +17,7 @@ from tui_eval.scoring.check import Check
 from tui_eval.scoring.program_request import program_request
 from tui_eval.scoring.settings import text
 from tui_eval.suites.function_source import local_code
-from tui_eval.suites.scorers.python_scorer import SEEN
+from tui_eval.suites.scorers.programs.python_scorer import SEEN
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.python_function import interpreters
 from tui_eval.targets.python_function.function_pool import (

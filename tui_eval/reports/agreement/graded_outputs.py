@@ -15,7 +15,7 @@ from tui_eval.statistics.corrected import independence_of_verdicts
 from tui_eval.store.read import grade_queries, trial_queries
 from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.read.grade_queries import GivenGradeRow
-from tui_eval.suites.scorers.judge_settings import deciding
+from tui_eval.suites.scorers.judge.judge_settings import deciding
 from tui_eval.suites.spec import Suite
 
 _PLACES: Final = 12

@@ -11,7 +11,7 @@ from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.shown_messages import bounded, of_output
 from tui_eval.suites import at_once
-from tui_eval.suites.scorers.judge_settings import SIMILARITY
+from tui_eval.suites.scorers.judge.judge_settings import SIMILARITY
 from tui_eval.suites.scorers.setting_error import SettingError
 
 Kind: TypeAlias = Literal["scale", "pass-fail", "requirements", "criteria", "similarity"]

@@ -11,8 +11,8 @@ from tui_eval.scoring.judge.item import bounds
 from tui_eval.scoring.judge.reading import Finding, PartFinding
 from tui_eval.scoring.judge.verdict import JudgeOpinion, grade
 from tui_eval.suites.data.grade_forms import GradeQuestion
-from tui_eval.suites.scorers.judge_fields import MET_OR_NOT
-from tui_eval.suites.scorers.judge_settings import SIMILARITY
+from tui_eval.suites.scorers.judge.judge_fields import MET_OR_NOT
+from tui_eval.suites.scorers.judge.judge_settings import SIMILARITY
 
 _THRESHOLD: Final = "threshold"
 """The setting of scorers that give values: the least that passes."""

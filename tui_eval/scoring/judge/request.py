@@ -16,7 +16,7 @@ from tui_eval.model.output import Output
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import MESSAGES, Item, ReplyForm, as_text
 from tui_eval.scoring.judge.shown_messages import of_output
-from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
+from tui_eval.suites.scorers.judge.judge_fields import ARITHMETIC, unweighted
 
 PROMPT_VERSION: Final = 1
 """Raised when the words below come to ask differently, so that no old finding is reused."""

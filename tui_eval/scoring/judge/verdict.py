@@ -12,7 +12,7 @@ from tui_eval.scoring.check import Check
 from tui_eval.scoring.grading import negated
 from tui_eval.scoring.judge.item import bounds
 from tui_eval.scoring.judge.reading import Finding, PartFinding
-from tui_eval.suites.scorers.judge_settings import SIMILARITY
+from tui_eval.suites.scorers.judge.judge_settings import SIMILARITY
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.grade_forms import GradeQuestion, read_grade, wrong_grade
 from tui_eval.suites.judge_choice import judges_of
 from tui_eval.suites.loading.errors import did_you_mean
-from tui_eval.suites.scorers.judge_fields import MET_OR_NOT, is_number
+from tui_eval.suites.scorers.judge.judge_fields import MET_OR_NOT, is_number
 from tui_eval.suites.spec import Suite
 
 _UNSEEN: Final = ("grade", "scorer")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.model.json import Json
-from tui_eval.suites.scorers.judge_fields import MET_OR_NOT, is_number
+from tui_eval.suites.scorers.judge.judge_fields import MET_OR_NOT, is_number
 
 RANKED: Final = frozenset({"scale", "criteria"})
 """Forms of a question whose grades have an order."""

@@ -18,16 +18,16 @@ from tui_eval.suites.scorers.call_figures import (
     TokensScorer,
 )
 from tui_eval.suites.scorers.choice import ChoiceScorer, LikelihoodScorer
-from tui_eval.suites.scorers.code import CodeScorer
-from tui_eval.suites.scorers.command_scorer import CommandScorer
-from tui_eval.suites.scorers.function_scorer import FunctionScorer
 from tui_eval.suites.scorers.instructions import InstructionsScorer
-from tui_eval.suites.scorers.judge import JudgeScorer
-from tui_eval.suites.scorers.judge_fields import ARITHMETIC, unweighted
+from tui_eval.suites.scorers.judge.judge_fields import ARITHMETIC, unweighted
+from tui_eval.suites.scorers.judge.judge_scorer import JudgeScorer
 from tui_eval.suites.scorers.mathematics import MathScorer
 from tui_eval.suites.scorers.numeric import NumericScorer
-from tui_eval.suites.scorers.plugin_scorer import PluginScorer
-from tui_eval.suites.scorers.python_scorer import PythonScorer
+from tui_eval.suites.scorers.programs.code import CodeScorer
+from tui_eval.suites.scorers.programs.command_scorer import CommandScorer
+from tui_eval.suites.scorers.programs.function_scorer import FunctionScorer
+from tui_eval.suites.scorers.programs.plugin_scorer import PluginScorer
+from tui_eval.suites.scorers.programs.python_scorer import PythonScorer
 from tui_eval.suites.scorers.recorded_verdict import RecordedScorer
 from tui_eval.suites.scorers.scorer import PARTS, PartsGiven, Scorer, check_part
 from tui_eval.suites.scorers.similarity import F1Scorer, FuzzyScorer, SimilarityScorer

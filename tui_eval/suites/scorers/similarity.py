@@ -7,7 +7,7 @@ from pydantic import Field, StrictBool, model_validator
 
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.scorers.expected import EXPECTED, Texts, with_texts
-from tui_eval.suites.scorers.judge_settings import compared
+from tui_eval.suites.scorers.judge.judge_settings import compared
 from tui_eval.suites.scorers.scorer import EMBEDDING, Asks, Number, Scorer
 from tui_eval.suites.scorers.text import ComparingScorer
 

@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field, JsonValue, StrictBool, StrictStr, model_validator
 
 from tui_eval.model.json import JsonObject
-from tui_eval.suites.scorers.judge_fields import (
+from tui_eval.suites.scorers.judge.judge_fields import (
     MET_OR_NOT,
     Criteria,
     Judges,
     Requirements,
     Scale,
 )
-from tui_eval.suites.scorers.judge_settings import judged
+from tui_eval.suites.scorers.judge.judge_settings import judged
 from tui_eval.suites.scorers.scorer import Asks, Number, Scorer
 
 _FORMS: Final = ("rubric", "requirements", "criteria")

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, StrictBool, StrictStr, field_validator, m
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.program_fields import ByteCount, find_interpreter, own_files, shown_command
-from tui_eval.suites.scorers.bounded import BoundedScorer
+from tui_eval.suites.scorers.programs.bounded import BoundedScorer
 from tui_eval.suites.scorers.scorer import Number
 from tui_eval.suites.scorers.setting_error import SettingError, named
 from tui_eval.suites.trust.permissions import Permission

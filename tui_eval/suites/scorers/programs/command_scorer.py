@@ -11,7 +11,7 @@ from pydantic import Field, StrictStr, field_validator
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.data.files import real_path
 from tui_eval.suites.program_fields import EnvName, is_there, own_files, shown_command
-from tui_eval.suites.scorers.program import ProgramScorer, see_that_it_is_a_place, texts_of
+from tui_eval.suites.scorers.programs.program import ProgramScorer, see_that_it_is_a_place, texts_of
 from tui_eval.suites.scorers.setting_error import SettingError, named
 from tui_eval.suites.templates.marks import before_marks, is_template
 from tui_eval.suites.trust.permissions import Permission

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from tests.scoring.making import check, refused
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.scorers import SCORERS
-from tui_eval.suites.scorers.code import LANGUAGES, CodeScorer
+from tui_eval.suites.scorers.programs.code import LANGUAGES, CodeScorer
 
 LEAST: JsonObject = {"kind": "code", "tests": "assert f(1)"}
 

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, StrictStr
 
 from tui_eval.plugins.lookup import PluginSort
 from tui_eval.suites.plugins.plugin_fields import plugin_permission, why_unusable
-from tui_eval.suites.scorers.bounded import BoundedScorer
+from tui_eval.suites.scorers.programs.bounded import BoundedScorer
 from tui_eval.suites.trust.permissions import Permission
 
 

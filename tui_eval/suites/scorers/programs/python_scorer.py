@@ -15,7 +15,7 @@ from tui_eval.suites.function_source import (
     names_callable,
 )
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
-from tui_eval.suites.scorers.program import ProgramScorer
+from tui_eval.suites.scorers.programs.program import ProgramScorer
 from tui_eval.suites.trust.permissions import Permission
 
 SEEN: Final = ("case", "output", "messages", "fields", "workspace")

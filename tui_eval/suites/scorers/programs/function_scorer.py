@@ -8,7 +8,7 @@ from pydantic import Field, StrictStr
 
 from tui_eval.suites.given_functions import NOT_IN_FILES, why_missing
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
-from tui_eval.suites.scorers.bounded import BoundedScorer
+from tui_eval.suites.scorers.programs.bounded import BoundedScorer
 from tui_eval.suites.trust.permissions import Permission
 
 SEEN_BY_FUNCTIONS = ("case", "output", "messages", "fields")

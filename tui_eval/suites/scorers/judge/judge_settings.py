@@ -3,7 +3,7 @@
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.scorers.judge_fields import MET_OR_NOT, settled_criteria
+from tui_eval.suites.scorers.judge.judge_fields import MET_OR_NOT, settled_criteria
 from tui_eval.suites.scorers.scorer import EMBEDDING
 from tui_eval.suites.scorers.setting_error import SettingError, named
 

@@ -10,7 +10,7 @@ from pydantic import Field, StrictBool, StrictStr, field_validator
 from tui_eval.model.home import from_home
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
-from tui_eval.suites.scorers.bounded import BoundedScorer
+from tui_eval.suites.scorers.programs.bounded import BoundedScorer
 from tui_eval.suites.scorers.setting_error import SettingError, named
 from tui_eval.suites.templates.marks import before_marks
 from tui_eval.suites.trust.permissions import Permission

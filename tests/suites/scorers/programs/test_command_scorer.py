@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tui_eval.suites.scorers.command_scorer import CommandScorer
+from tui_eval.suites.scorers.programs.command_scorer import CommandScorer
 
 
 def test_what_cases_choose_of_a_folder_is_trusted_by_what_it_holds(tmp_path: Path) -> None:

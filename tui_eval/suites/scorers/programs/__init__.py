@@ -1,0 +1,1 @@
+"""Scorers that a program, a function or a plugin decides."""
