@@ -105,6 +105,5 @@ def test_no_two_public_classes_share_a_name() -> None:
 def test_no_two_modules_of_a_layer_share_a_basename() -> None:
     where: dict[tuple[str, str], list[str]] = defaultdict(list)
     for module in MODULES:
-        if module.parts[:2] != ("suites", "spec"):  # it mirrors those who read it
-            where[module.parts[0], module.stem].append(str(module))
+        where[module.parts[0], module.stem].append(str(module))
     assert not {key: found for key, found in where.items() if len(found) > 1}

@@ -20,7 +20,7 @@ from tui_eval.suites.loading.source_map import SourceMap, tables
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import check_schema, is_template, scorer_of
 from tui_eval.suites.spec import JUDGES, TARGETS, UNNAMED, AskedSpec, UserSpec
-from tui_eval.suites.spec.targets.base import default_name
+from tui_eval.suites.spec.targets.target import default_name
 from tui_eval.suites.trust.capabilities import Folder
 
 _MOST_ROWS: Final = 10_000

@@ -18,7 +18,7 @@ from tui_eval.suites.scorers.scorer import EMBEDDING
 from tui_eval.suites.spec import JUDGES, TARGETS, AskedSpec, UserSpec
 from tui_eval.suites.spec.prompts import has_turns
 from tui_eval.suites.spec.targets import parts_given
-from tui_eval.suites.spec.targets.base import default_name
+from tui_eval.suites.spec.targets.target import default_name
 from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 

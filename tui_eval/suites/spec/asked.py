@@ -17,7 +17,7 @@ from tui_eval.model.json import Json
 from tui_eval.providers.prices import Prices
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
-from tui_eval.suites.spec.base import Spec, Text
+from tui_eval.suites.spec.table import Spec, Text
 from tui_eval.suites.trust.permissions import Permission
 
 OUTPUT_LIMITS: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens")

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from tui_eval.providers.presets import PRESETS
 from tui_eval.suites.loading.errors import FieldMistake
-from tui_eval.suites.spec.base import Spec, Text, Whole
+from tui_eval.suites.spec.table import Spec, Text, Whole
 
 BulkDialect: TypeAlias = Literal["openai", "anthropic", "files"]
 _DIALECTS: Final = get_args(BulkDialect)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tui_eval.suites.spec.base import Amount, Share, Spec, Texts
+from tui_eval.suites.spec.table import Amount, Share, Spec, Texts
 
 
 class ScorerThresholds(Spec):

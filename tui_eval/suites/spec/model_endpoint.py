@@ -19,7 +19,7 @@ from tui_eval.suites.spec.asked import (
     CallRates,
     KeyUse,
 )
-from tui_eval.suites.spec.base import Spec, Text
+from tui_eval.suites.spec.table import Spec, Text
 
 Api: TypeAlias = Literal["chat", "responses"]
 

@@ -15,7 +15,7 @@ from pydantic import (
 
 from tui_eval.model.conversation import calls_trouble, content_trouble, files_in, read_messages
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.suites.spec.base import Spec, Text, Whole
+from tui_eval.suites.spec.table import Spec, Text, Whole
 
 _PART: Final[JsonObject] = {
     "type": "object",

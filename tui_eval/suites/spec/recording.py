@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tui_eval.suites.spec.base import Spec, Text
+from tui_eval.suites.spec.table import Spec, Text
 
 
 class RecordingColumns(Spec):

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, StrictBool, WithJsonSchema
 from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.json import JsonObject
 from tui_eval.model.reduction import Reduce, reducers
-from tui_eval.suites.spec.base import TEXT_OR_TEXTS, Amount, Count, Positive, Spec, Times, Whole
+from tui_eval.suites.spec.table import TEXT_OR_TEXTS, Amount, Count, Positive, Spec, Times, Whole
 
 
 def _known_reduce(value: object) -> object:

@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from tui_eval.suites.spec.base import Share
+from tui_eval.suites.spec.table import Share
 
 K = TypeVar("K", bound=str)
 

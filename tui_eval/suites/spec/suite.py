@@ -6,14 +6,14 @@ from pydantic import BeforeValidator, Field, JsonValue, StrictStr
 
 from tui_eval.suites.scorers import PartsGiven, ScorerSpec
 from tui_eval.suites.spec.asked import AskedSpec
-from tui_eval.suites.spec.base import Spec, Text, Texts
-from tui_eval.suites.spec.dataset import Dataset
+from tui_eval.suites.spec.dataset_table import Dataset
 from tui_eval.suites.spec.gate import Gate
 from tui_eval.suites.spec.judges import AnyJudge, EmbeddingSpec, RubricJudge
 from tui_eval.suites.spec.kinds import DEFAULT_KIND
 from tui_eval.suites.spec.prompts import Prompt, has_turns
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.run import RunSettings
+from tui_eval.suites.spec.table import Spec, Text, Texts
 from tui_eval.suites.spec.targets import AnyTarget, parts_given
 from tui_eval.suites.spec.user import UserSpec
 

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Final
 from pydantic import JsonValue, StrictStr, WithJsonSchema, model_validator
 
 from tui_eval.suites.spec.asked import AskedSpec
-from tui_eval.suites.spec.base import Amount, Count, Positive, Share, Text, Times, Whole
 from tui_eval.suites.spec.run import Concurrency
+from tui_eval.suites.spec.table import Amount, Count, Positive, Share, Text, Times, Whole
 
 UNNAMED: Final = "judge"
 """What a judge is called that has no name of its own."""

@@ -9,7 +9,6 @@ from typing import Annotated, Final
 
 from tui_eval.suites.scorers import PartsGiven
 from tui_eval.suites.spec.kinds import Kinds
-from tui_eval.suites.spec.targets.base import TargetSpec
 from tui_eval.suites.spec.targets.command import CommandTargetSpec
 from tui_eval.suites.spec.targets.function import FunctionTargetSpec
 from tui_eval.suites.spec.targets.http import HttpTargetSpec
@@ -18,6 +17,7 @@ from tui_eval.suites.spec.targets.plugin import PluginTargetSpec
 from tui_eval.suites.spec.targets.python import PythonTargetSpec
 from tui_eval.suites.spec.targets.replay import ReplayTargetSpec
 from tui_eval.suites.spec.targets.simulated import SimulatedTargetSpec
+from tui_eval.suites.spec.targets.target import TargetSpec
 
 __all__ = [
     "TARGETS",

@@ -13,10 +13,10 @@ from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.program_fields import CONTAINERS, Command, shown_command
 from tui_eval.suites.spec.agents import AGENTS, TRANSCRIPT_FORMATS
 from tui_eval.suites.spec.asked import OUTPUT_LIMITS
-from tui_eval.suites.spec.base import Spec, Text
 from tui_eval.suites.spec.programs import Limits, RunsPrograms, is_dockerfile
 from tui_eval.suites.spec.run import Concurrency
-from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.spec.table import Spec, Text
+from tui_eval.suites.spec.targets.target import TargetSpec
 from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.trust.permissions import Permission
 

@@ -7,8 +7,8 @@ from pydantic import JsonValue, StrictStr, WithJsonSchema
 
 from tui_eval.suites.given_functions import NOT_IN_FILES
 from tui_eval.suites.loading.errors import FieldMistake
-from tui_eval.suites.spec.base import Text, Whole
-from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.spec.table import Text, Whole
+from tui_eval.suites.spec.targets.target import TargetSpec
 
 
 class FunctionTargetSpec(TargetSpec):

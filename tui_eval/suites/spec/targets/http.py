@@ -14,10 +14,10 @@ from tui_eval.providers.prices import FREE, Prices
 from tui_eval.suites.data import jsonpath
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.spec.asked import CallRates, KeyUse
-from tui_eval.suites.spec.base import Positive, Spec, Text
 from tui_eval.suites.spec.model_endpoint import TokenPrices
 from tui_eval.suites.spec.run import Concurrency
-from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.spec.table import Positive, Spec, Text
+from tui_eval.suites.spec.targets.target import TargetSpec
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -11,12 +11,12 @@ from tui_eval.providers.prices import FREE, BulkPrices, Prices, bulk_prices_of
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
-from tui_eval.suites.spec.base import Text, Whole
 from tui_eval.suites.spec.bulk import BulkSpec, bulk_mistakes
 from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
 from tui_eval.suites.spec.programs import RunsPrograms
 from tui_eval.suites.spec.run import Concurrency
-from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.spec.table import Text, Whole
+from tui_eval.suites.spec.targets.target import TargetSpec
 from tui_eval.suites.spec.tool_answers import (
     ANSWERS,
     KNOWN_LATE,

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, StrictStr
 
 from tui_eval.plugins.lookup import PluginSort
 from tui_eval.suites.plugins.plugin_fields import plugin_permission
-from tui_eval.suites.spec.base import Text
+from tui_eval.suites.spec.table import Text
 from tui_eval.suites.spec.targets.python import WorkerTargetSpec
 from tui_eval.suites.trust.permissions import Permission
 

@@ -7,7 +7,7 @@ from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.prices import FREE, Prices
 from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.spec.recording import RecordingColumns
-from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.spec.targets.target import TargetSpec
 
 
 class ReplayTargetSpec(TargetSpec, RecordingColumns):

@@ -7,10 +7,10 @@ from pydantic import Field, StrictInt
 
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.prices import FREE, Prices
-from tui_eval.suites.spec.base import Share, Texts
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.simulation import Faults, Latency
-from tui_eval.suites.spec.targets.base import TargetSpec
+from tui_eval.suites.spec.table import Share, Texts
+from tui_eval.suites.spec.targets.target import TargetSpec
 
 FaultKind: TypeAlias = Literal["rate_limit", "server_error", "timeout", "empty", "truncated"]
 FAULT_KINDS: Final[tuple[str, ...]] = get_args(FaultKind)

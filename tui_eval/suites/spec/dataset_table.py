@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import StrictBool, StrictInt
 
 from tui_eval.suites.data.hub.hub_address import is_hub
-from tui_eval.suites.spec.base import Spec, Text, Texts, Whole
+from tui_eval.suites.spec.table import Spec, Text, Texts, Whole
 
 
 class Dataset(Spec):

@@ -1,4 +1,4 @@
-"""What all parts of a suite have in common."""
+"""A table of a suite, and the types of its fields."""
 
 import ast
 import inspect
