@@ -38,6 +38,12 @@ class BulkFaults:
     """The code with which validation refuses the whole."""
     cut: int | None = None
     """Lines after which the connection breaks when results are fetched."""
+    quiet: bool = False
+    """Whether they end there instead, as if that were all; the next time they are whole."""
+    late: int = 0
+    """How often a batch that has ended is shown without its files."""
+    broke: str | None = None
+    """The code with which it fails as a whole once half of it is done."""
     only_first: int | None = None
     """How many consignments are treated so; None: all."""
 
@@ -68,6 +74,8 @@ class Consignment:
     """Why it failed."""
     looks: int = 0
     """How often it was asked for since it was created."""
+    shown: int = 0
+    """How often it was shown since it ended."""
     lists: int = 0
     """How many lists were given since."""
     lines: list[tuple[str, str]] = field(default_factory=list)
@@ -115,6 +123,8 @@ class BulkLedger:
         """Do a consignment, or its first requests, and write down its results."""
         faults = self.faults.of(given.number)
         for place, (custom_id, body) in enumerate(given.requests):
+            if faults.broke is not None and place >= len(given.requests) // 2:
+                continue
             if only is not None and place >= only:
                 self._line(given, "error", custom_id, _undone(given, "cancelled"))
                 given.counts["cancelled"] += 1
@@ -138,6 +148,8 @@ class BulkLedger:
             given.state = "cancelled"
         else:
             given.state = "expired" if given.counts["expired"] else "completed"
+        if faults.broke is not None:
+            given.state, given.error = "failed", faults.broke
 
     def _one(
         self,

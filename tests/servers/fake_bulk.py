@@ -91,6 +91,7 @@ class FakeBulk:
         faults: BulkFaults | None = None,
         script: Script | None = None,
         looks: int = 1,
+        oldest_first: bool = False,
         room: int | None = None,
         list_lag: int = 0,
         keeps_metadata: bool = True,
@@ -104,6 +105,7 @@ class FakeBulk:
             faults: What goes wrong with consignments.
             script: What goes wrong with calls.
             looks: How often a consignment is looked at until it is done; 0: `finish` does it.
+            oldest_first: Whether lists begin with what was created first.
             room: How many requests it takes at once; more are refused like OpenAI's limit of
                 enqueued tokens.
             list_lag: How many lists are given until a new consignment is in them.
@@ -114,6 +116,7 @@ class FakeBulk:
         self.ledger = BulkLedger(answers, faults or BulkFaults())
         self.script = script
         self.looks = looks
+        self.oldest_first = oldest_first
         self.room = room
         self.list_lag = list_lag
         self.keeps_metadata = keeps_metadata
@@ -313,7 +316,11 @@ class FakeBulk:
         given.looks += 1
         if given.state == "in_progress" and 0 < self.looks <= given.looks:
             self.ledger.execute(given)
-        return web.json_response(self._shown(given, request))
+        told = self._shown(given, request)
+        given.shown += given.state != "in_progress"
+        if 0 < given.shown <= self.ledger.faults.of(given.number).late:
+            told |= {"output_file_id": None, "error_file_id": None}
+        return web.json_response(told)
 
     async def _cancel(self, request: web.Request) -> web.StreamResponse:
         given = self._found(request)
@@ -337,7 +344,8 @@ class FakeBulk:
                 one.lists += 1
                 if one.lists > self.list_lag:
                     shown.append(one)
-        shown.reverse()
+        if not self.oldest_first:
+            shown.reverse()
         cursor = request.query.get(after)
         if cursor is not None:
             place = next(n for n, one in enumerate(shown) if one.id == cursor)
@@ -378,6 +386,9 @@ class FakeBulk:
         text = "".join(f"{line}\n" for line in (lines if cut is None else lines[:cut]))
         await answer.write(text.encode())
         if cut is not None and self.counts["results"] == 1:
+            if self.ledger.faults.of(given.number).quiet:
+                await answer.write_eof()
+                return answer
             await answer.write(b'{"custom_id": "cut')
             return _reset(request)
         if cut is not None:

@@ -1,9 +1,10 @@
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states, working
 from tests.engine.harness import Harness
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.store.requests import Verb
 
@@ -102,13 +103,80 @@ async def test_a_provider_without_room_is_sent_less_and_later(harness: Harness) 
     assert harness.row(run).state == "done"
 
 
+async def test_a_provider_with_room_again_is_sent_more_again(harness: Harness) -> None:
+    async with FakeBulk(room=8) as server:
+        of = bulk_suite(server, 40)
+        async with working(harness, of):
+            await until(lambda: server.counts["results"] == 1)
+            server.room = None
+    sizes = [len(one.requests) for one in server.ledger.consignments if one.state == "completed"]
+    assert sizes[0] == 5
+    assert max(sizes) >= 10
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_that_a_batch_is_not_there_is_believed_when_it_is_said_often(
+    harness: Harness, times: int
+) -> None:
+    async with FakeBulk(script=nth("look", *[Refuse(404)] * times)) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert harness.counts(run).passed == 3
+    assert len(server.ledger.consignments) == 1
+
+
 async def test_a_batch_that_the_provider_forgot_is_lost_and_asked_again(harness: Harness) -> None:
-    async with FakeBulk(script=nth("look", Refuse(404))) as server:
+    async with FakeBulk(script=nth("look", *[Refuse(404)] * 4)) as server:
         run = await run_bulk(harness, bulk_suite(server, 3))
     assert harness.counts(run).passed == 3
     kept = harness.sql("SELECT state FROM consignments ORDER BY id")
     assert kept == [("lost",), ("ended",)]
     assert harness.sql("SELECT count(*) FROM attempts WHERE state = 'lost'") == [(3,)]
+
+
+async def test_a_provider_that_forgets_each_batch_is_not_paid_for_ever(harness: Harness) -> None:
+    async with FakeBulk(script=lambda call: Refuse(404) if call.kind == "look" else None) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert states(harness, run) == {"error": 3}
+    assert harness.trial(run, "c0").error_kind == "expired"
+    assert len(server.ledger.consignments) == 3
+
+
+@pytest.mark.parametrize(
+    "faults", [BulkFaults(late=4), BulkFaults(cut=7, quiet=True), BulkFaults(cut=0, quiet=True)]
+)
+async def test_a_line_is_missing_only_where_results_lack_it_again_and_again(
+    harness: Harness, faults: BulkFaults
+) -> None:
+    async with FakeBulk(faults=faults) as server:
+        run = await run_bulk(harness, bulk_suite(server, 12))
+    assert harness.counts(run).passed == 12
+    assert set(executed(server).values()) == {1}
+
+
+async def test_results_that_are_not_there_yet_are_read_again(harness: Harness) -> None:
+    async with FakeBulk(script=nth("results", Refuse(404), Refuse(404))) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert harness.counts(run).passed == 3
+    assert set(executed(server).values()) == {1}
+
+
+async def test_results_that_are_never_there_end_in_errors(harness: Harness) -> None:
+    async with FakeBulk(
+        script=lambda call: Refuse(404) if call.kind == "results" else None
+    ) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert (harness.row(run).state, states(harness, run)) == ("done", {"error": 3})
+    assert len(server.ledger.consignments) == 3
+
+
+async def test_what_a_batch_did_before_it_failed_is_taken(harness: Harness) -> None:
+    faults = BulkFaults(broke="internal_error", only_first=1)
+    async with FakeBulk(faults=faults) as server:
+        run = await run_bulk(harness, bulk_suite(server, 6))
+        assert states(harness, run) == {"done": 3, "queued": 3}
+        await Engine(harness.path, run, polling=SOON).run()
+    assert harness.counts(run).passed == 6
+    assert set(executed(server).values()) == {1}
 
 
 async def test_a_server_in_trouble_is_waited_for(harness: Harness) -> None:

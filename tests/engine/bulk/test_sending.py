@@ -14,7 +14,9 @@ from tests.engine.harness import Harness
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.waiting import until
+from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
+from tui_eval.store.requests import Verb
 
 
 @asynccontextmanager
@@ -58,6 +60,29 @@ async def test_killed_while_attempts_are_written(harness: Harness) -> None:
     assert_whole(harness, run, 400)
     assert set(executed(server).values()) == {1}
     assert harness.sql("SELECT count(*) FROM attempts") == [(400,)]
+
+
+@pytest.mark.whole
+async def test_what_is_withdrawn_before_it_is_sent_is_not_counted(harness: Harness) -> None:
+    """Message batches are known by how many requests they hold."""
+    async with FakeBulk() as server:
+        target = {
+            "bulk": {"size": 10_000, "api": "anthropic"},
+            "params": {"max_tokens": 9},
+        }
+        run = harness.create(bulk_suite(server, 800, target=target))
+        server.hold("create")
+        async with killed(harness, run):
+            await until(lambda: harness.sql("SELECT count(*) FROM attempts")[0][0] >= 64)
+        assert server.counts["create"] == 0, "the kill came too late to mean anything"
+        ask(harness.path, run, Verb.CANCEL, {"trials": [harness.trial(run, "c0").id]})
+        async with killed(harness, run):
+            await server.happened("create")
+        server.release("create")
+        server.finish()
+        await asyncio.wait_for(goes_on(harness, run), 60)
+    assert states(harness, run) == {"done": 799, "cancelled": 1}
+    assert set(executed(server).values()) == {1}
 
 
 @pytest.mark.parametrize("moment", ["create", pytest.param("upload", marks=pytest.mark.whole)])

@@ -132,7 +132,18 @@ def test_an_id_is_within_what_providers_take_and_is_taken_apart_again() -> None:
     for wrong in ("", "a-b", "a b", "A" * 41, "é"):
         with pytest.raises(ValueError, match="no id"):
             custom_id(wrong, 0)
-    for foreign in ("", "t", "t-", "t-x", "t--1", "t-1\n", "t-" + "1" * 10, "a-b-1"):
+    for foreign in (
+        "",
+        "t",
+        "t-",
+        "t-x",
+        "t--1",
+        "t-1\n",
+        "t-" + "1" * 10,
+        "a-b-1",
+        "t-01",
+        "t-00",
+    ):
         assert token_and_ordinal(foreign) is None
 
 

@@ -20,7 +20,7 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
                 attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
                 assert attempt is not None
                 consignment_writes.consign(tx, one, ordinal, attempt)
-            consignment_writes.complete(tx, one, None, None)
+            consignment_writes.complete(tx, one, len(trials), None, None)
             consignment_writes.sent(tx, one, f"batch{number}", ends)
             consignment_writes.looked(tx, one, "sent", 1 - number, ends)
 

@@ -18,6 +18,12 @@ class BulkHost(Protocol):
     async def until_open(self, consignment: int) -> None:
         """Rest until the run goes on, where it pauses, or until the engine leaves."""
 
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until the engine leaves, as part of work: it does not leave for that."""
+
+    def had_room(self) -> None:
+        """Learn that the provider has done a consignment: more may be sent at once again."""
+
     def no_room(self, requests: int) -> None:
         """Learn that the provider has no room for a consignment of so many requests just now."""
 

@@ -127,11 +127,20 @@ class BulkPool:
         with self._rests(consignment):
             await self._polling.wait(self._left, seconds)
 
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until the engine leaves, as part of work."""
+        await self._polling.wait(self._left, seconds)
+
     async def until_open(self, consignment: int) -> None:
         """Rest until the run goes on, or until the engine leaves."""
         while not self._open and not self.leaving:
             with self._rests(consignment):
                 await self._opened.wait()
+
+    def had_room(self) -> None:
+        """Send more at once, as long as there is room."""
+        self._forming.size = min(self._access.wanted.requests, self._forming.size * 2)
+        self._room_pause_s = self._polling.first_s
 
     def no_room(self, requests: int) -> None:
         """Send less at once, and nothing before there may be room."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from tui_eval.engine.bulk.arrivals import Arrivals, LineCounts
+from tui_eval.engine.bulk.arrivals import ASKED_AGAIN, Arrivals, LineCounts
 from tui_eval.engine.bulk.bulk_host import BulkHost
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.sending import Sending
@@ -22,6 +22,14 @@ from tui_eval.store.write import consignment_writes, trial_writes
 _PORTION: Final = 64
 """Lines of results that are written down in one transaction."""
 _GONE: Final = 404
+_ASKED_FOR_GONE: Final = 4
+"""How often a provider has to say that it has no such batch: one answer may be a mistake."""
+_READINGS: Final = 4
+"""How often results are read until a line is missing for certain: files come late, and a stream may
+end early without a word."""
+_GIVEN_UP: Final = Failure(
+    "expired", f"the provider lost it in {ASKED_AGAIN + 1} consignments: retry asks it live"
+)
 _NO_REASON: Final = Failure("bulk_failed", "the provider refused the batch and did not say why")
 
 log = logging.getLogger(__name__)
@@ -63,14 +71,16 @@ class Following:
         It stays open where its results cannot be had before the engine leaves.
         """
         unknown = 0
-        if row.provider_id is None or row.state in ("failed", "lost"):
+        if row.provider_id is None or row.state == "lost":
             await self._give_back(row)
         else:
-            seen = await self._take(row)
+            failed = row.state == "failed"
+            seen = await (self._take(row) if failed else self._take_for_certain(row))
             if seen is None:
                 return
             unknown = seen.unknown
-            await self._take_missing(row)
+            # one that failed was not begun as a rule: what it has no line for was never asked
+            await (self._give_back(row) if failed else self._take_missing(row))
         taken = partial(consignment_writes.taken, consignment=row.id, unknown=unknown)
         await self.sending.store.writer.write(taken)
         self.spend_caps.settled(row.id)
@@ -81,26 +91,53 @@ class Following:
         assert row.provider_id is not None, "it was sent"
         polling = self.sending.polling
         pause_s = polling.first_s
+        gone = 0
         while not self.host.leaving:
             try:
                 status = await self.sending.api.look(row.provider_id)
             except BulkError as error:
                 if error.failure.status == _GONE:
+                    gone += 1
                     log.warning("consignment %d of %s is gone", row.number, row.target)
-                    return await self.sending.looked(row, "lost", error.failure.message)
+                    if gone == _ASKED_FOR_GONE:
+                        return await self.sending.looked(row, "lost", error.failure.message)
+                    await self.host.pause(pause_s)
+                    continue
                 if error.failure.fatal:
                     self.host.leave(halted(error.failure))
                     return row
                 await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
             else:
+                gone = 0
                 if status.state is BulkState.FAILED:
                     return await self.sending.failed(row, status.problem or _NO_REASON)
                 row = await self.told(row, status)
                 if status.state is not BulkState.UNDER_WAY:
+                    self.host.had_room()
                     return row
                 await self.host.rest(row.id, pause_s)
             pause_s = polling.next_s(pause_s)
         return row
+
+    async def _take_for_certain(self, row: ConsignmentRow) -> LineCounts | None:
+        """Take all results, and read them again where they lack what a trial waits for.
+
+        What has no line is paid twice where it is asked again. None: the engine leaves first.
+        """
+        pause_s = self.sending.polling.first_s
+        for _ in range(_READINGS - 1):
+            seen = await self._take(row)
+            if seen is None or not await self._lacks(row):
+                return seen
+            log.warning("results of %s lack requests: they are read again", row.provider_id)
+            await self.host.pause(pause_s)
+            pause_s = self.sending.polling.next_s(pause_s)
+            if self.host.leaving:
+                return None
+        return await self._take(row)
+
+    async def _lacks(self, row: ConsignmentRow) -> bool:
+        return await self.sending.store.reading.call(consignment_queries.is_waited_for, row.id)
 
     async def _take(self, row: ConsignmentRow) -> LineCounts | None:
         """Take all results there are; None: the engine leaves first."""
@@ -111,11 +148,11 @@ class Following:
                 await self._take_lines(row, seen)
             except BulkError as error:
                 log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
+                if error.failure.status == _GONE:
+                    return seen  # what there is was taken: the rest is missing
                 if error.failure.fatal:
                     self.host.leave(halted(error.failure))
                     return None
-                if error.failure.status == _GONE:
-                    return seen  # what there is was taken: the rest is missing
                 await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
                 pause_s = self.sending.polling.next_s(pause_s)
                 if self.host.leaving:
@@ -170,13 +207,19 @@ class Following:
                     trial_writes.drop_attempt(
                         tx, trial.attempt, "lost" if lost else "cancelled", None
                     )
-                    if trial_writes.stands(tx, trial.work.trial, trial.work.opening):
+                    if not trial_writes.stands(tx, trial.work.trial, trial.work.opening):
+                        continue
+                    if lost and _given_up(trial):
+                        trial_writes.fail_trial(tx, trial.work.trial, _GIVEN_UP)
+                    else:
                         trial_writes.give_back(tx, trial.work.trial)
 
             await self.sending.store.writer.write(unit)
             if lost:
                 for trial in trials:
                     self.spend_caps.unanswered(trial.work.col)
+                    if _given_up(trial):
+                        self.spend_caps.errored()
 
     async def _untold(self, row: ConsignmentRow) -> dict[int, ConsignedTrial]:
         return await self.sending.store.reading.call(
@@ -194,3 +237,8 @@ class Following:
         usd = None if row.most_usd is None else row.most_usd * left
         tokens = None if row.most_tokens is None else round(row.most_tokens * left)
         self.spend_caps.consigned(row.id, usd, tokens)
+
+
+def _given_up(trial: ConsignedTrial) -> bool:
+    """Return whether a trial that waits was sent in vain as often as it may be."""
+    return trial.waits and trial.never_done >= ASKED_AGAIN

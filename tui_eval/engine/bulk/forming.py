@@ -94,7 +94,7 @@ class Forming:
         requests = RequestFile(draft.token)
         try:
             await self._fill(draft, requests, api)
-            row = await self._complete(draft)
+            row = await self._complete(draft, requests.count)
         except BaseException:
             requests.close()
             raise
@@ -115,7 +115,9 @@ class Forming:
                 after = max(portion)
                 await self._add_again(row, portion, requests, api)
             await self._store.writer.write(
-                lambda tx: consignment_writes.complete(tx, row.id, row.most_usd, row.most_tokens)
+                lambda tx: consignment_writes.complete(
+                    tx, row.id, requests.count, row.most_usd, row.most_tokens
+                )
             )
         except BaseException:
             requests.close()
@@ -256,7 +258,7 @@ class Forming:
         step = self._journey.brought(flight, attempt, failure, None)
         await self._store.writer.write(step.write)
 
-    async def _complete(self, draft: ConsignmentDraft) -> ConsignmentRow | None:
+    async def _complete(self, draft: ConsignmentDraft, requests: int) -> ConsignmentRow | None:
         made = draft.consignment
         if made is None:
             return None
@@ -265,7 +267,7 @@ class Forming:
             if not consignment_queries.next_ordinal(tx.db, made):
                 consignment_writes.taken(tx, made)  # all were cancelled meanwhile
                 return None
-            consignment_writes.complete(tx, made, draft.most.usd, draft.most.tokens)
+            consignment_writes.complete(tx, made, requests, draft.most.usd, draft.most.tokens)
             return consignment_queries.consignment(tx.db, made)
 
         return await self._store.writer.write(unit)

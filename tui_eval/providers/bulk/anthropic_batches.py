@@ -41,7 +41,7 @@ from tui_eval.providers.patience import EndpointIdentity
 
 _VERSION: Final = "2023-06-01"
 _PATH: Final = "/messages/batches"
-_CLOCKS: Final = timedelta(hours=1)
+_CLOCKS: Final = timedelta(hours=2)
 """How much the provider's clock may be behind ours."""
 _AGAIN_S: Final = 60.0
 """Seconds after which it may be known which batch a consignment became."""
@@ -110,9 +110,9 @@ class AnthropicBatches:
     async def find(self, sought: SoughtConsignment) -> BulkStatus | None:
         """Look for the batch that a consignment became.
 
-        It may be one that is not known as another, was created since the sending began (an hour is
-        allowed for clocks), and holds as many requests. Of those that have ended the first line of
-        the results says whose they are. As long as none of these is it and others are under way,
+        It may be one that is not known as another, was created since the sending began (two hours
+        are allowed for clocks), and holds as many requests. Of those that have ended the first line
+        of the results says whose they are. As long as none of these is it and others are under way,
         nobody can tell; then the consignment is not sent again, as it would be paid twice. That
         lasts until those end: minutes as a rule, at most the 24 h after which they expire. Where
         nothing else of that size was sent at that time there is one candidate at most: the sought.

@@ -11,7 +11,7 @@ from typing import Final, Protocol, Self
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 
-_ID: Final = re.compile(r"([A-Za-z0-9_]{1,40})-([0-9]{1,9})")
+_ID: Final = re.compile(r"([A-Za-z0-9_]{1,40})-(0|[1-9][0-9]{0,8})")
 
 
 def custom_id(token: str, ordinal: int) -> str:

@@ -19,7 +19,7 @@ async def newest_first(
     since: datetime,
     time: Callable[[Json], datetime | None],
 ) -> AsyncIterator[JsonObject]:
-    """Yield the batches that were created after a time.
+    """Yield the batches that were created after a time, in the order of the list.
 
     Args:
         connection: To the provider.
@@ -37,12 +37,16 @@ async def newest_first(
         batches = page.get("data")
         if not isinstance(batches, list):
             raise connection.unexpected("the list of batches has no data")
+        times: list[datetime] = []
         for batch in batches:
             if isinstance(batch, dict):
                 created = time(batch.get("created_at"))
-                if created is not None and created < since:
-                    return
-                yield batch
+                times += [] if created is None else [created]
+                if created is None or created >= since:
+                    yield batch
+        # in a list that has the oldest first, newer ones are on the pages that follow
+        if times and times[0] > times[-1] and max(times) < since:
+            return
         last = batches[-1] if batches else None
         if not page.get("has_more") or not isinstance(last, dict):
             return

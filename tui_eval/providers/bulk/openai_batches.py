@@ -144,9 +144,9 @@ class OpenAiBatches:
         metadata = batch.get("metadata")
         if isinstance(metadata, dict) and metadata:
             return metadata.get(MARK) == sought.token
-        total = _counts(batch)["total"]
-        if total and total != sought.requests:
-            return False
+        # counts are not trusted here: they are 0 while it is validated, and a wrong one costs twice
+        if not batch.get("input_file_id"):
+            return False  # it was not begun from a file
         file_id = self._connection.id_in(batch, "input_file_id")
         try:
             file = await self._connection.get(f"/files/{file_id}")

@@ -212,6 +212,19 @@ def nothing_came_for(
     )
 
 
+def is_waited_for(db: sqlite3.Connection, consignment: int) -> bool:
+    """Return whether a trial waits for a request of a consignment for which no line came."""
+    return (
+        db.execute(
+            "SELECT 1 FROM consigned c JOIN attempts a ON a.id = c.attempt JOIN trials t "
+            "ON t.id = a.trial WHERE c.consignment = ? AND c.line IS NULL AND a.state = 'sent' "
+            "AND t.state = 'running' AND t.opening = c.opening LIMIT 1",
+            (consignment,),
+        ).fetchone()
+        is not None
+    )
+
+
 def next_ordinal(db: sqlite3.Connection, consignment: int) -> int:
     """Return the ordinal after the last one of a consignment."""
     row = db.execute(
@@ -226,12 +239,13 @@ def _consigned(
     never = ", ".join(f"'{kind}'" for kind in NEVER_DONE)
     earlier = (
         "(SELECT count(*) FROM attempts b JOIN consigned d ON d.attempt = b.id "
-        "WHERE b.trial = t.id AND d.opening = c.opening AND b.state = 'failed' "
-        f"AND b.id < a.id AND b.error_kind {{}} ({never}))"
+        "WHERE b.trial = t.id AND d.opening = c.opening AND b.id < a.id AND {})"
     )
+    failed = f"b.state = 'failed' AND b.error_kind NOT IN ({never})"
+    never_done = f"(b.state = 'lost' OR b.state = 'failed' AND b.error_kind IN ({never}))"
     rows = db.execute(
         f"SELECT {OPEN_TRIAL}, c.ordinal, a.id, c.opening, c.line, "
-        f"{earlier.format('NOT IN')}, {earlier.format('IN')}, t.opening = c.opening "
+        f"{earlier.format(failed)}, {earlier.format(never_done)}, t.opening = c.opening "
         "AND t.state = 'running' FROM consigned c JOIN attempts a ON a.id = c.attempt "
         "JOIN trials t ON t.id = a.trial JOIN cases s ON s.run = t.run AND s.seq = t.seq "
         f"WHERE {where}",

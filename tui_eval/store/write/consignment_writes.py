@@ -47,12 +47,21 @@ def consign(tx: Tx, consignment: int, ordinal: int, attempt: int) -> None:
     )
 
 
-def complete(tx: Tx, consignment: int, most_usd: float | None, most_tokens: int | None) -> None:
-    """Write down that nothing is added to a consignment any more, and what it takes at most."""
+def complete(
+    tx: Tx, consignment: int, requests: int, most_usd: float | None, most_tokens: int | None
+) -> None:
+    """Write down that nothing is added to a consignment any more, and what it takes at most.
+
+    Args:
+        tx: The transaction.
+        consignment: The consignment.
+        requests: How many are sent: withdrawn ones are not, and it is known by this number.
+        most_usd: What it can cost; None: nobody knows.
+        most_tokens: What it can take; None: nobody knows.
+    """
     tx.db.execute(
-        "UPDATE consignments SET most_usd = ?, most_tokens = ?, requests = "
-        "(SELECT count(*) FROM consigned WHERE consignment = id) WHERE id = ?",
-        (most_usd, most_tokens, consignment),
+        "UPDATE consignments SET most_usd = ?, most_tokens = ?, requests = ? WHERE id = ?",
+        (most_usd, most_tokens, requests, consignment),
     )
     _touch(tx, consignment)
 
