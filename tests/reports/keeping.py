@@ -14,8 +14,11 @@ from tui_eval.reports.rates.run_rates import rates
 from tui_eval.reports.rates.scorer_rates import scorer_tallies
 from tui_eval.store.chunks import division, kept_answers, kept_figures
 from tui_eval.store.chunks.kept_figures import figures_of
-from tui_eval.store.read import report_queries
+from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.judges.judge_figures import judge_figures
+from tui_eval.store.search import views
+from tui_eval.store.search.groups import Grouping, Groups
+from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome, View
 from tui_eval.suites.frozen_suite import frozen_suite
 
 
@@ -26,6 +29,7 @@ def keeping(trials: int) -> Iterator[None]:
         patched.setattr(division, "TRIALS", trials)
         patched.setattr(kept_figures, "KEPT_FROM", 1)
         patched.setattr(kept_figures, "WORTH_WRITING", 1)
+        patched.setattr(views, "_WORTH_KEEPING_S", 0.0)
         yield
 
 
@@ -56,7 +60,23 @@ def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
         "tags": trial_figures.tags(db, run, 100),
         "backing off": trial_figures.backing_off(db, run),
         "judges": judge_figures(db, run),
+        "groups": {by: _groups(db, run, by) for by in Grouping},
+        "lists": {view: list(views.places(db, run, view)) for view in _VIEWS},
     }
+
+
+_VIEWS = (
+    *(View(order=order, reverse=back) for order in Order for back in (False, True)),
+    *(View((Condition(FilterKind.STANDS, outcome),)) for outcome in TrialOutcome),
+    *(View((Condition(kind),)) for kind in (FilterKind.CUT, FilterKind.FLAKY, FilterKind.NOTED)),
+)
+
+
+def _groups(db: sqlite3.Connection, run: int, by: Grouping) -> tuple[object, ...]:
+    groups = Groups(run, by, None, run_queries.run(db, run).total)
+    while groups.step(db):
+        pass
+    return groups.counts, groups.largest, groups.grouped, groups.looked
 
 
 def see_that_kept_is_counted(db: sqlite3.Connection, path: Path, run: int) -> None:
