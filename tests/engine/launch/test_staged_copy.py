@@ -67,7 +67,12 @@ TOUCHED: dict[str, str] = {
     "nothing": "SELECT 1",
     "an output is asked for again": "UPDATE outputs SET superseded = 1 WHERE id = 2",
     "a verdict is a person's": "UPDATE scores SET source = 'human' WHERE id = 3",
-    "a verdict was withdrawn": "UPDATE scores SET withdrawn_at = 1, current = 0 WHERE id = 3",
+    "a verdict was withdrawn": "UPDATE scores SET withdrawn_at = 1, current = 0, reason = 'before' "
+    "WHERE id = 3",
+    "a verdict was superseded": "UPDATE scores SET superseded = 1, current = 0, reason = 'before' "
+    "WHERE id = 3",
+    "a verdict is about another output": "UPDATE scores SET output = 1, reason = 'before' "
+    "WHERE id = 3",
     "a verdict is ungraded": "UPDATE scores SET verdict = 'ungraded', value = NULL WHERE id = 3",
     "a program has decided": "UPDATE scores SET score_key = x'00' WHERE id = 3",
     "a trial has an error": "UPDATE trials SET state = 'error', verdict = NULL WHERE place = 4",
@@ -181,6 +186,19 @@ async def test_a_case_that_cannot_be_rendered_and_a_picture_are_looked_at_each_t
         await harness.run(lacking)
         await harness.run(lacking)
     assert copied == [None] * 4
+
+
+async def test_what_a_launch_chose_decides_what_is_copied(
+    harness: Harness, copied: list[int | None]
+) -> None:
+    choices = [Settings(), Settings(limit=2), Settings(epochs=2), Settings(cases=("c1",))]
+    async with FakeModel() as server:
+        wanted = suite(server.base_url, 3)
+        totals = [
+            harness.row(await harness.run(wanted, chosen)).total for chosen in (*choices, *choices)
+        ]
+    assert copied == [None] * 4 + [3, 2, 6, 1]
+    assert totals == [3, 2, 6, 1] * 2
 
 
 def session_in_a_file(folder: Path) -> tuple[Path, dict[str, Any]]:

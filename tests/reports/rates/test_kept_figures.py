@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,15 @@ def happens(tx: Tx, trial: int, draw: random.Random) -> None:
             notes.write(tx, {trial: draw.choice(("", "odd"))})
 
 
+def settle_all(tx: Tx, draw: random.Random) -> None:
+    """Decide about all trials that are being scored."""
+    scored = "SELECT id FROM trials WHERE state = 'scoring'"
+    for (trial,) in tx.db.execute(scored).fetchall():
+        given = [score(draw.choice((True, False)))]
+        trial_writes.add_scores(tx, trial, given, fresh=False)
+        trial_writes.settle(tx, trial, tally(given))
+
+
 def go_on(db: sqlite3.Connection, run: int, draw: random.Random) -> None:
     trials = [row[0] for row in db.execute("SELECT id FROM trials WHERE run = ?", (run,))]
 
@@ -138,6 +148,9 @@ def test_whatever_happens_to_trials_what_is_kept_is_what_counting_gives(
         for _ in range(6):
             go_on(db, run, draw)
             see_that_kept_is_counted(kept, path, run)
+            if draw.random() < 0.5:  # lists and groups are kept only while nothing is scored
+                transact(db, partial(settle_all, draw=draw))
+                see_that_kept_is_counted(kept, path, run)
         assert figures_file(path, run_queries.run(db, run).name).exists()
 
 
