@@ -7,6 +7,7 @@ from typing import Any
 
 from tui_eval.engine.executors.attempt_worker import AttemptWorker
 from tui_eval.engine.executors.executor import Executor
+from tui_eval.engine.executors.handful import Return, UnreadableMessage, packed, returns
 from tui_eval.engine.executors.kinds import EXECUTORS
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.worker_setup import WorkerSetup
@@ -33,6 +34,7 @@ class NearbyExecutor(Executor):
         """What of it the engine has sent."""
         self.shared: dict[str, bytes] = {}
         self.change: Callable[[AttemptWorker], Any] = lambda worker: None
+        self._told = 0
         self._ending: list[asyncio.Task[None]] = []
         self.made.append(self)
 
@@ -40,6 +42,11 @@ class NearbyExecutor(Executor):
     def seen(setup: WorkerSetup) -> WorkerSetup:
         """Return what workers are made of; tests may change it."""
         return setup
+
+    @staticmethod
+    def told(number: int, message: Return) -> Return:
+        """Return what crosses in place of a worker's message; tests may change it."""
+        return message
 
     @staticmethod
     def missing() -> str | None:
@@ -57,6 +64,12 @@ class NearbyExecutor(Executor):
         loop = asyncio.get_running_loop()
 
         def send(handful: bytes) -> None:
+            changed = []
+            for message in returns(handful):
+                assert not isinstance(message, UnreadableMessage)
+                changed.append(self.told(self._told, message))
+                self._told += 1
+            handful = packed(changed)
             self.sent.append(handful)
             loop.call_soon(self._attempts.came, name, handful)
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import math
 import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +17,29 @@ from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
-from tui_eval.engine.executors.handful import CheckOrder, orders
-from tui_eval.engine.executors.remote_attempts import LOST
+from tui_eval.engine.executors.handful import (
+    AttemptReturn,
+    CallAsked,
+    CallMade,
+    CheckOrder,
+    CheckReturn,
+    Return,
+    orders,
+)
+from tui_eval.engine.executors.remote_attempts import LOST, REPLY
 from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.preflight.readiness import missing
+from tui_eval.model.attempt_record import AttemptRecord, KeptFile
 from tui_eval.model.executor_choice import ExecutorChoice
-from tui_eval.model.states import RunState, TrialState
+from tui_eval.model.output import Output, Usage
+from tui_eval.model.score import Grade
+from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.files import FileStore
 from tui_eval.store.requests import Verb
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
+from tui_eval.targets.conversation.call_log import CallParty, DialogueCall
 
 
 @pytest.fixture(autouse=True)
@@ -423,3 +437,101 @@ async def test_a_target_that_is_another_one_there_is_refused(
     row = harness.row(run)
     assert row.state is RunState.PAUSED
     assert "target 'agent' is not what it is where the run was started" in (row.reason or "")
+
+
+def at_fault(name: str, reply: Output) -> dict[str, Any]:
+    """Return what a worker may tell of an attempt that cannot be taken."""
+    kept = KeptFile(sha256(b"kept").digest(), 4)
+    record = AttemptRecord(files=(kept,))
+    changes: dict[str, dict[str, Any]] = {
+        "type": {"reply": replace(reply, text=3)},  # type: ignore[arg-type]
+        "usage": {"reply": replace(reply, usage=Usage(-5, 2))},
+        "words": {"reply": replace(reply, usage=Usage("5", 2))},  # type: ignore[arg-type]
+        "cost": {"reply": replace(reply, cost_usd=math.nan)},
+        "counted": {"reply": replace(reply, counted=True)},
+        "missing": {"reply": replace(reply, record=record)},
+        "size": {"reply": replace(reply, record=record), "files": (b"kept, and more",)},
+        "digest": {"reply": replace(reply, record=record), "files": (b"ktep",)},
+        "workspace": {"reply": replace(reply, workspace=b"w" * 32)},
+        "list": {
+            "reply": replace(reply, record=record, workspace=kept.digest),
+            "files": (b"kept",),
+        },
+        "more": {"files": (b"nobody asked for it",)},
+    }
+    return changes[name]
+
+
+FAULTS = ("type", "usage", "words", "cost", "counted", "missing", "size", "digest", "workspace",
+          "list", "more")  # fmt: skip
+
+
+async def test_what_a_worker_says_that_cannot_be_is_its_attempt_s_failure(
+    harness: Harness, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(number: int, one: Return) -> Return:
+        if not isinstance(one, AttemptReturn) or not isinstance(one.reply, Output):
+            return one
+        name = one.reply.text
+        return replace(one, **at_fault(name, one.reply)) if name in FAULTS else one
+
+    monkeypatch.setattr(NearbyExecutor, "told", staticmethod(told))
+    described = suite("http://x.invalid", 0).model_dump(mode="json")
+    described["cases"] = [{"id": name, "q": name} for name in (*FAULTS, "sound")]
+    described["targets"] = [{"kind": "simulated", "name": "s", "answers": ["{{ q }}"]}]
+    run = await harness.run(Suite.model_validate(described), NEARBY)
+    counts = harness.counts(run)
+    assert (counts.passed, counts.error) == (1, len(FAULTS))
+    found = harness.sql(
+        "SELECT c.id, a.state, a.error_kind, a.output FROM attempts a "
+        "JOIN trials t ON t.id = a.trial JOIN cases c ON c.run = t.run AND c.seq = t.seq "
+        "WHERE t.run = ? AND c.id <> 'sound'",
+        run,
+    )
+    assert {(state, kind, output) for _, state, kind, output in found} == {("failed", REPLY, None)}
+    assert len(found) == len(FAULTS)
+    assert harness.row(run).state is RunState.DONE
+    assert harness.sql("SELECT count(*) FROM attempt_records") == [(0,)]
+    (executor,) = made
+    assert not executor.attempts.late
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        CallMade(0, Output("nobody asked")),
+        CheckReturn(0, Grade.of(True, "right")),
+        CallAsked(0, DialogueCall(CallParty.USER, {})),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+async def test_a_message_out_of_turn_harms_no_other_attempt(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, message: Return
+) -> None:
+    def told(number: int, one: Return) -> Return:
+        return replace(message, attempt=one.attempt) if number == 0 else one
+
+    monkeypatch.setattr(NearbyExecutor, "told", staticmethod(told))
+    async with FakeModel() as server:
+        run = await harness.run(suite(server.base_url, 5, run={"timeout": 3}), NEARBY)
+    counts = harness.counts(run)
+    assert (counts.passed, counts.error) == (4, 1)
+
+
+async def test_a_grade_that_cannot_be_is_none(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(number: int, one: Return) -> Return:
+        if not isinstance(one, CheckReturn):
+            return one
+        return replace(one, grade=Grade(Verdict.PASS, (None, 7.0, -1.0)[-one.attempt % 3], "right"))
+
+    monkeypatch.setattr(NearbyExecutor, "told", staticmethod(told))
+    described = suite("http://x.invalid", 3).model_dump(mode="json")
+    described["targets"] = [{"kind": "simulated", "name": "s", "answers": ["def double(n): pass"]}]
+    tests = "def check(double):\n    assert double(4) == 8\n"
+    described["scorers"] = [{"kind": "code", "tests": tests, "entry_point": "double"}]
+    run = await harness.run(Suite.model_validate(described), NEARBY)
+    assert harness.counts(run).ungraded == 3
+    reasons = harness.sql("SELECT reason FROM scores WHERE value IS NULL")
+    assert len(reasons) == 3, reasons

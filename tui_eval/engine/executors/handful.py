@@ -1,23 +1,23 @@
 """What crosses between an engine and its workers, several messages at a time.
 
-Bytes that come from a worker are data: reading them makes the classes listed here and calls
-nothing else, whoever has written them.
+Bytes that come from a worker are data, whoever has written them: they are read as numbers, texts,
+bytes, lists and tables alone, and of those the messages listed here are made, field by field. One
+that cannot be made is told as such (`UnreadableMessage`), so that it ends its attempt and no other.
 """
 
 import io
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
-from tui_eval.model import attempt_record, output
+from tui_eval.engine.executors.plain_form import PlainFormError, plain, read_as
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Grade
-from tui_eval.model.states import Verdict
 from tui_eval.scoring.check import Check
-from tui_eval.targets.conversation.call_log import CallParty, DialogueCall
+from tui_eval.targets.conversation.call_log import DialogueCall
 
 HANDFUL: Final = 64
 """Messages that are sent at once, however short it is since the last ones were."""
@@ -128,22 +128,20 @@ class CheckReturn:
     """Why not."""
 
 
-_ORDERS: Final = (AttemptOrder, AttemptRecall, CallSend, CallAnswer, CheckOrder)
-_RETURNS: Final = (AttemptReturn, AttemptNews, CallAsked, CallMade, CheckReturn)
 Order: TypeAlias = AttemptOrder | AttemptRecall | CallSend | CallAnswer | CheckOrder
 Return: TypeAlias = AttemptReturn | AttemptNews | CallAsked | CallMade | CheckReturn
-_BESIDE: Final = (DialogueCall, CallParty, Check, Grade, Verdict)
-_NOUNS: Final = {
-    (module.__name__, name): getattr(module, name)
-    for module, names in {
-        output: ("Output", "Failure", "Usage", "Estimate", "ExhaustedQuota"),
-        attempt_record: (
-            *("AttemptProgress", "AttemptRecord", "ProgramExit", "ResourceFigures"),
-            *("ChangeCounts", "KeptFile", "PhaseStart", "UsageSample"),
-        ),
-    }.items()
-    for name in names
-} | {(made.__module__, made.__name__): made for made in (*_ORDERS, *_RETURNS, *_BESIDE)}
+_Kinds: TypeAlias = Mapping[str, type]
+_ORDERS: Final[_Kinds] = {one.__name__: one for one in get_args(Order)}
+_RETURNS: Final[_Kinds] = {one.__name__: one for one in get_args(Return)}
+
+
+@dataclass(slots=True)
+class UnreadableMessage:
+    """A message about an attempt that is not what it has to be: nothing of it is taken."""
+
+    attempt: int
+    why: str
+    """For a person: which field is what."""
 
 
 class HandfulError(Exception):
@@ -152,7 +150,7 @@ class HandfulError(Exception):
 
 def packed(messages: Sequence[Order | Return]) -> bytes:
     """Return messages as bytes."""
-    return pickle.dumps([*messages], protocol=5)
+    return pickle.dumps([(one.attempt, plain(one)) for one in messages], protocol=5)
 
 
 def orders(data: bytes) -> list[Order]:
@@ -161,33 +159,50 @@ def orders(data: bytes) -> list[Order]:
     Raises:
         HandfulError: they are something else.
     """
-    return _read(data, _ORDERS)
+    found = _read(data, _ORDERS)
+    for one in found:
+        if isinstance(one, UnreadableMessage):
+            raise HandfulError(f"an order cannot be read: {one.why}")
+    return found
 
 
-def returns(data: bytes) -> list[Return]:
-    """Return what a worker has packed.
+def returns(data: bytes) -> list[Return | UnreadableMessage]:
+    """Return what a worker has packed, each message by itself.
 
     Raises:
-        HandfulError: they are something else.
+        HandfulError: they are no list of messages, each with the number of its attempt.
     """
     return _read(data, _RETURNS)
 
 
-def _read(data: bytes, kinds: tuple[type, ...]) -> list[Any]:
+def _read(data: bytes, kinds: _Kinds) -> list[Any]:
     try:
-        found = _Nouns(io.BytesIO(data)).load()
+        found = _PlainData(io.BytesIO(data)).load()
     except Exception as error:
         raise HandfulError(f"what came cannot be read: {error}") from error
-    if not isinstance(found, list) or not all(isinstance(one, kinds) for one in found):
-        raise HandfulError("what came is no list of messages")
-    return found
+    if type(found) is not list or len(found) > HANDFUL:
+        raise HandfulError(f"what came is no list of at most {HANDFUL} messages")
+    return [_message(one, kinds) for one in found]
 
 
-class _Nouns(pickle.Unpickler):
-    """Makes the nouns listed above, and nothing else."""
+def _message(one: object, kinds: _Kinds) -> Any:  # noqa: ANN401  # one of the kinds, or unreadable
+    if type(one) is not tuple or len(one) != 2 or type(one[0]) is not int:
+        raise HandfulError("what came is no message about an attempt")
+    attempt, told = one
+    name = told[0] if type(told) is tuple and told else None
+    kind = kinds.get(name) if type(name) is str else None
+    if kind is None:
+        raise HandfulError("what came is no message of those that are expected")
+    try:
+        made = read_as(kind, (name, 0, *told[2:]))
+    except PlainFormError as error:
+        return UnreadableMessage(attempt, str(error))
+    made.attempt = attempt  # it alone may be below 0
+    return made
+
+
+class _PlainData(pickle.Unpickler):
+    """Reads data alone: names, by which pickles make objects and call, are refused."""
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401  # as the base class has it
-        try:
-            return _NOUNS[module, name]
-        except KeyError:
-            raise HandfulError(f"{module}.{name} is no noun that crosses") from None
+        raise HandfulError(f"{module}.{name} is a name, and only data is read")

@@ -24,10 +24,12 @@ from tui_eval.engine.executors.handful import (
     HandfulError,
     Order,
     Return,
+    UnreadableMessage,
     packed,
     returns,
 )
 from tui_eval.engine.executors.outbox import Outbox
+from tui_eval.engine.executors.returned_files import damage
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.visible import visible_line
 from tui_eval.store.files import FileStore, Hold
@@ -42,8 +44,12 @@ RECALLED_S: Final = 10.0
 """Seconds that a recalled attempt has to end where it is: a program has a grace, and its end."""
 LOST: Final = "lost_worker"
 """The kind of a failure because the worker was lost that made the attempt."""
+REPLY: Final = "worker_reply"
+"""The kind of a failure because what a worker sent of an attempt is not what it has to be."""
 EXECUTOR: Final = "executor"
 """The kind of a failure because there are no workers any more."""
+
+_ENDED: Final = "its worker has ended"
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +104,14 @@ class _Made:
         default_factory=asyncio.Queue
     )
     """What its worker tells of it, in order; a failure, the last, where nothing comes any more."""
+
+    @property
+    def awaited(self) -> tuple[type, ...]:
+        """What of it may come from its worker, beside news."""
+        ends = (AttemptReturn,)  # also of a check, where its worker ends
+        if self.context is None:
+            return (*ends, CheckReturn)
+        return (*ends, CallAsked, CallMade)
 
 
 class _OverError(Exception):
@@ -169,10 +183,20 @@ class RemoteAttempts:
             return returned
         context.partial, context.messages = returned.partial, returned.messages
         if returned.reply is None:
+            if context.calls.held is None:  # nobody has recalled it, so its worker is ending
+                return Failure(LOST, _ENDED, retryable=True, lost=True)
             raise HeldError(context.calls.held)
-        if returned.files and not await _kept(returned, context):
-            return Failure("collect", "what it left did not come whole from its worker")
-        return returned.reply
+        reply = returned.reply
+        why = (
+            await asyncio.to_thread(damage, reply, returned.files) if _has_files(returned) else None
+        )
+        if isinstance(reply, Output) and reply.counted and not context.calls.counted:
+            why = "reply.counted is true, and no call of it was counted here"
+        if why is not None:
+            return _refused(why)
+        if returned.files:
+            await _keep(returned, context)
+        return reply
 
     async def decide(self, order: CheckOrder) -> CheckReturn | Failure:
         """Have a worker decide a check; as `make`. A failure: the worker was lost.
@@ -182,7 +206,7 @@ class RemoteAttempts:
         order.attempt = next(self._numbers)
         returned = await self._returned(order, None)
         if isinstance(returned, AttemptReturn):  # the worker is ending
-            return Failure(LOST, "its worker has ended", lost=True)
+            return Failure(LOST, _ENDED, lost=True)
         return returned
 
     async def _returned(
@@ -214,7 +238,9 @@ class RemoteAttempts:
                 told = await made.told.get()
                 if isinstance(told, AttemptReturn | CheckReturn | Failure):
                     return told
-                if isinstance(told, CallAsked):
+                if isinstance(told, CallMade):
+                    self._refuse(made, told.attempt, "a call was made that nobody has let leave")
+                else:
                     made.worker.outbox.put(await self._call_of(made, told))
         except _OverError as over:
             return over.returned
@@ -227,7 +253,8 @@ class RemoteAttempts:
             told = await made.told.get()
             if isinstance(told, AttemptReturn | Failure):
                 raise _OverError(told)
-            assert isinstance(told, CallMade), "one call is made at a time"
+            if not isinstance(told, CallMade):
+                raise _OverError(self._refuse(made, asked.attempt, "one call is made at a time"))
             return told.reply
 
         try:
@@ -256,13 +283,26 @@ class RemoteAttempts:
             made = self._made.get(message.attempt)
             if made is None or made.worker.name != worker:
                 self._late(message, worker)
+            elif isinstance(message, UnreadableMessage):
+                self._refuse(made, message.attempt, message.why)
             elif isinstance(message, AttemptNews):
                 if made.context is not None:
                     made.context.relay(message.progress)
-            else:
+            elif isinstance(message, made.awaited):
                 made.told.put_nowait(message)
+            else:
+                self._refuse(made, message.attempt, f"{type(message).__name__} is not for it")
 
-    def _late(self, message: Return, worker: str) -> None:
+    def _refuse(self, made: _Made, attempt: int, why: str) -> Failure:
+        """End what a worker makes that tells of it what cannot be."""
+        log.warning("worker %s, %d: %s", made.worker.name, attempt, visible_line(why, 300))
+        made.worker.outbox.put(AttemptRecall(attempt))
+        refused = _refused(why)
+        check = CheckReturn(attempt, None, refused.message)
+        made.told.put_nowait(check if made.context is None else refused)
+        return refused
+
+    def _late(self, message: Return | UnreadableMessage, worker: str) -> None:
         if isinstance(message, AttemptReturn) and message.reply is not None:
             self.late += 1
             log.info("worker %s: attempt %d came late, not written", worker, message.attempt)
@@ -310,22 +350,32 @@ async def _ended(made: _Made) -> AttemptReturn | CheckReturn | Failure:
             return told
 
 
-async def _kept(returned: AttemptReturn, context: AttemptContext) -> bool:
-    """Keep the files of an attempt beside the store; return whether they are what it names."""
+def _has_files(returned: AttemptReturn) -> bool:
+    reply = returned.reply
+    named = reply is not None and (bool(reply.record.files) or reply.workspace is not None)
+    return named or bool(returned.files)
+
+
+def _refused(why: str) -> Failure:
+    return Failure(REPLY, f"what its worker sent cannot be taken: {visible_line(why, 300)}")
+
+
+async def _keep(returned: AttemptReturn, context: AttemptContext) -> None:
+    """Keep the files of an attempt beside the store."""
     assert context.kept is not None, "an attempt of an engine has a store"
-    assert returned.reply is not None
     files = FileStore(context.kept)
 
-    def keep() -> tuple[Hold, list[bytes]]:
+    def keep() -> Hold:
         hold = files.hold()
         try:
-            return hold, [files.put(data).digest for data in returned.files]
+            for data in returned.files:
+                files.put(data)
         except BaseException:
             hold.release()
             raise
+        return hold
 
     began = time.monotonic()
-    hold, digests = await context.room.patiently(lambda: asyncio.to_thread(keep))
+    hold = await context.room.patiently(lambda: asyncio.to_thread(keep))
     context.when_written(hold.release)
-    log.debug("kept %d files in %.3f s", len(digests), time.monotonic() - began)
-    return digests == [one.digest for one in returned.reply.record.files]
+    log.debug("kept %d files in %.3f s", len(returned.files), time.monotonic() - began)

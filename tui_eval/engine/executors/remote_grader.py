@@ -10,6 +10,7 @@ from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.model.json import JsonObject, digest
 from tui_eval.model.score import Grade
+from tui_eval.model.states import Verdict
 
 _TRIES: Final = 2
 """Workers that may be lost over one check."""
@@ -49,14 +50,26 @@ class RemoteGrader(Grader):
             order = CheckOrder(0, asked.check, asked.output, made_of)
             returned = await self._workers.decide(order)
             if isinstance(returned, CheckReturn):
-                if returned.grade is None:
-                    raise GradingError(returned.why)
-                return returned.grade
+                return _sound(returned)
         raise GradingError("the workers were lost that were to decide it")
 
     async def close(self) -> None:
         """End what is kept here."""
         await self._here.close()
+
+
+def _sound(returned: CheckReturn) -> Grade:
+    """Return the grade that a worker has given.
+
+    Raises:
+        GradingError: it has given none, or one that cannot be.
+    """
+    if (grade := returned.grade) is None:
+        raise GradingError(returned.why)
+    ungraded = grade.verdict is Verdict.UNGRADED
+    if ungraded != (grade.value is None) or (grade.value or 0.0) > 1.0:
+        raise GradingError(f"its worker says {grade.verdict} with the value {grade.value}")
+    return grade
 
 
 def remote_graders(graders: GraderMakers, workers: RemoteAttempts | None) -> GraderMakers:

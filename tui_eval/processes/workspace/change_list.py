@@ -41,7 +41,10 @@ def load_changes(data: bytes) -> WorkspaceChanges:
             incomplete=head["incomplete"],
             base=None if head["base"] is None else bytes.fromhex(head["base"]),
         )
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except (
+        *(ValueError, TypeError, KeyError, IndexError),
+        *(AttributeError, RecursionError),
+    ) as error:
         raise WorkspaceError(f"this is no list of changes: {error!r}") from error
 
 

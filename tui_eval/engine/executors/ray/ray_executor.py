@@ -133,17 +133,13 @@ class RayExecutor(Executor):
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         attempts = self._attempts
-        while (got := await next_frame(reader)) is not None:
-            head, body = got
-            match head["is"]:
-                case "came":
-                    attempts.came(head["worker"], body)
-                case "joined":
-                    attempts.joined(head["worker"], head["node"], float(head["cpus"]))
-                case "lost":
-                    attempts.lost(head["worker"], head["why"])
-                case _:
-                    attempts.failed(head["why"])
+        try:
+            while (got := await next_frame(reader)) is not None:
+                self._heard(*got)
+        except Exception as error:  # else everybody would wait for what nobody hears
+            log.exception("what Ray's process says")
+            attempts.failed(f"what the process that speaks with Ray says cannot be read: {error}")
+            return
         if attempts.failure is None and not self._closing:
             assert self._process is not None
             code = await self._process.wait()
@@ -152,6 +148,17 @@ class RayExecutor(Executor):
                 f"the process that speaks with Ray has ended (exit code {code}), perhaps because "
                 "Ray's head has gone: see that the cluster runs, then resume the run"
             )
+
+    def _heard(self, head: dict[str, str], body: bytes) -> None:
+        match head["is"]:
+            case "came":
+                self._attempts.came(head["worker"], body)
+            case "joined":
+                self._attempts.joined(head["worker"], head["node"], float(head["cpus"]))
+            case "lost":
+                self._attempts.lost(head["worker"], head["why"])
+            case _:
+                self._attempts.failed(head["why"])
 
     def _said(self) -> str:
         assert self._printed is not None
