@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject, canonical
@@ -109,7 +109,9 @@ def _failure(scorer: str, error: TemplateError | SettingError) -> Failure:
     return Failure(kind="template", message=f'scorer "{scorer}": {error}')
 
 
-_SPECS: Final[TypeAdapter[ScorerSpec]] = TypeAdapter(ScorerSpec)
+_SPECS: Final[TypeAdapter[ScorerSpec]] = TypeAdapter(
+    ScorerSpec, config=ConfigDict(defer_build=True)
+)
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tui_eval.model.bounds import LEAST_WEIGHT, MOST_WEIGHT
 from tui_eval.model.case import Case
@@ -33,7 +33,9 @@ from tui_eval.suites.spec import Dataset, Suite
 from tui_eval.suites.templates.template import NestedTemplate, Template, TemplateError
 from tui_eval.suites.trust.capabilities import Folder
 
-_SCORERS: Final[TypeAdapter[tuple[ScorerSpec, ...]]] = TypeAdapter(tuple[ScorerSpec, ...])
+_SCORERS: Final[TypeAdapter[tuple[ScorerSpec, ...]]] = TypeAdapter(
+    tuple[ScorerSpec, ...], config=ConfigDict(defer_build=True)
+)
 SESSION: Final = "initial_session"
 """The column of what was said before a case is asked: the messages, or a file that holds them."""
 _ROW_ID_LENGTH: Final = 16
