@@ -13,11 +13,13 @@ from tests.servers.fake_model import FakeModel
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import staged_copy
 from tui_eval.engine.settings import Settings
+from tui_eval.model.run_part import RunPart
 from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import staged_copies
 from tui_eval.store.write.staged_copies import FormerRun
+from tui_eval.suites.data import data_files
 from tui_eval.suites.spec import Suite
 
 _OF_RUN = {
@@ -199,6 +201,48 @@ async def test_what_a_launch_chose_decides_what_is_copied(
         ]
     assert copied == [None] * 4 + [3, 2, 6, 1]
     assert totals == [3, 2, 6, 1] * 2
+
+
+@pytest.mark.parametrize("chosen", [Settings(part=RunPart(1, 2)), Settings(only="failed")])
+async def test_parts_and_cases_chosen_by_verdict_are_staged_anew(
+    harness: Harness, copied: list[int | None], chosen: Settings
+) -> None:
+    async with FakeModel(answers={"q1": "no"}) as server:
+        wanted = suite(server.base_url, 4)
+        await harness.run(wanted)
+        runs = [await harness.run(wanted, chosen) for _ in range(2)]
+    assert copied == [None]
+    parts = harness.sql("SELECT run, part, of FROM run_parts ORDER BY run")
+    assert parts == ([(run, 1, 2) for run in runs] if chosen.part is not None else [])
+
+
+async def test_data_too_large_for_a_digest_are_read_each_time(
+    harness: Harness,
+    copied: list[int | None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(data_files, "_DIGESTED", 0)
+    data = tmp_path / "cases.jsonl"
+    async with FakeModel() as server:
+        for question in ("q1", "q2"):
+            data.write_text(json.dumps({"id": "c", "q": question}))
+            described: dict[str, Any] = {"cases": [], "dataset": {"path": str(data)}}
+            await harness.run(suite(server.base_url, 0, **described))
+        assert server.requests == 2
+    assert copied == []
+
+
+async def test_a_run_that_lacks_a_trial_is_not_copied(
+    harness: Harness, copied: list[int | None]
+) -> None:
+    async with FakeModel() as server:
+        wanted = suite(server.base_url, 3)
+        await harness.run(wanted)
+        harness.write("DELETE FROM trials WHERE place = 1")
+        second = await harness.run(wanted)
+    assert copied == [None, None]
+    assert harness.counts(second).passed == 3
 
 
 def session_in_a_file(folder: Path) -> tuple[Path, dict[str, Any]]:
