@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import select
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -223,3 +225,20 @@ async def test_what_is_sent_before_any_request_ends_the_connection() -> None:
         async with asyncio.timeout(10):
             await left.wait()
         assert not protocol.is_connected() and len(protocol) == 0
+
+
+async def test_what_came_on_a_new_connection_before_its_first_request_ends_it() -> None:
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        _, protocol = await loop.create_connection(
+            lambda: StrictResponseHandler(loop, asyncio.Event()), *listening.getsockname()
+        )
+        transport = protocol.transport
+        assert transport is not None
+        with listening.accept()[0] as server:
+            server.sendall(UNASKED)
+            came = select.poll()
+            came.register(transport.get_extra_info("socket"), select.POLLIN)
+            assert came.poll(10_000)  # the loop has no turn to read it
+            protocol.set_response_params()
+            assert transport.is_closing()
