@@ -5,7 +5,10 @@ from tests.engine.harness import Harness
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.waiting import until
+from tui_eval.engine.bulk.arrivals import Arrivals, LineCounts
 from tui_eval.engine.engine import Engine
+from tui_eval.providers.bulk.api import BulkLine, StrayLine
+from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.store.requests import Verb
 
 
@@ -185,3 +188,26 @@ async def test_a_server_in_trouble_is_waited_for(harness: Harness) -> None:
         run = await run_bulk(harness, bulk_suite(server, 3))
     assert harness.counts(run).passed == 3
     assert set(executed(server).values()) == {1}
+
+
+async def test_long_answers_are_written_down_a_few_at_a_time(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line may have 32 MB, and an engine no room for many."""
+    taken: list[int] = []
+    take = Arrivals.take
+
+    async def counted(
+        self: Arrivals,
+        consignment: ConsignmentRow,
+        lines: list[BulkLine | StrayLine],
+        seen: LineCounts,
+    ) -> bool:
+        taken.append(len(lines))
+        return await take(self, consignment, lines, seen)
+
+    monkeypatch.setattr(Arrivals, "take", counted)
+    async with FakeBulk(lambda prompt: prompt.ljust(1_500_000)) as server:
+        run = await run_bulk(harness, bulk_suite(server, 7))
+    assert harness.counts(run).done == 7
+    assert max(taken) == 3

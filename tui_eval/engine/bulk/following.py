@@ -12,7 +12,7 @@ from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.sending import Sending
 from tui_eval.engine.departure import halted
 from tui_eval.engine.limits.spend_caps import SpendCaps
-from tui_eval.model.output import Failure
+from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkState, BulkStatus, StrayLine
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow
@@ -21,6 +21,8 @@ from tui_eval.store.write import consignment_writes, trial_writes
 
 _PORTION: Final = 64
 """Lines of results that are written down in one transaction."""
+_CHARACTERS: Final = 4_000_000
+"""Characters of outputs that are held until they are written down: a line may have 32 MB."""
 _GONE: Final = 404
 _ASKED_FOR_GONE: Final = 4
 """How often a provider has to say that it has no such batch: one answer may be a mistake."""
@@ -168,12 +170,14 @@ class Following:
         """
         assert row.provider_id is not None, "it was sent"
         waiting: list[BulkLine | StrayLine] = []
+        characters = 0
         try:
             async with aclosing(self.sending.api.results(row.provider_id)) as lines:
                 async for line in lines:
                     waiting.append(line)
-                    if len(waiting) >= _PORTION:
-                        portion, waiting = waiting, []
+                    characters += _characters(line)
+                    if len(waiting) >= _PORTION or characters >= _CHARACTERS:
+                        portion, waiting, characters = waiting, [], 0
                         await self._settle(row, portion, seen)
         except BulkError:
             await self._settle(row, waiting, seen)
@@ -242,3 +246,9 @@ class Following:
 def _given_up(trial: ConsignedTrial) -> bool:
     """Return whether a trial that waits was sent in vain as often as it may be."""
     return trial.waits and trial.never_done >= ASKED_AGAIN
+
+
+def _characters(line: BulkLine | StrayLine) -> int:
+    """Return how long the text of an answer is."""
+    reply = line.reply if isinstance(line, BulkLine) else None
+    return len(reply.text or "") if isinstance(reply, Output) else 0
