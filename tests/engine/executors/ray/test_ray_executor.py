@@ -289,3 +289,21 @@ async def test_where_there_is_no_cluster_nothing_starts(harness: Harness) -> Non
         harness.row(client).reason or ""
     )
     assert os.environ.get("RAY_ADDRESS") is None
+
+
+async def test_a_worker_of_another_tui_eval_is_refused_by_name(
+    harness: Harness, tmp_path: Path
+) -> None:
+    # workers import what the engine does, as they are on its machine: theirs says another version
+    (tmp_path / "sitecustomize.py").write_text("import tui_eval\ntui_eval.__version__ = '0.0.9'\n")
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    try:
+        with cluster(folder, PYTHONPATH=str(tmp_path)) as (address, _):
+            run = await harness.run(suite("http://x.invalid", 2), on(address))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    row = harness.row(run)
+    assert (row.state, row.stopped_by) == (RunState.INTERRUPTED, "unready")
+    assert "has tui-eval 0.0.9, and here it is" in (row.reason or "")
+    assert "install the same there" in (row.reason or "")
+    assert not harness.sql("SELECT id FROM attempts")
