@@ -1,8 +1,14 @@
+import os
 import stat
+import sys
+import time
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 from tui_eval.providers.keys import keep_secret
-from tui_eval.ui.crash import write_log
+from tui_eval.ui.crash import replaced_since, write_log
 
 
 def boom() -> None:
@@ -25,3 +31,19 @@ def test_the_story_is_written_for_its_owner_alone(tmp_path: Path) -> None:
 def test_no_place_for_a_log_is_no_second_crash(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert write_log(ValueError("x"), tmp_path / "file") is None
+
+
+def test_a_program_whose_files_were_replaced_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "part.py"
+    file.write_text("")
+    part = ModuleType("tui_eval.part")
+    part.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "tui_eval.part", part)
+    now = time.time()
+    assert not replaced_since(now + 60)
+    os.utime(file, (now + 120, now + 120))
+    assert replaced_since(now + 60)
+    file.unlink()
+    assert replaced_since(now + 60)

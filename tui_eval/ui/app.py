@@ -110,6 +110,7 @@ class TuiEvalApp(App[None]):
             # nobody waits for suites that nobody asked to see
             self.DEFAULT_MODE = "runs"  # type: ignore[misc]  # read in __init__, by Textual
         super().__init__()
+        self._started = time.time()
         self.stylesheet = ParsedOnce(variables=self.get_css_variables())
         self.context = AppContext(
             client=StoreClient(store, self._tell_of_wait, read_only=restrictions.read_only),
@@ -229,7 +230,7 @@ class TuiEvalApp(App[None]):
         import sqlite3
 
         from tui_eval.store.connection import explain
-        from tui_eval.ui.crash import write_log
+        from tui_eval.ui.crash import replaced_since, write_log
 
         error: BaseException | None = self._exception
         if isinstance(error, WorkerFailed):
@@ -244,8 +245,10 @@ class TuiEvalApp(App[None]):
         if isinstance(error, sqlite3.Error):
             what = str(explain(self.context.client.path, error))
         words = f"tui-eval stopped: {what}"
+        replaced = replaced_since(self._started)
+        why = "its files were replaced while it ran: a new start may help\n" if replaced else ""
         self.panic(
-            Text(f"{visible(words)[:400]}\n{where}; runs go on, `tui-eval` opens them again")
+            Text(f"{visible(words)[:400]}\n{why}{where}; runs go on, `tui-eval` opens them again")
         )
 
     @work

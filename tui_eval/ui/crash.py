@@ -1,5 +1,6 @@
-"""The log of a crash: its traceback, without keys."""
+"""The log of a crash: its traceback, without keys; and whether the program was replaced."""
 
+import sys
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,8 @@ import platformdirs
 from tui_eval import __version__
 from tui_eval.model.visible import visible
 from tui_eval.providers.keys import redact
+
+_PACKAGE = __package__.partition(".")[0]
 
 
 def write_log(error: BaseException, folder: Path | None = None) -> Path | None:
@@ -33,3 +36,27 @@ def write_log(error: BaseException, folder: Path | None = None) -> Path | None:
     except OSError:
         return None
     return file
+
+
+def replaced_since(started: float) -> bool:
+    """Return whether files of the program are gone or newer than its start.
+
+    Modules are imported when they are first needed: what is imported then may not fit what was
+    imported before.
+
+    Args:
+        started: When the program was started, in Unix seconds.
+    """
+    files = [
+        module.__file__
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] == _PACKAGE and getattr(module, "__file__", None)
+    ]
+    return any(_newer(Path(file), started) for file in files if file is not None)
+
+
+def _newer(file: Path, than: float) -> bool:
+    try:
+        return file.stat().st_mtime > than
+    except OSError:
+        return True

@@ -112,6 +112,23 @@ async def test_names_keep_their_letters_and_no_column_is_cut(
             assert row.rstrip().endswith("now") or size[0] == 60
 
 
+async def test_short_names_leave_the_gate_its_room_on_a_small_screen(store: Path) -> None:
+    targets = [{"kind": "simulated", "name": name, "answers": ["{{ a }}"]} for name in "abcd"]
+    judged = {"kind": "judge", "name": "good", "judge": ["j"], "requirements": ["1"]}
+    suite = made_up(
+        name="truthful",
+        targets=targets,
+        scorers=[judged],
+        judges=[{"kind": "simulated", "name": "j"}],
+        gate={"pass_rate": 0.1},
+    )
+    await finished(store, suite)
+    app = app_on(store)
+    async with shown_on(app, (56, 20)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, "truthful-", "gate  ")
+
+
 async def test_a_column_is_there_where_a_run_has_something_for_it(store: Path) -> None:
     small(store, "sums")
     app = app_on(store)

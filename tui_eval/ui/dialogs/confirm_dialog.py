@@ -15,6 +15,9 @@ from tui_eval.ui.widgets.form_controls import FormButton
 from tui_eval.ui.widgets.toned import Piece
 
 _WIDTH = 56
+"""Cells of its lines where there is room: those of the box without its edges."""
+_EDGES = 4
+"""Cells of frame and margin on both sides; the box takes nine tenths of a small screen."""
 
 
 class ConfirmDialog(Dialog[bool]):
@@ -44,7 +47,7 @@ class ConfirmDialog(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
-        width = min(_WIDTH, max(self.app.size.width - 8, 20))
+        width = min(_WIDTH, max(self.app.size.width * 9 // 10 - _EDGES, 20))
         paras = [Para(self.question, "strong")]
         if self._more:
             paras.append(Para(self._more, "dim"))

@@ -16,7 +16,10 @@ from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rate_bar import level
 from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.toned import width_of
 
+_NAME = 17
+"""Cells that the name of a run keeps, if it has as many."""
 _TAIL = 5
 """Cells of a name's end that tell it from others of its suite: `-7f3k`."""
 
@@ -162,12 +165,13 @@ _PROGRESS = 11
 def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
     """Return the columns: what no run has takes no room."""
     totals = [one.total for one in runs]
+    names = [width_of(one.run.name + (one.run.label or "")) for one in runs]
 
     def widest(*numbers: int) -> int:
         return max((len(number(n)) for n in numbers), default=1)
 
     fields = [
-        Field("run", 17, share=4, keep=_TAIL),
+        Field("run", max(min(max(names, default=0), _NAME), len("run")), share=4, keep=_TAIL),
         Field("suite", 10, share=2, drop=10),
         Field("target", 12, share=3, drop=9),
         Field("state", 2 + max([6, *(len(state_words(one.run)[0]) for one in runs)])),
