@@ -91,3 +91,40 @@ async def test_a_paused_run_sends_nothing_and_takes_what_is_done(harness: Harnes
         server.looks = 1
         await harness.asked(run, Verb.CONTINUE)
     assert states(harness, run) == {"done": 6}
+
+
+async def test_what_ends_after_a_run_was_cancelled_is_collected(harness: Harness) -> None:
+    async with FakeBulk(looks=0, script=nth("cancel", Refuse(500))) as server:
+        of = bulk_suite(server, 6, size=3)
+        async with working(harness, of) as (run, _):
+            await until(lambda: len(server.ledger.consignments) == 2)
+            await until(lambda: server.counts["look"] > 3)
+            await harness.asked(run, Verb.CANCEL_RUN)
+        open_ones = "SELECT count(*) FROM consignments WHERE taken_at IS NULL"
+        assert harness.sql(open_ones) == [(1,)], "the first could not be told to end"
+        server.finish()
+        await harness.again(run, Verb.RESUME, collect=True)
+        assert harness.row(run).state == "cancelled"
+        assert states(harness, run) == {"cancelled": 6}
+        assert harness.sql(open_ones) == [(0,)]
+        kept = harness.sql("SELECT count(*) FROM outputs")[0][0]
+        assert 3 <= kept < 6
+        looks = server.counts["look"]
+        await harness.again(run, Verb.RESUME, collect=True)
+        (answer,) = harness.sql("SELECT outcome FROM requests ORDER BY id DESC LIMIT 1")
+        assert (answer, server.counts["look"]) == (("already",), looks)
+        server.looks = 1
+        again = await run_bulk(harness, of)
+    assert harness.counts(again).cached == kept
+    assert set(executed(server).values()) == {1}
+
+
+async def test_one_that_ended_before_it_could_be_cancelled_is_taken(harness: Harness) -> None:
+    async with FakeBulk(looks=0, script=nth("cancel", Refuse(409))) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
+        server.finish()
+        ask(harness.path, run, Verb.CANCEL_RUN)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert states(harness, run) == {"cancelled": 4}
+    assert harness.sql("SELECT count(*) FROM outputs") == [(4,)]
+    assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("ended", 1)]

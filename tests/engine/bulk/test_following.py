@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states, working
@@ -6,6 +8,8 @@ from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.waiting import until
 from tui_eval.engine.bulk.arrivals import Arrivals, LineCounts
+from tui_eval.engine.bulk.polling import BulkPolling
+from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.store.read.consignment_queries import ConsignmentRow
@@ -211,3 +215,32 @@ async def test_long_answers_are_written_down_a_few_at_a_time(
         run = await run_bulk(harness, bulk_suite(server, 7))
     assert harness.counts(run).done == 7
     assert max(taken) == 3
+
+
+@pytest.mark.parametrize("patience", [600, 0])
+async def test_a_provider_that_is_gone_is_asked_as_long_as_patience_lasts(
+    harness: Harness, patience: float
+) -> None:
+    async with FakeBulk(looks=0) as server:
+        of = bulk_suite(server, 3, run={"patience": patience})
+        run = await run_bulk(harness, of, submit=True)
+        server.script = lambda call: Die()
+        pauses: list[float] = []
+
+        async def noted(changed: asyncio.Event, seconds: float) -> None:
+            pauses.append(seconds)
+            await SOON.wait(changed, seconds)
+
+        ask(harness.path, run, Verb.RESUME)
+        await Engine(harness.path, run, polling=BulkPolling(wait=noted)).run()
+        paused = harness.row(run)
+        assert (paused.state, paused.stopped_by) == ("paused", "connection")
+        assert f"so it was for {patience} s" in str(paused.reason)
+        assert sum(pauses) == patience
+        assert states(harness, run) == {"running": 3}
+        server.script = None
+        server.finish()
+        ask(harness.path, run, Verb.RESUME)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert states(harness, run) == {"done": 3}
+    assert set(executed(server).values()) == {1}

@@ -23,6 +23,7 @@ from tui_eval.cli.running.permission import need_permission, need_targets
 from tui_eval.cli.running.run_requests import answered, ask, request_row, worded
 from tui_eval.invocation import command_name
 from tui_eval.model.exit_code import ExitCode
+from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:
     from tui_eval.cli.running.reporter import OutputForm
@@ -52,11 +53,19 @@ def resume(
     """Finish what is missing of a run.
 
     What is unsettled or errored runs again, what a judge left ungraded is judged again, what was
-    cancelled stays. The run's frozen copy of its suite is used.
+    cancelled stays. The run's frozen copy of its suite is used. With --collect a cancelled run
+    stays cancelled: what providers have done of it is taken, for later runs to find.
     """
+    from tui_eval.model.states import RunState
     from tui_eval.store.requests import Verb
 
     file, run = _run(how.store, name)
+    if collect and run.state is RunState.CANCELLED:
+        need_permission(file, run, how.trust)
+        need_targets(file, run, Verb.RESUME)
+        _see_through(file, run, Verb.RESUME, {"collect": True}, how.form)
+        _tell_awaited(file, run)
+        return 0
     _refuse_cancelled(run)
     caps: dict[str, Json] = {"max_cost_usd": max_cost, "max_tokens": max_tokens}
     args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
@@ -195,6 +204,7 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
         streams.tell("what is under way in bulk is ended at the provider")
         drive(file, run.id, OutputForm.NOTHING, asked=True)
         answer = request_row(file, answer.id)
+        _tell_awaited(file, run)
     else:
         answer = answered(file, run, answer)
     code = _tell(run, answer, as_json)
@@ -203,6 +213,21 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
             f"`{command_name()} undo {run.name}` takes it back; `retry` would ask and pay again"
         )
     return code
+
+
+def _tell_awaited(store: Path, run: "RunRow") -> None:
+    """Say what providers still have of a cancelled run."""
+    from tui_eval.cli.named.runs import readable
+    from tui_eval.store.read.consignment_queries import awaited_requests
+
+    with readable(store) as db:
+        awaited = awaited_requests(db, [run.id])
+    if awaited:
+        told = visible_line(", ".join(one.words for one in awaited), 300)
+        streams.tell(
+            f"{told} may still be done, and billed: `tui-eval resume {run.name} --collect` takes "
+            "what was done"
+        )
 
 
 def _needs_engine(store: Path, run: "RunRow", request: "RequestRow") -> bool:

@@ -22,30 +22,42 @@ log = logging.getLogger(__name__)
 async def cancel(rows: Sequence[ConsignmentRow], following: Following) -> None:
     """Have consignments end at their provider, and take what it has done by then.
 
-    What it has not ended after half a minute, or cannot be told now, stays open: whichever engine
-    works on the run next takes what came of it.
+    One that it was asked before to end, or cannot be told now, is only looked at. What it has not
+    ended after half a minute stays open: whichever engine works on the run next takes what came.
     """
-    asked: list[ConsignmentRow] = []
+    ending: list[ConsignmentRow] = []
     for row in rows:
         try:
             known = await following.sending.known(row)
-            if known.provider_id is None:  # it was never sent
-                await following.finish(await following.sending.looked(known, "cancelled"))
-                continue
-            await following.sending.api.cancel(known.provider_id)
         except BulkError as error:
-            log.warning("%s cannot be cancelled: %s", row.token, error.failure.message)
+            log.warning("%s cannot be looked for: %s", row.token, error.failure.message)
             continue
-        write = partial(consignment_writes.cancelled, consignment=row.id)
-        await following.sending.store.writer.write(write)
-        asked.append(known)
-    for look in range(_LOOKS):
-        asked = [row for row in asked if not await _taken(row, following)]
-        if not asked:
+        if known.provider_id is None:  # it was never sent
+            await following.finish(await following.sending.looked(known, "cancelled"))
+            continue
+        told = known.cancelled_at is None and await _told_to_end(known, following)
+        if not await _taken(known, following) and told:
+            ending.append(known)
+    for _ in range(_LOOKS - 1):
+        if not ending:
             return
-        if look < _LOOKS - 1:
-            await following.sending.polling.wait(asyncio.Event(), _PAUSE_S)
-    log.warning("%d consignments are still ending at the provider", len(asked))
+        await following.sending.polling.wait(asyncio.Event(), _PAUSE_S)
+        ending = [row for row in ending if not await _taken(row, following)]
+    if ending:
+        log.warning("%d consignments are still ending at the provider", len(ending))
+
+
+async def _told_to_end(row: ConsignmentRow, following: Following) -> bool:
+    """Ask a provider to end a consignment; return whether it has heard that."""
+    assert row.provider_id is not None, "it was sent"
+    try:
+        await following.sending.api.cancel(row.provider_id)
+    except BulkError as error:
+        log.warning("%s cannot be cancelled: %s", row.token, error.failure.message)
+        return False
+    write = partial(consignment_writes.cancelled, consignment=row.id)
+    await following.sending.store.writer.write(write)
+    return True
 
 
 async def _taken(row: ConsignmentRow, following: Following) -> bool:

@@ -8,9 +8,9 @@ from typing import Final
 
 from tui_eval.engine.bulk.arrivals import ASKED_AGAIN, Arrivals, LineCounts
 from tui_eval.engine.bulk.bulk_host import BulkHost
+from tui_eval.engine.bulk.polling import Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.sending import Sending
-from tui_eval.engine.departure import halted
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkState, BulkStatus, StrayLine
@@ -91,9 +91,7 @@ class Following:
     async def _until_ended(self, row: ConsignmentRow) -> ConsignmentRow:
         """Look at a consignment until it is under way no more, or the engine leaves."""
         assert row.provider_id is not None, "it was sent"
-        polling = self.sending.polling
-        pause_s = polling.first_s
-        gone = 0
+        pauses, gone = Pauses(self.sending.polling), 0
         while not self.host.leaving:
             try:
                 status = await self.sending.api.look(row.provider_id)
@@ -103,12 +101,9 @@ class Following:
                     log.warning("consignment %d of %s is gone", row.number, row.target)
                     if gone == _ASKED_FOR_GONE:
                         return await self.sending.looked(row, "lost", error.failure.message)
-                    await self.host.pause(pause_s)
+                    await self.host.pause(self.sending.polling.first_s)
                     continue
-                if error.failure.fatal:
-                    self.host.leave(halted(error.failure))
-                    return row
-                await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
+                await self.sending.rest_unanswered(row, error.failure, pauses)
             else:
                 gone = 0
                 if status.state is BulkState.FAILED:
@@ -117,8 +112,7 @@ class Following:
                 if status.state is not BulkState.UNDER_WAY:
                     self.host.had_room()
                     return row
-                await self.host.rest(row.id, pause_s)
-            pause_s = polling.next_s(pause_s)
+                await self.host.rest(row.id, pauses.after_answer())
         return row
 
     async def _take_for_certain(self, row: ConsignmentRow) -> LineCounts | None:
@@ -143,7 +137,7 @@ class Following:
 
     async def _take(self, row: ConsignmentRow) -> LineCounts | None:
         """Take all results there are; None: the engine leaves first."""
-        pause_s = self.sending.polling.first_s
+        pauses = Pauses(self.sending.polling)
         while True:
             seen = LineCounts()
             try:
@@ -152,11 +146,7 @@ class Following:
                 log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
                 if error.failure.status == _GONE:
                     return seen  # what there is was taken: the rest is missing
-                if error.failure.fatal:
-                    self.host.leave(halted(error.failure))
-                    return None
-                await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
-                pause_s = self.sending.polling.next_s(pause_s)
+                await self.sending.rest_unanswered(row, error.failure, pauses)
                 if self.host.leaving:
                     return None
             else:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from tui_eval.model.output import Failure
+
 _GROWTH: Final = 1.5
 
 Wait: TypeAlias = Callable[[asyncio.Event, float], Awaitable[None]]
@@ -24,9 +26,46 @@ class BulkPolling:
 
     first_s: float = 15.0
     most_s: float = 300.0
+    patience_s: float = 600.0
+    """Seconds to try again for where a provider does not answer (`[run] patience`)."""
     wait: Wait = _wait
     """Lets the time pass; a test's own need not."""
 
     def next_s(self, seconds: float) -> float:
         """Return the pause after one of so many seconds."""
         return min(self.most_s, seconds * _GROWTH)
+
+
+@dataclass(slots=True)
+class Pauses:
+    """The pauses between calls about one consignment."""
+
+    polling: BulkPolling
+    unanswered_s: float = 0.0
+    """Seconds that were waited since the provider last answered."""
+    _next_s: float | None = None
+    """None: no pause was made yet."""
+
+    def after_answer(self) -> float:
+        """Return the seconds until it is asked again."""
+        self.unanswered_s = 0.0
+        return self._longer()
+
+    def after_failure(self, failure: Failure) -> float | None:
+        """Return the seconds until the call is made again; None: it has been made long enough.
+
+        The last call is made when patience ends, or when the provider said.
+        """
+        if failure.fatal or self.unanswered_s >= self.polling.patience_s:
+            return None
+        left_s = self.polling.patience_s - self.unanswered_s
+        pause_s = min(self._longer(), left_s)
+        pause_s = max(pause_s, failure.retry_after_s or 0.0)
+        self.unanswered_s += pause_s
+        return pause_s
+
+    def _longer(self) -> float:
+        before_s = self._next_s
+        after_s = self.polling.first_s if before_s is None else self.polling.next_s(before_s)
+        self._next_s = after_s
+        return after_s

@@ -2,13 +2,13 @@
 
 import logging
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from tui_eval.engine.bulk.bulk_host import BulkHost
 from tui_eval.engine.bulk.forming import Forming
-from tui_eval.engine.bulk.polling import BulkPolling
+from tui_eval.engine.bulk.polling import BulkPolling, Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.departure import halted
 from tui_eval.engine.run_store import RunStore
@@ -59,7 +59,7 @@ class Sending:
         """Send a consignment until the provider has answered, or the engine leaves."""
         if not requests.count:
             return await self.looked(row, "cancelled")  # nobody waits for any of it
-        pause_s = self.polling.first_s
+        pauses = Pauses(self.polling)
         while True:
             if in_doubt and (found := await self._until_known(row)) is not None:
                 return await self._now_sent(row, found)
@@ -71,31 +71,43 @@ class Sending:
             except BulkError as error:
                 in_doubt, failure = error.unsettled, error.failure
             log.warning("consignment %d of %s: %s", row.number, row.target, failure.message)
-            if failure.fatal:
-                self.host.leave(halted(failure))
-            elif not in_doubt and (failure.kind == NO_ROOM or not failure.retryable):
+            settled = not in_doubt and (failure.kind == NO_ROOM or not failure.retryable)
+            if settled and not failure.fatal:
                 return await self.failed(row, failure)
-            else:
-                await self.host.rest(row.id, failure.retry_after_s or pause_s)
-                pause_s = self.polling.next_s(pause_s)
+            await self.rest_unanswered(row, failure, pauses)
 
     async def _until_known(self, row: ConsignmentRow) -> BulkStatus | None:
         """Look for a consignment by its token until it is known whether the provider has it.
 
         None: it has not, or the engine leaves first.
         """
-        pause_s = self.polling.first_s
+        pauses = Pauses(self.polling)
         while not self.host.leaving:
             try:
                 return await self._found(row)
             except BulkError as error:
                 log.warning("looking for %s: %s", row.token, error.failure.message)
-                if error.failure.fatal:
-                    self.host.leave(halted(error.failure))
-                    return None
-                await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
-                pause_s = self.polling.next_s(pause_s)
+                if error.unsettled and not error.failure.fatal:  # that is an answer
+                    pause_s = pauses.after_answer()
+                    await self.host.rest(row.id, error.failure.retry_after_s or pause_s)
+                else:
+                    await self.rest_unanswered(row, error.failure, pauses)
         return None
+
+    async def rest_unanswered(self, row: ConsignmentRow, failure: Failure, pauses: Pauses) -> None:
+        """Rest after a call that met a failure; have the run pause where calling again is no use.
+
+        It is none after a failure that every further call would meet, and where the provider has
+        not answered for as long as the run's patience lasts.
+        """
+        pause_s = pauses.after_failure(failure)
+        if pause_s is not None:
+            await self.host.rest(row.id, pause_s)
+            return
+        if not failure.fatal:
+            told = f"{failure.message}; so it was for {pauses.unanswered_s:,.0f} s"
+            failure = replace(failure, message=told)
+        self.host.leave(halted(failure))
 
     async def known(self, row: ConsignmentRow) -> ConsignmentRow:
         """Look once whether the provider has a consignment that may have been sent.

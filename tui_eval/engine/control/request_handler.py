@@ -18,6 +18,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import requests
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.consignment_queries import awaited_requests
 from tui_eval.store.read.open_trials import open_count
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
@@ -38,6 +39,8 @@ _NOT_OF_SWEEPS: Final[dict[str, str]] = {
     Verb.SET_LIMIT: "a sweep sets the concurrency itself, level by level",
 }
 """Why something is not done in a sweep."""
+
+NOTHING_AT_PROVIDERS: Final = "the run was cancelled, and nothing of it is at a provider"
 
 log = logging.getLogger(__name__)
 
@@ -277,6 +280,9 @@ class RequestHandler:
     async def _resume(self, request: RequestRow) -> None:
         row = await self._reading.call(run_queries.run, self._run)
         if why := requests.why_cancelled(row.state, row.name):
+            if request.args.get("collect") is True:
+                await self._collect_cancelled(request)
+                return
             await self._say(request, RequestAnswer(Outcome.CLOSED, why))
             return
         if await self._reading.call(verbs.only_grades_missing, self._run):
@@ -293,6 +299,16 @@ class RequestHandler:
         await self._say(request, verbs.resumed(left), RunState.RUNNING)
         self._workers.set_open(True)
         self._workers.look_again()
+
+    async def _collect_cancelled(self, request: RequestRow) -> None:
+        """Have what providers did for a cancelled run taken; nothing of it is asked any more."""
+        awaited = await self._reading.call(awaited_requests, [self._run])
+        if not awaited:
+            await self._say(request, RequestAnswer(Outcome.ALREADY, NOTHING_AT_PROVIDERS))
+            return
+        told = ", ".join(one.words for one in awaited)
+        await self._say(request, RequestAnswer(Outcome.ACCEPTED, f"looked for {told}"))
+        self._host.leave(departure.CANCELLED)
 
     async def _cancel_run(self, request: RequestRow) -> None:
         self._workers.set_open(False)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -135,6 +135,7 @@ class Assembly:
         scored there that are in the store.
         """
         made = []
+        polling = replace(self.polling, patience_s=self.session.suite.run.patience)
         for name, access in self._bulk.items():
             target = self.session.targets[name]
             indexes = tuple(column.index for column in self._columns_of(name))
@@ -158,7 +159,7 @@ class Assembly:
                     self.spend_caps,
                     self.coordination,
                     partial(pools[target.endpoint].look_again, calls=False),
-                    self.polling,
+                    polling,
                 )
             )
         return made

@@ -11,6 +11,7 @@ from contextlib import closing
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.consignment_queries import awaited_requests
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.read.run_counts import board
 from tui_eval.store.requests import Verb
@@ -73,7 +74,8 @@ def asks_targets(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) ->
         return True
     counts, _ = board(db, run_id)
     unfinished = not run_queries.run(db, run_id).staged or counts.queued or counts.running
-    return Verb.RESUME in verbs and bool(unfinished or counts.error)
+    awaited = awaited_requests(db, [run_id])  # also of a cancelled run
+    return Verb.RESUME in verbs and bool(unfinished or counts.error or awaited)
 
 
 def _asks_judges(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> bool:
