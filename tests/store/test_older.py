@@ -153,7 +153,9 @@ def test_what_was_said_of_endpoints_is_said_so_still(version: int, tmp_path: Pat
         EndpointEventKind.LOW_DISK,
         EndpointEventKind.BUSY_PROCESSORS,
         EndpointEventKind.ALONE,
-    }, "programs were admitted by number then"
+        EndpointEventKind.OVERLOADED,
+        EndpointEventKind.AS_OVERLOADED,
+    }, "programs were admitted by number then, and no 503 was a refusal"
 
 
 async def test_the_last_rescore_is_undone(version: int, tmp_path: Path) -> None:
