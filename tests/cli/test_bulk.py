@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Beside, Place, document
-from tests.servers.fake_bulk import FakeBulk
+from tests.servers.fake_bulk import FakeBulk, Refuse, nth
 from tui_eval.targets import model_bulk
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bulk.md"
@@ -71,6 +71,28 @@ async def test_models_are_asked_in_bulk_where_the_launch_says(
         live = await beside("run", suite, "--json")
     assert document(live)["counts"]["passed"] == 3
     assert document(live)["requests"]["cached_outputs"] == 3, "how it was asked is in no key"
+
+
+async def test_what_a_cancelled_run_left_at_a_provider_is_collected(
+    place: Place, suite: str, beside: Beside
+) -> None:
+    script = nth("cancel", Refuse(500), Refuse(500))
+    async with FakeBulk(ANSWERS, looks=0, script=script) as server:
+        asking(place, suite, server)
+        assert (await beside("run", suite, "--submit")).code == 0
+        cancelled = await beside("cancel", "last")
+        assert cancelled.code == 0
+        assert "3 requests at" in cancelled.err
+        assert (await beside("resume", "last")).code == 2
+        early = await beside("resume", "last", "--collect")
+        assert (early.code, "may still be done" in early.err) == (0, True)
+        server.finish()
+        done = await beside("resume", "last", "--collect", "--json")
+        assert (done.code, document(done)["state"]) == (0, "cancelled")
+        assert "may still be done" not in done.err
+        again = await beside("run", suite, "--json")
+    assert document(again)["requests"]["cached_outputs"] == 3
+    assert server.ledger.prompts == dict.fromkeys(ANSWERS, 1)
 
 
 async def test_what_is_deleted_says_what_a_provider_has(
