@@ -27,13 +27,13 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     do(db, consign)
     waiting = [trial.waiting for trial in run_queries.trials_from(db, made.run, 0, 9)]
     assert waiting == [
-        "bulk 1/2, 1 of 2, ends 14:20",
-        "bulk 1/2, 1 of 2, ends 14:20",
-        "bulk 2/2, 0 of 1, ends 14:20",
+        "bulk 1/2, 1 of 2, ends 01-02 14:20",
+        "bulk 1/2, 1 of 2, ends 01-02 14:20",
+        "bulk 2/2, 0 of 1, ends 01-02 14:20",
     ]
     found = consignment_queries.bulk_progress(db, made.run)
     assert found is not None
-    assert found.words == "bulk 1 of 3, 2 consignments, ends 14:20"
+    assert found.words == "bulk 1 of 3, 2 consignments, ends 01-02 14:20"
     (tried,) = run_queries.attempts(db, made.trials[2])
     assert (tried.consignment, tried.provider_id) == (2, "batch1")
 

@@ -85,7 +85,9 @@ class BulkProgress:
         many = f", {self.consignments} consignments" if self.consignments > 1 else ""
         ends = ""
         if self.ends_by is not None:
-            ends = time.strftime(", ends %H:%M", time.localtime(self.ends_by))
+            when, today = time.localtime(self.ends_by), time.localtime()
+            day = "" if (when.tm_year, when.tm_yday) == (today.tm_year, today.tm_yday) else "%m-%d "
+            ends = time.strftime(f", ends {day}%H:%M", when)
         return f"bulk {self.done:,} of {self.requests:,}{many}{ends}"
 
 
