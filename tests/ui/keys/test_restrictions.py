@@ -27,7 +27,7 @@ READS = {
     "compare.order", "compare.trial-b", "compare.other", "compare.previous", "compare.trial-a",
     "compare.question", "compare.next-epoch", "compare.epoch-before", "compare.read",
     "compare.pane", "compare.pane-before",
-    "grade.before", "grade.agreement", "grade.more",
+    "grade.before", "grade.agreement", "grade.more", "grade.question",
     "run.charts", "run.compare", "run.what-would-change", "run.next", "run.by-case",
     "run.next-target", "run.filter", "run.groups", "run.find", "run.zoom", "run.mark", "run.sort",
     "run.copy", "run.diff", "run.follow", "run.target-before", "run.drop-filter", "run.previous",

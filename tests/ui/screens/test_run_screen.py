@@ -253,7 +253,7 @@ async def test_cancelling_what_nobody_works_on_needs_no_engine(store: Path) -> N
     async with shown_on(app_on(store, run="last")) as pilot:
         screen = await run_screen(pilot)
         await pilot.press("c")
-        await until_shown(pilot, "cancelled: 1 trial", "- cancelled")
+        await until_shown(pilot, "cancelled: c0", "- cancelled")
         selected = screen.trial_list.selected
         assert selected is not None
         assert selected.id == made.trials[0]
@@ -361,7 +361,7 @@ async def test_a_retry_starts_an_engine_where_there_is_none(store: Path) -> None
                 and screen.trial_list.selected.state is TrialState.DONE
             ),
         )
-        await until_shown(pilot, "○ done", "on its way again: 1 trial")
+        await until_shown(pilot, "○ done", "on its way again: sum-000")
         await pilot.press("S")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmDialog))
         assert "Score everything again: 3 trials?" in text(pilot.app)  # type: ignore[arg-type]
