@@ -82,7 +82,7 @@ hooks: $(VENV)/.dev  ## have git run lint and types before each commit
 	$(BIN)/pre-commit install
 
 faults: $(VENV)/.test $(VENV)/.ray  ## run the fault tests whole: kills, full disks, bad servers, a soak; takes minutes
-	$(BIN)/python -m pytest $(FAULTS) -m "whole or not whole" --durations 10
+	$(BIN)/python -m pytest $(FAULTS) -m "whole or not whole" --hypothesis-profile whole --durations 10
 
 format:  ## format the code and fix what the linter can fix
 	$(BIN)/ruff format .

@@ -98,6 +98,8 @@ def _no_log_level_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(logs.VARIABLE)  # as it is put back, so it is here
 
 
-settings.register_profile("unhurried", deadline=None)  # a busy machine is no mistake
+# no deadlines: a busy machine is no mistake
+settings.register_profile("whole", deadline=None)  # `make faults`
+settings.register_profile("usual", deadline=None, max_examples=40)
 settings.register_profile("fast", deadline=None, max_examples=15)  # `make fast`
-settings.load_profile("unhurried")
+settings.load_profile("usual")

@@ -48,6 +48,10 @@ class Terminal:
             assert time.monotonic() < end, f"never came:\n{self.text()}"
             self._take(0.05)
 
+    def until_raw(self) -> None:
+        """Wait until keys go to the program as they are: before, the terminal itself takes some."""
+        self.until(lambda: not termios.tcgetattr(self.process.fd)[3] & termios.ICANON)
+
     def until_shown(self, *words: str) -> None:
         self.until(lambda: all(word in self.text() for word in words))
 

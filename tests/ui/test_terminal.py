@@ -60,6 +60,7 @@ def test_it_draws_again_when_the_terminal_changes_its_size(
     assert app.until_ended() == 0
 
 
+@pytest.mark.whole
 def test_keys_typed_in_one_burst_after_slash_go_into_the_field(
     terminal: Callable[..., Terminal], store: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_ctrl_z_suspends_and_comes_back_and_leaving_says_what_goes_on(
         app.until(lambda: app.raw.rfind(b"?1049l") > app.raw.rfind(b"?1049h"))
         app.process.kill(signal.SIGCONT)
         app.until(lambda: app.raw.rfind(b"?1049h") > app.raw.rfind(b"?1049l"))
+        app.until_raw()
         app.until_shown("● running", "sum-000")
         app.press("\x11")
         app.until_shown("Quit while", "leave it running")

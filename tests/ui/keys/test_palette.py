@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.widgets import Input, OptionList
 
 from tests.ui.playing import app_on, lines, plain_run, run_screen, shown_on, until, until_shown
@@ -17,6 +17,21 @@ prompt = { user = "{{ q }}" }
 targets = [{ kind = "simulated", name = "one", answers = ["2"] }]
 scorers = [{ kind = "exact", expected = "{{ a }}" }]
 """
+
+
+async def test_what_is_found_while_the_palette_is_taken_away_harms_nothing(
+    tmp_path: Path,
+) -> None:
+    app = app_on(tmp_path / "s.sqlite3", tmp_path)
+    async with shown_on(app) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        palette = app.screen
+        assert isinstance(palette, CommandPalette)
+        await palette.query(CommandList).remove()
+        palette._show_busy = True
+        palette._list_visible = not palette._list_visible
+        await pilot.pause()
 
 
 async def test_suites_are_launched_and_runs_opened_from_anywhere(tmp_path: Path) -> None:

@@ -1,9 +1,20 @@
 """The palette as a dialog: Textual's own, painted as ours are."""
 
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 
 from tui_eval.ui.dialogs.dialog import PaintedOnce
 
 
 class PaletteDialog(PaintedOnce[None], CommandPalette):
     """Every action by its name; what it offers comes from the app's providers."""
+
+    # Textual gathers what is offered in a worker, which may find something while the palette is
+    # being taken away: what it would show it in has gone, and the app with it.
+
+    def _watch__list_visible(self) -> None:
+        if self.query(CommandList):
+            super()._watch__list_visible()
+
+    async def _watch__show_busy(self) -> None:
+        if self.query(CommandList):
+            await super()._watch__show_busy()
