@@ -19,6 +19,8 @@ async def _soon(changed: asyncio.Event, seconds: float) -> None:
         await asyncio.sleep(0.002)
 
 
+PRICED = {"prices": {"input": 10.0, "output": 10.0}, "params": {"max_tokens": 100}}
+"""What has the target of a suite cost something, and bounds how much."""
 SOON = BulkPolling(wait=_soon)
 """Pauses that are none."""
 

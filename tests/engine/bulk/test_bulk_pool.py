@@ -1,10 +1,17 @@
+import errno
+import io
+import os
 from contextlib import closing
+from types import SimpleNamespace
 
-from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states
+import pytest
+
+from tests.engine.bulk.bulk_runs import PRICED, SOON, bulk_suite, executed, run_bulk, states
 from tests.engine.harness import Harness, judged
 from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
+from tui_eval.engine.bulk import request_file
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.session import Session
@@ -25,9 +32,6 @@ async def test_a_run_is_asked_in_consignments(harness: Harness) -> None:
     assert harness.counts(again).cached == 25
     kept = harness.sql("SELECT state, requests, taken_at IS NOT NULL FROM consignments")
     assert kept == [("ended", 10, 1), ("ended", 10, 1), ("ended", 5, 1)]
-
-
-PRICED = {"prices": {"input": 10.0, "output": 10.0}, "params": {"max_tokens": 100}}
 
 
 async def test_under_a_cap_less_is_sent_at_once(harness: Harness) -> None:
@@ -52,6 +56,36 @@ async def test_where_nothing_fits_under_a_cap_the_run_asks(harness: Harness) -> 
         await Engine(harness.path, run, polling=SOON).run()
     assert harness.request(request).outcome == "accepted"
     assert harness.counts(run).passed == 3
+
+
+@pytest.mark.parametrize("room", [0, 64], ids=["at once", "after a portion"])
+async def test_without_room_for_the_requests_here_the_run_pauses_and_goes_on(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    class Full(io.StringIO):
+        """Takes so many requests; a later one is formed again, and finds no room at all."""
+
+        def write(self, text: str) -> int:
+            nonlocal room
+            if not room:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            room -= 1
+            return super().write(text)
+
+    full = SimpleNamespace(TemporaryFile=lambda *_, **__: Full())
+    async with FakeBulk() as server:
+        run = harness.create(bulk_suite(server, 70))
+        with monkeypatch.context() as patch:
+            patch.setattr(request_file, "tempfile", full)
+            for _ in range(2):
+                await Engine(harness.path, run, polling=SOON).run()
+                row = harness.row(run)
+                assert row.state == "paused"
+                assert "No space left on device; make room there" in str(row.reason)
+                ask(harness.path, run, Verb.RESUME)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert harness.counts(run).passed == 70
+    assert set(executed(server).values()) == {1}
 
 
 async def test_a_cap_needs_to_know_how_long_answers_are(harness: Harness) -> None:

@@ -2,7 +2,15 @@ import asyncio
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states, working
+from tests.engine.bulk.bulk_runs import (
+    PRICED,
+    SOON,
+    bulk_suite,
+    executed,
+    run_bulk,
+    states,
+    working,
+)
 from tests.engine.harness import Harness
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
@@ -11,6 +19,7 @@ from tui_eval.engine.bulk.arrivals import Arrivals, LineCounts
 from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.store.requests import Verb
@@ -34,6 +43,36 @@ async def test_two_answers_to_one_request_are_an_error(harness: Harness, n: int)
     assert harness.trial(run, "c2").error_kind == "bad_answer"
     assert harness.counts(again).passed == n
     assert harness.counts(again).cached == n - 1, "neither of the two satisfies a key"
+
+
+async def test_results_that_are_read_again_hold_no_room_and_count_no_error_anew(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One request has two answers and another no line: the results are read four times."""
+    held: list[float] = []
+    errors: list[None] = []
+    hold, error = SpendCaps.consigned, SpendCaps.errored
+
+    def noted(self: SpendCaps, consignment: int, usd: float | None, tokens: int | None) -> None:
+        if consignment == 1 and usd is not None:
+            held.append(usd)
+        hold(self, consignment, usd, tokens)
+
+    def counted(self: SpendCaps) -> None:
+        errors.append(None)
+        error(self)
+
+    monkeypatch.setattr(SpendCaps, "consigned", noted)
+    monkeypatch.setattr(SpendCaps, "errored", counted)
+    faults = BulkFaults(contradict=[2], drop=[7], only_first=1)
+    async with FakeBulk(faults=faults) as server:
+        of = bulk_suite(server, 150, target=PRICED, run={"max_cost_usd": 10.0})
+        run = await run_bulk(harness, of)
+    assert states(harness, run) == {"done": 149, "error": 1}
+    assert server.counts["results"] >= 4, "the results were read again"
+    assert held[0] > 100 * held[-1] > 0
+    assert held == sorted(held, reverse=True)
+    assert len(errors) == 1
 
 
 async def test_what_has_no_line_is_asked_again_without_using_up_a_retry(harness: Harness) -> None:

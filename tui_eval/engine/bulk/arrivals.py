@@ -26,6 +26,8 @@ _MISSING: Final = Failure("missing", "the provider's results have no line for th
 _GIVEN_UP: Final = (
     f"the provider did not do it in {ASKED_AGAIN + 1} consignments: retry asks it live"
 )
+_TWO: Final = b"two"
+"""What stands for the digest of a line where there were two that differ."""
 _TWO_ANSWERS: Final = "the provider's results have two different answers to this request"
 
 Unit: TypeAlias = Callable[[Tx], bool]
@@ -36,10 +38,10 @@ Unit: TypeAlias = Callable[[Tx], bool]
 class LineCounts:
     """What the lines of one consignment's results were, read from the first to the last."""
 
+    came: int
+    """Requests that a line came for, in this reading or before."""
     unknown: int = 0
     """Those that name none of its requests, or nothing at all."""
-    new: int = 0
-    """Requests that a line came for, and none before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,9 @@ class Arrivals:
     ) -> Unit | None:
         """Return what is to be written of the lines of one request; None: nothing."""
         first = trial.line or lines[0].digest
-        seen.new += trial.line is None
+        seen.came += trial.line is None
+        if trial.line == _TWO:
+            return None  # an earlier reading has said so
         if any(line.digest != first for line in lines):
             self.spend_caps.errored()
             return partial(_contradicted, consignment.id, trial, self.access.priced(lines[0].reply))
@@ -149,10 +153,11 @@ def _too_late(attempt: int, failure: Failure, tx: Tx) -> bool:
 def _contradicted(consignment: int, trial: ConsignedTrial, reply: Output | Failure, tx: Tx) -> bool:
     """Let a trial be an error whose request has two answers: nobody knows which one it is."""
     failure = Failure("bad_answer", _TWO_ANSWERS, usage=reply.usage, cost_usd=reply.cost_usd)
-    if consignment_writes.arrived(tx, consignment, trial.ordinal, b"two"):
+    if consignment_writes.arrived(tx, consignment, trial.ordinal, _TWO):
         trial_writes.fail_attempt(tx, trial.attempt, failure, None)
     else:
         trial_writes.supersede_output_of(tx, trial.attempt)
+        consignment_writes.contradicted(tx, consignment, trial.ordinal, _TWO)
     if trial_writes.stands(tx, trial.work.trial, trial.work.opening):
         trial_writes.reject(tx, trial.work.trial, failure)
     return False

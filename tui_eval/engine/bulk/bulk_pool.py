@@ -19,7 +19,7 @@ from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.output import Failure
-from tui_eval.providers.bulk.api import BulkApi
+from tui_eval.providers.bulk.api import BulkApi, BulkError
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow
@@ -245,6 +245,9 @@ class BulkPool:
     async def _form(self, api: BulkApi) -> None:
         try:
             made = await self._forming.form(api)
+        except BulkError as error:
+            self.leave(halted(error.failure))
+            return
         finally:
             self._making = None
         if made is not None:

@@ -55,7 +55,7 @@ class Following:
             row: The consignment.
             requests: What it holds, where it was formed just now; None: an earlier engine did.
         """
-        self._hold(row, 0)
+        self._hold(row, await self._came(row))
         try:
             if row.state == "forming":
                 row = await self.sending.sent(row, requests)
@@ -135,11 +135,14 @@ class Following:
     async def _lacks(self, row: ConsignmentRow) -> bool:
         return await self.sending.store.reading.call(consignment_queries.is_waited_for, row.id)
 
+    async def _came(self, row: ConsignmentRow) -> int:
+        return await self.sending.store.reading.call(consignment_queries.came, row.id)
+
     async def _take(self, row: ConsignmentRow) -> LineCounts | None:
         """Take all results there are; None: the engine leaves first."""
         pauses = Pauses(self.sending.polling)
         while True:
-            seen = LineCounts()
+            seen = LineCounts(await self._came(row))
             try:
                 await self._take_lines(row, seen)
             except BulkError as error:
@@ -182,7 +185,7 @@ class Following:
                 log.warning("results of %s, %s: %s", row.provider_id, line.where, line.problem)
         if await self.arrivals.take(row, lines, seen):
             self.host.to_score()
-        self._hold(row, seen.new)
+        self._hold(row, seen.came)
 
     async def _take_missing(self, row: ConsignmentRow) -> None:
         """Have asked again what the results have no line for."""

@@ -89,6 +89,9 @@ class Forming:
         """Write down the next consignment; None: there was nothing to ask, or no room for it.
 
         Whoever gets the file closes it.
+
+        Raises:
+            BulkError: there is no room for the requests on this machine.
         """
         draft = ConsignmentDraft(secrets.token_hex(_TOKEN_BYTES))
         requests = RequestFile(draft.token)
@@ -98,7 +101,7 @@ class Forming:
         except BaseException:
             requests.close()
             raise
-        if row is None or not requests.count:
+        if row is None:
             requests.close()
             return None
         return row, requests
@@ -107,6 +110,9 @@ class Forming:
         """Return the requests of a consignment that was written down and perhaps never sent.
 
         Those whose trials wait for them no more are withdrawn. Whoever gets the file closes it.
+
+        Raises:
+            BulkError: there is no room for the requests on this machine.
         """
         requests = RequestFile(row.token)
         after = -1
@@ -152,7 +158,8 @@ class Forming:
             for attempt in withdrawn:
                 trial_writes.drop_attempt(tx, attempt, "cancelled", None)
 
-        await self._store.writer.write(withdraw)
+        if withdrawn:
+            await self._store.writer.write(withdraw)
 
     async def _fill(self, draft: ConsignmentDraft, requests: RequestFile, api: BulkApi) -> None:
         """Take trials until the consignment is full, nothing is queued, or there is no room."""
@@ -264,7 +271,7 @@ class Forming:
             return None
 
         def unit(tx: Tx) -> ConsignmentRow | None:
-            if not consignment_queries.next_ordinal(tx.db, made):
+            if not requests:
                 consignment_writes.taken(tx, made)  # all were cancelled meanwhile
                 return None
             consignment_writes.complete(tx, made, requests, draft.most.usd, draft.most.tokens)

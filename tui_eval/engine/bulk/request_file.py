@@ -3,9 +3,11 @@
 import json
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 
 from tui_eval.model.json import JsonObject
 from tui_eval.providers.bulk.api import BulkRequest, custom_id
+from tui_eval.providers.bulk.spooling import not_written
 
 
 class RequestFile:
@@ -16,24 +18,33 @@ class RequestFile:
 
         Args:
             token: The consignment's.
+
+        Raises:
+            BulkError: there is no room for it.
         """
         self._token = token
-        self._file = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - see close
+        try:
+            self._file = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - see close
+        except OSError as error:
+            raise not_written(error) from error
         self.count = 0
         """How many requests it has."""
 
     def close(self) -> None:
         """Remove it."""
-        self._file.close()
+        with suppress(OSError):  # what there was no room for is thrown away with the rest
+            self._file.close()
 
     def add(self, ordinal: int, body: JsonObject) -> None:
         """Put a request after the others.
 
         Raises:
-            OSError: the disk takes no more.
+            BulkError: the disk takes no more.
         """
-        self._file.write(json.dumps([ordinal, body]))
-        self._file.write("\n")
+        try:
+            self._file.write(json.dumps([ordinal, body]) + "\n")
+        except OSError as error:
+            raise not_written(error) from error
         self.count += 1
 
     def __iter__(self) -> Iterator[BulkRequest]:

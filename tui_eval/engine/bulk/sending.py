@@ -45,21 +45,24 @@ class Sending:
             requests: What it holds, where it was formed just now; None: an earlier engine did.
         """
         if requests is not None:
-            return await self._until_sent(row, requests, in_doubt=False)
+            return await self._until_sent(row, requests)
         if row.requests:  # else it was not even complete
             found = await self._until_known(row)
             if found is not None or self.host.leaving:
                 return row if found is None else await self._now_sent(row, found)
-        with closing(await self.forming.again(row, self.api)) as made:
-            return await self._until_sent(await self._again(row), made, in_doubt=False)
+        try:
+            made = await self.forming.again(row, self.api)
+        except BulkError as error:
+            self.host.leave(halted(error.failure))
+            return row
+        with closing(made):
+            return await self._until_sent(await self._again(row), made)
 
-    async def _until_sent(
-        self, row: ConsignmentRow, requests: RequestFile, *, in_doubt: bool
-    ) -> ConsignmentRow:
+    async def _until_sent(self, row: ConsignmentRow, requests: RequestFile) -> ConsignmentRow:
         """Send a consignment until the provider has answered, or the engine leaves."""
         if not requests.count:
             return await self.looked(row, "cancelled")  # nobody waits for any of it
-        pauses = Pauses(self.polling)
+        pauses, in_doubt = Pauses(self.polling), False
         while True:
             if in_doubt and (found := await self._until_known(row)) is not None:
                 return await self._now_sent(row, found)

@@ -72,8 +72,13 @@ async def spooled(
             count, size = await _written(file, requests, encoded, limits, framing)
             yield SpooledConsignment(file, count, size)
     except OSError as error:
-        told = f"the requests cannot be written to a temporary file: {error.strerror or error}"
-        raise BulkError(Failure("disk", told, retryable=True)) from error
+        raise not_written(error) from error
+
+
+def not_written(error: OSError) -> BulkError:
+    """Return what is raised where requests cannot be put into a temporary file."""
+    told = f"the requests cannot be written to a temporary file: {error.strerror or error}"
+    return BulkError(Failure("disk", f"{told}; make room there, or name another folder in TMPDIR"))
 
 
 async def _written(

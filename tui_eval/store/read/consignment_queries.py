@@ -227,10 +227,10 @@ def is_waited_for(db: sqlite3.Connection, consignment: int) -> bool:
     )
 
 
-def next_ordinal(db: sqlite3.Connection, consignment: int) -> int:
-    """Return the ordinal after the last one of a consignment."""
+def came(db: sqlite3.Connection, consignment: int) -> int:
+    """Return for how many requests of a consignment a line came, whoever read it."""
     row = db.execute(
-        "SELECT ifnull(max(ordinal), -1) + 1 FROM consigned WHERE consignment = ?", (consignment,)
+        "SELECT count(*) FROM consigned WHERE consignment = ? AND line IS NOT NULL", (consignment,)
     ).fetchone()
     return int(row[0])
 

@@ -104,6 +104,14 @@ def arrived(tx: Tx, consignment: int, ordinal: int, line: bytes) -> bool:
     )
 
 
+def contradicted(tx: Tx, consignment: int, ordinal: int, mark: bytes) -> None:
+    """Write down, in the place of a line's digest, that another line says otherwise."""
+    tx.db.execute(
+        "UPDATE consigned SET line = ? WHERE consignment = ? AND ordinal = ?",
+        (mark, consignment, ordinal),
+    )
+
+
 def taken(tx: Tx, consignment: int, unknown: int = 0) -> None:
     """Write down that nothing of a consignment is left to take.
 
