@@ -12,8 +12,7 @@ import json
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from tui_eval.model.json import Json, JsonObject, compact
 from tui_eval.model.output import Failure, Output
@@ -32,9 +31,9 @@ from tui_eval.providers.bulk.api import (
     token_and_ordinal,
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
+from tui_eval.providers.bulk.connected_batches import ConnectedBatches
 from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken, no_batch_api
 from tui_eval.providers.bulk.openai_lines import undone
-from tui_eval.providers.bulk.result_lines import ResultReader
 from tui_eval.providers.bulk.settling import found_for_certain
 from tui_eval.providers.bulk.spooling import BulkFraming, spooled
 from tui_eval.providers.patience import EndpointIdentity
@@ -63,33 +62,15 @@ _STATUSES: Final = {
 _written = compact()
 
 
-class AnthropicBatches:
+class AnthropicBatches(ConnectedBatches[BulkConnection]):
     """A `BulkApi` whose requests are bodies of the chat API, as single calls have them."""
 
     limits: BulkLimits = BulkLimits(requests=100_000, megabytes=256)
 
     def __init__(self, place: BulkPlace) -> None:
         """Describe it; cheap, nothing is opened yet."""
-        self._settle_s = place.settle_s
-        self._connection = BulkConnection(
-            place, {"x-api-key": place.api_key, "anthropic-version": _VERSION}
-        )
-        self._reader = ResultReader(anthropic_reply, self._connection.where)
-
-    async def __aenter__(self) -> Self:
-        """Open its connection."""
-        await self._connection.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self._reader.close()
-        await self._connection.__aexit__(kind, error, trace)
+        key = {"x-api-key": place.api_key, "anthropic-version": _VERSION}
+        super().__init__(BulkConnection(place, key), anthropic_reply, place.settle_s)
 
     def encoded(self, request: BulkRequest) -> bytes | Failure:
         """Return a request as it stands in the body, or what the Messages API cannot be asked."""

@@ -8,8 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
@@ -27,16 +26,15 @@ from tui_eval.providers.bulk.api import (
     StrayLine,
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
+from tui_eval.providers.bulk.connected_batches import ConnectedBatches
 from tui_eval.providers.bulk.connection import BulkPlace, never_taken, no_batch_api
 from tui_eval.providers.bulk.openai_connection import OpenAiConnection
 from tui_eval.providers.bulk.openai_lines import (
     PATHS,
+    REPLIES,
     CallForm,
-    chat_reply,
     openai_line,
-    responses_reply,
 )
-from tui_eval.providers.bulk.result_lines import ResultReader
 from tui_eval.providers.bulk.settling import found_for_certain
 from tui_eval.providers.bulk.spooling import BulkFraming, SpooledConsignment, spooled
 
@@ -60,7 +58,7 @@ _SHOWN: Final = 3
 """Mistakes of a consignment that are told."""
 
 
-class OpenAiBatches:
+class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
     """A `BulkApi` for one kind of calls at one address."""
 
     limits: BulkLimits = BulkLimits(requests=50_000, megabytes=200)
@@ -72,26 +70,8 @@ class OpenAiBatches:
             place: Where it is.
             form: Which API the requests are for: all of a consignment for one.
         """
-        self._settle_s = place.settle_s
+        super().__init__(OpenAiConnection(place), REPLIES[form], place.settle_s)
         self._form = form
-        self._connection = OpenAiConnection(place)
-        read = chat_reply if form == "chat" else responses_reply
-        self._reader = ResultReader(read, self._connection.where)
-
-    async def __aenter__(self) -> Self:
-        """Open its connection."""
-        await self._connection.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self._reader.close()
-        await self._connection.__aexit__(kind, error, trace)
 
     def encoded(self, request: BulkRequest) -> bytes | Failure:
         """Return a request's line."""

@@ -7,6 +7,7 @@ status in `response` and the reason in `error`.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, compact
@@ -15,6 +16,7 @@ from tui_eval.model.visible import visible_line
 from tui_eval.providers import patience
 from tui_eval.providers.answers import chat_output, error_inside, responses_output
 from tui_eval.providers.bulk.api import BulkRequest
+from tui_eval.providers.bulk.result_lines import ReadReply
 from tui_eval.providers.patience import EndpointIdentity
 
 CallForm: TypeAlias = Literal["chat", "responses"]
@@ -50,6 +52,10 @@ def chat_reply(row: JsonObject, where: EndpointIdentity) -> tuple[Output | Failu
 def responses_reply(row: JsonObject, where: EndpointIdentity) -> tuple[Output | Failure, Json]:
     """Read a line whose request was one to `/responses`, see `ReadReply`."""
     return _reply(row, where, "responses"), _said(row)
+
+
+REPLIES: Final[Mapping[CallForm, ReadReply]] = {"chat": chat_reply, "responses": responses_reply}
+"""What reads the lines of each."""
 
 
 def undone(how: str, message: str) -> Failure:

@@ -31,10 +31,9 @@ from tui_eval.providers.bulk.api import (
     token_and_ordinal,
 )
 from tui_eval.providers.bulk.openai_lines import (
+    REPLIES,
     CallForm,
-    chat_reply,
     openai_line,
-    responses_reply,
 )
 from tui_eval.providers.bulk.result_lines import ResultReader
 from tui_eval.providers.bulk.spooling import BulkFraming, SpooledConsignment, spooled
@@ -82,8 +81,7 @@ class RequestFiles:
         """
         self._folder = folder
         self._form = form
-        read = chat_reply if form == "chat" else responses_reply
-        self._reader = ResultReader(read, EndpointIdentity(folder.name))
+        self._reader = ResultReader(REPLIES[form], EndpointIdentity(folder.name))
         self._known: dict[str, _Known] = {}
 
     async def __aenter__(self) -> Self:
