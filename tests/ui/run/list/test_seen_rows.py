@@ -42,6 +42,15 @@ def test_an_id_keeps_what_tells_its_group_from_others(store: Path) -> None:
     assert short("mmlu-college_physics-001", 14) == "…college_physics-001"
 
 
+def test_a_group_that_is_seen_later_is_told_apart_too(store: Path) -> None:
+    rows = seen(store, "mmlu-college_physics-001", "mmlu-anatomy-001")
+    cut = rows.shortened("mmlu-college_physics-001", 14, "…")
+    with reading(store) as db:
+        (trial,) = run_queries.trials_at(db, 1, [0])
+    rows.see([replace(trial, case_id="mmlu-college_biology-001")])
+    assert rows.shortened("mmlu-college_physics-001", 14, "…") != cut
+
+
 def test_ids_of_too_many_groups_lose_what_all_begin_with(store: Path) -> None:
     rows = seen(store, *(f"squality-{n}-q{n % 3}-bart" for n in range(300)))
     assert rows.shortened("squality-255-q0-bart", 12, "…") == "…255-q0-bart"

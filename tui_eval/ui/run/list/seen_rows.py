@@ -24,6 +24,9 @@ class SeenRows:
         """What all ids begin with; None: none was seen."""
         self._stems: set[str] = set()
         """What ids begin with, each up to the last sign between its parts."""
+        self._cuts: dict[str, int] = {}
+        """By stem what `_shared` has found, as long as no other stem comes: it compares each with
+        all, and every row that is drawn asks."""
 
     @property
     def alike(self) -> int:
@@ -40,8 +43,10 @@ class SeenRows:
                 self._alike = case_id
             elif not case_id.startswith(alike):
                 self._alike = _same(alike, case_id)
-            if len(self._stems) <= _MOST_STEMS:
-                self._stems.add(_stem(case_id))
+                self._cuts.clear()
+            if len(self._stems) <= _MOST_STEMS and (stem := _stem(case_id)) not in self._stems:
+                self._stems.add(stem)
+                self._cuts.clear()
             self.longest_id = max(self.longest_id, width_of(case_id))
 
     def shortened(self, case_id: str, room: int, cut: str) -> str:
@@ -59,7 +64,10 @@ class SeenRows:
         if width_of(case_id) <= room:
             return case_id
         if width_of(case_id[alike:]) + width_of(cut) > room:
-            alike = self._shared(_stem(case_id), alike)
+            stem = _stem(case_id)
+            if (found := self._cuts.get(stem)) is None:
+                found = self._cuts[stem] = self._shared(stem, alike)
+            alike = found
         if alike < 2:
             return case_id
         tells = case_id[alike:]
