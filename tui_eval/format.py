@@ -16,6 +16,7 @@ _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86400
 _YEAR_S = 365 * _DAY_S
+_FOLDER = "folder|"
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -245,6 +246,16 @@ def endpoint_host(endpoint: str) -> str:
     """
     host = endpoint.partition("://")[2].partition("/")[0].partition("|")[0]
     return host or " ".join(filter(None, endpoint.split("|")[:2]))
+
+
+def folder_endpoint(folder: str) -> str:
+    """Return what limiters would know a folder by that requests are put into."""
+    return f"{_FOLDER}{folder}"
+
+
+def endpoint_folder(endpoint: str) -> str | None:
+    """Return the folder that an endpoint is; None: it is none."""
+    return endpoint.removeprefix(_FOLDER) if endpoint.startswith(_FOLDER) else None
 
 
 def many(count: int, noun: str, plural: str | None = None) -> str:

@@ -105,10 +105,10 @@ async def test_what_is_deleted_says_what_a_provider_has(
         assert refused.code == 2
         host = server.base_url.split("/")[2]
         assert f"3 requests at {host} in bulk may still be done, and billed" in refused.err
-        assert "`tui-eval cancel RUN` has them ended there first" in refused.err
+        assert "`tui-eval cancel RUN` ends them first" in refused.err
         gone = await beside("delete", "last", "--yes", "--json")
     assert gone.code == 0
-    assert document(gone)["at_providers"] == [{"host": host, "requests": 3}]
+    assert document(gone)["at_providers"] == [{"host": host, "folder": None, "requests": 3}]
     assert f"3 requests at {host}" in gone.err
 
 
@@ -118,3 +118,24 @@ async def test_submitting_needs_something_that_is_asked_in_bulk(
     refused = await beside("run", place.suite(), "--submit")
     assert refused.code == 2
     assert "--submit: no target here is asked in bulk" in refused.err
+
+
+async def test_what_lies_in_a_folder_is_told_of_the_folder(
+    place: Place, suite: str, beside: Beside
+) -> None:
+    """Nobody but who reads the folder does it, and nobody bills it."""
+    file = place.folder / suite
+    local = 'base_url = "http://127.0.0.1:9/v1"'
+    text = file.read_text().replace('provider = "openai"', local)
+    file.write_text(text.replace("bulk = true", 'bulk = { api = "files" }'))
+    assert (await beside("run", suite, "--submit")).code == 0
+    folder = place.folder / "bulk"
+    assert (folder / "requests-0001.jsonl").exists()
+    refused = await beside("delete", "last")
+    assert f"3 requests in the folder {folder} may still be done, and nobody takes" in refused.err
+    merged = await beside("merge", str(place.store), "--into", str(place.folder / "all.sqlite3"))
+    assert f"has 3 requests in the folder {folder}" in merged.out
+    assert (await beside("cancel", "last")).code == 0
+    assert (folder / "cancelled-0001.jsonl").exists()
+    gone = await beside("delete", "last", "--yes", "--json")
+    assert document(gone)["at_providers"] == []

@@ -24,6 +24,14 @@ class BulkAccess(ABC):
     wanted: BulkLimits
     """What one consignment is to hold at most; the API may take less."""
 
+    def sent_to(self, endpoint: str) -> str:
+        """Return where consignments go, as endpoints are named.
+
+        Args:
+            endpoint: Where single calls of the target go.
+        """
+        return endpoint
+
     @abstractmethod
     def open(self) -> AbstractAsyncContextManager[BulkApi]:
         """Return the API, which is to be opened.

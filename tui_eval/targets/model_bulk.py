@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
+from tui_eval.format import folder_endpoint
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.anthropic_batches import AnthropicBatches
@@ -55,16 +56,26 @@ class ModelBulk(BulkAccess):
         self._files = files
         self._prices = spec.bulk_prices()
 
+    @property
+    def _dialect(self) -> BulkDialect:
+        spec = self._spec
+        dialect = bulk_dialect(spec.provider, spec.base_url, self._settings.api)
+        assert dialect is not None, "the suite was checked"
+        return dialect
+
+    def sent_to(self, endpoint: str) -> str:
+        """Return where consignments go: a folder, or where single calls go."""
+        if self._dialect != "files":
+            return endpoint
+        return folder_endpoint(str(self._folder / self._settings.folder))
+
     def open(self) -> AbstractAsyncContextManager[BulkApi]:
         """Return the API, which is to be opened.
 
         Raises:
             UnavailableError: its key is not set, or its folder is none of the suite's.
         """
-        spec = self._spec
-        dialect = bulk_dialect(spec.provider, spec.base_url, self._settings.api)
-        assert dialect is not None, "the suite was checked"
-        return DIALECTS[dialect](self)
+        return DIALECTS[self._dialect](self)
 
     def place(self) -> BulkPlace:
         """Return where the API is, with the key that it is sent.

@@ -647,7 +647,8 @@ async def test_a_run_that_waits_in_bulk_is_left_out_until_it_has_ended(tmp_path:
     async with FakeBulk(looks=0) as server:
         run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
         (merged,) = united(into, [path])
-        assert merged.refusal == "has 4 requests at a provider: resume it first"
+        host = server.base_url.split("/")[2]
+        assert merged.refusal == f"has 4 requests at {host} in bulk: resume it first"
         assert not counted(into)["runs"]
         server.finish()
         await Engine(path, run, polling=SOON).run()

@@ -201,7 +201,7 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
         from tui_eval.cli.running.foreground import drive
         from tui_eval.cli.running.reporter import OutputForm
 
-        streams.tell("what is under way in bulk is ended at the provider")
+        streams.tell("what is under way in bulk is ended")
         drive(file, run.id, OutputForm.NOTHING, asked=True)
         answer = request_row(file, answer.id)
         _tell_awaited(file, run)
@@ -218,16 +218,13 @@ def cancel(name: str, cases: tuple[str, ...], as_json: bool, store: Path | None)
 def _tell_awaited(store: Path, run: "RunRow") -> None:
     """Say what providers still have of a cancelled run."""
     from tui_eval.cli.named.runs import readable
-    from tui_eval.store.read.consignment_queries import awaited_requests
+    from tui_eval.store.read.consignment_queries import awaited_requests, awaited_words
 
     with readable(store) as db:
         awaited = awaited_requests(db, [run.id])
     if awaited:
-        told = visible_line(", ".join(one.words for one in awaited), 300)
-        streams.tell(
-            f"{told} may still be done, and billed: `tui-eval resume {run.name} --collect` takes "
-            "what was done"
-        )
+        told = visible_line(awaited_words(awaited), 300)
+        streams.tell(f"{told}: `tui-eval resume {run.name} --collect` takes what was done")
 
 
 def _needs_engine(store: Path, run: "RunRow", request: "RequestRow") -> bool:

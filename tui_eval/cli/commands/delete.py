@@ -56,7 +56,11 @@ def delete(names: tuple[str, ...], yes: bool, as_json: bool, store: Path | None)
         "files": extent.files,
         "file_bytes": extent.file_bytes,
         "at_providers": [
-            {"host": endpoint_host(one.endpoint), "requests": one.requests}
+            {
+                "host": None if one.folder is not None else endpoint_host(one.endpoint),
+                "folder": one.folder,
+                "requests": one.requests,
+            }
             for one in extent.awaited
         ],
     }

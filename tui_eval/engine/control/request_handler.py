@@ -40,7 +40,7 @@ _NOT_OF_SWEEPS: Final[dict[str, str]] = {
 }
 """Why something is not done in a sweep."""
 
-NOTHING_AT_PROVIDERS: Final = "the run was cancelled, and nothing of it is at a provider"
+NOTHING_AT_PROVIDERS: Final = "the run was cancelled, and nothing of it is under way in bulk"
 
 log = logging.getLogger(__name__)
 

@@ -151,7 +151,7 @@ class Assembly:
             made.append(
                 BulkPool(
                     name,
-                    target.endpoint,
+                    access.sent_to(target.endpoint),
                     access,
                     queue,
                     journey,

@@ -2,6 +2,7 @@
 
 from tui_eval.format import many, size
 from tui_eval.model.visible import visible_line
+from tui_eval.store.read import consignment_queries
 from tui_eval.store.write.deletion import DeletionExtent
 
 
@@ -16,16 +17,11 @@ def removed_words(of: DeletionExtent) -> str:
 
 
 def awaited_words(of: DeletionExtent) -> list[str]:
-    """Say what providers still have in bulk, and how to have them end it first."""
+    """Say what is still to be done in bulk, and how to have it ended first."""
     if not of.awaited:
         return []
-    at = ", ".join(visible_line(one.words, 100) for one in of.awaited)
-    return [
-        (
-            f"{at} in bulk may still be done, and billed, and nobody takes the results: "
-            "`tui-eval cancel RUN` has them ended there first."
-        )
-    ]
+    told = visible_line(consignment_queries.awaited_words(of.awaited), 300)
+    return [f"{told}, and nobody takes the results: `tui-eval cancel RUN` ends them first."]
 
 
 def consequences(of: DeletionExtent) -> str:

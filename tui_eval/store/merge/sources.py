@@ -8,13 +8,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_eval.format import many
 from tui_eval.model.states import RunState
+from tui_eval.model.visible import visible_line
 from tui_eval.store.connection import explain, open_readable
 from tui_eval.store.errors import StoreDamagedError, StoreError
 from tui_eval.store.merge.soundness import refuse_unsound
 from tui_eval.store.read import run_queries
-from tui_eval.store.read.consignment_queries import awaited_requests
+from tui_eval.store.read.consignment_queries import AwaitedRequests, awaited_requests
 from tui_eval.store.rows import RunRow
 from tui_eval.store.text import unpack_text
 
@@ -32,8 +32,8 @@ class SourceRun:
     """The newest change of its trials."""
     trials: int
     """How many it has."""
-    awaited: int
-    """Requests that providers have in bulk, and that nothing has come for."""
+    awaited: tuple[AwaitedRequests, ...]
+    """What is asked in bulk, and nothing has come for."""
 
     @property
     def refusal(self) -> str | None:
@@ -47,7 +47,8 @@ class SourceRun:
         if not self.row.staged:
             return "has no trials yet: resume it first"
         if self.awaited and self.row.state not in (RunState.DONE, RunState.CANCELLED):
-            return f"has {many(self.awaited, 'request')} at a provider: resume it first"
+            at = visible_line(", ".join(one.words for one in self.awaited), 200)
+            return f"has {at}: resume it first"
         return None
 
 
@@ -86,7 +87,7 @@ def _source_run(db: sqlite3.Connection, row: RunRow) -> SourceRun:
     change, trials = db.execute(
         "SELECT ifnull(max(change), 0), count(*) FROM trials WHERE run = ?", (row.id,)
     ).fetchone()
-    awaited = sum(one.requests for one in awaited_requests(db, [row.id]))
+    awaited = awaited_requests(db, [row.id])
     part_of = None if whole is None else whole[0]
     return SourceRun(row, origin_of(row), part_of, change, trials, awaited)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tui_eval.format import endpoint_host, many
+from tui_eval.format import endpoint_folder, endpoint_host, many
 from tui_eval.store.read.open_trials import OPEN_TRIAL, OpenTrial, open_trial
 from tui_eval.store.text import unpack
 
@@ -106,13 +106,28 @@ class AwaitedRequests:
     """Requests at one endpoint for which nothing has come yet: it may do them, and bill them."""
 
     endpoint: str
-    """As limiters know it."""
+    """As limiters know it, or a folder (`format.folder_endpoint`)."""
     requests: int
 
     @property
+    def folder(self) -> str | None:
+        """The folder they are in, for whoever does what is there; None: a provider has them."""
+        return endpoint_folder(self.endpoint)
+
+    @property
     def words(self) -> str:
-        """How many they are, and where: `12 requests at api.openai.com`."""
-        return f"{many(self.requests, 'request')} at {endpoint_host(self.endpoint)}"
+        """How many they are, and where: `12 requests at api.openai.com in bulk`."""
+        requests = many(self.requests, "request")
+        if self.folder is not None:
+            return f"{requests} in the folder {self.folder}"
+        return f"{requests} at {endpoint_host(self.endpoint)} in bulk"
+
+
+def awaited_words(awaited: Sequence[AwaitedRequests]) -> str:
+    """Say where requests may still be done, and whether somebody bills them; for no terminal."""
+    billed = any(one.folder is None for one in awaited)
+    at = ", ".join(one.words for one in awaited)
+    return f"{at} may still be done{', and billed' if billed else ''}"
 
 
 def awaited_requests(db: sqlite3.Connection, runs: Collection[int]) -> tuple[AwaitedRequests, ...]:
