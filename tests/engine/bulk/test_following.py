@@ -1,4 +1,5 @@
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -20,7 +21,9 @@ from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.limits.spend_caps import SpendCaps
+from tui_eval.providers.bulk import result_lines
 from tui_eval.providers.bulk.api import BulkLine, StrayLine
+from tui_eval.providers.bulk.line_stream import lines_of
 from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.store.requests import Verb
 
@@ -254,6 +257,18 @@ async def test_long_answers_are_written_down_a_few_at_a_time(
         run = await run_bulk(harness, bulk_suite(server, 7))
     assert harness.counts(run).done == 7
     assert max(taken) == 3
+
+
+async def test_an_answer_that_is_too_long_is_paid_once(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result_lines, "lines_of", partial(lines_of, most=10_000))
+    async with FakeBulk(lambda prompt: prompt * (10_000 if prompt == "q1" else 1)) as server:
+        run = await run_bulk(harness, bulk_suite(server, 3))
+    assert states(harness, run) == {"done": 2, "error": 1}
+    assert harness.trial(run, "c1").error_kind == "bad_answer"
+    assert "longer than 34 MB" in str(harness.trial(run, "c1").error_message)
+    assert set(executed(server).values()) == {1}
 
 
 @pytest.mark.parametrize("patience", [600, 0])

@@ -1,10 +1,11 @@
 import tracemalloc
 from collections.abc import AsyncIterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.providers.bulk.line_stream import NumberedLine, lines_of
+from tui_eval.providers.bulk.line_stream import HEAD, NumberedLine, lines_of
 
 
 async def parts_of(parts: list[bytes]) -> AsyncIterator[bytes]:
@@ -29,12 +30,15 @@ async def test_lines_are_the_same_wherever_parts_end(parts: list[bytes]) -> None
     ]
 
 
-async def test_of_a_line_that_is_too_long_only_that_it_is_there_is_kept() -> None:
-    long = [b"x" * 60, b"x" * 60 + b"\nnext\n", b"y" * 101]
+async def test_of_a_line_that_is_too_long_its_beginning_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_eval.providers.bulk.line_stream.HEAD", 70)
+    long = [b"x" * 60, b"z" * 60 + b"\nnext\n", b"y" * 101, b"y" * 50]
     assert await lines(long) == [
-        NumberedLine(1, None),
+        NumberedLine(1, b"x" * 60 + b"z" * 10, cut=120),
         NumberedLine(2, b"next"),
-        NumberedLine(3, None, whole=False),
+        NumberedLine(3, b"y" * 70, whole=False, cut=151),
     ]
     assert await lines([b"x" * 100 + b"\n"]) == [NumberedLine(1, b"x" * 100)]
 
@@ -48,5 +52,5 @@ async def test_a_line_without_an_end_takes_no_memory() -> None:
     got = [line async for line in lines_of(endless(), 1_000_000)]
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert got == [NumberedLine(1, None, whole=False)]
+    assert got == [NumberedLine(1, bytes(HEAD), whole=False, cut=20_000_000)]
     assert most < 3_000_000

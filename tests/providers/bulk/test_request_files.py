@@ -86,6 +86,37 @@ async def test_a_file_that_grows_gives_its_whole_lines(tmp_path: Path) -> None:
         assert (status.state, status.done) == (BulkState.UNDER_WAY, 1)
 
 
+async def test_news_are_the_whole_lines_that_came_since(tmp_path: Path) -> None:
+    results = tmp_path / "results-x.jsonl"
+
+    async def news() -> list[str]:
+        await api.look(sent.id)
+        return [line.custom_id async for line in api.news(sent.id) if isinstance(line, BulkLine)]
+
+    async with RequestFiles(tmp_path) as api:
+        sent = await api.send("t", requests_of("t", 4))
+        lines = simulated(tmp_path / sent.id)
+        assert await news() == []
+        with results.open("w") as growing:
+            for content, came in [
+                ("no JSON\n" + lines[0] + lines[1][:30], ["t-0"]),
+                (lines[1][30:-1], []),
+                ("\n", ["t-1"]),
+                ("", []),
+            ]:
+                growing.write(content)
+                growing.flush()
+                assert await news() == came
+        (tmp_path / "results-y.jsonl").write_text(lines[2])
+        assert await news() == ["t-2"]
+        results.unlink()
+        results.write_text(lines[3])  # another file of the same name
+        assert await news() == ["t-3"]
+        await api.look(sent.id)
+        results.unlink()
+        assert await news() == []
+
+
 async def test_lines_of_several_consignments_lie_in_any_files(tmp_path: Path) -> None:
     async with RequestFiles(tmp_path) as api:
         one = await api.send("a", requests_of("a", 2))

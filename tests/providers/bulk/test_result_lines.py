@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.anthropic_batches import anthropic_reply
-from tui_eval.providers.bulk.api import BulkLine, StrayLine, custom_id, token_and_ordinal
+from tui_eval.providers.bulk.api import BulkLine, StrayLine, custom_id, id_within, token_and_ordinal
 from tui_eval.providers.bulk.connection import never_taken
 from tui_eval.providers.bulk.openai_lines import chat_reply, responses_reply
 from tui_eval.providers.bulk.result_lines import ReadReply, line_read
@@ -43,6 +43,7 @@ NAMES = st.sampled_from(
     ]
 )
 BODY = {"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}
+DEEP = b"[" * 100_000
 DONE = {"status_code": 200, "body": BODY}
 
 
@@ -62,7 +63,7 @@ def reply(**row: Any) -> Output | Failure:
     [
         (b"{", "it is no valid JSON"),
         (b"\xff\xfe{", "it is no valid JSON"),
-        (b"[" * 100_000, "it is nested too deeply"),
+        (DEEP, "it is nested too deeply"),
         ([], "it is no JSON object"),
         ({}, "it has no custom_id"),
         ({"custom_id": ""}, "it has no custom_id"),
@@ -71,6 +72,21 @@ def reply(**row: Any) -> Output | Failure:
 )
 def test_a_line_that_is_nobodys_says_why(row: Any, problem: str) -> None:
     assert read(row) == StrayLine("results, line 3", problem)
+
+
+def test_an_answer_that_cannot_be_read_is_a_failure_of_its_request() -> None:
+    """It was done, and is paid: asked again it would be paid again."""
+    got = read(b'{"id":"1","custom_id": "t-7","response":' + DEEP)
+    assert isinstance(got, BulkLine)
+    assert isinstance(got.reply, Failure)
+    assert (got.custom_id, got.reply.kind, got.reply.retryable) == ("t-7", "bad_answer", False)
+    assert "nested too deeply (results, line 3)" in got.reply.message
+
+
+def test_no_text_of_an_answer_is_taken_for_its_id() -> None:
+    told = json.dumps({"response": '"custom_id": "t-7"'}).encode()
+    assert id_within(told) is None
+    assert id_within(b'{"custom_id" : "t-7", "response": "custom_id') == "t-7"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A consignment from its writing down until nothing of it is left to take."""
 
 import logging
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -112,6 +113,7 @@ class Following:
                 if status.state is not BulkState.UNDER_WAY:
                     self.host.had_room()
                     return row
+                await self._take_news(row)
                 await self.host.rest(row.id, pauses.after_answer())
         return row
 
@@ -142,9 +144,10 @@ class Following:
         """Take all results there are; None: the engine leaves first."""
         pauses = Pauses(self.sending.polling)
         while True:
+            assert row.provider_id is not None, "it was sent"
             seen = LineCounts(await self._came(row))
             try:
-                await self._take_lines(row, seen)
+                await self._take_lines(row, self.sending.api.results(row.provider_id), seen)
             except BulkError as error:
                 log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
                 if error.failure.status == _GONE:
@@ -155,17 +158,31 @@ class Following:
             else:
                 return seen
 
-    async def _take_lines(self, row: ConsignmentRow, seen: LineCounts) -> None:
+    async def _take_news(self, row: ConsignmentRow) -> None:
+        """Take what has come of a consignment that is under way, where that can be had."""
+        assert row.provider_id is not None, "it was sent"
+        try:
+            news = self.sending.api.news(row.provider_id)
+            await self._take_lines(row, news, LineCounts(await self._came(row)))
+        except BulkError as error:
+            # all results are read once it has ended
+            log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
+
+    async def _take_lines(
+        self,
+        row: ConsignmentRow,
+        results: AsyncGenerator[BulkLine | StrayLine, None],
+        seen: LineCounts,
+    ) -> None:
         """Take results as they stream; those before the stream breaks off count.
 
         Raises:
             BulkError: it broke off.
         """
-        assert row.provider_id is not None, "it was sent"
         waiting: list[BulkLine | StrayLine] = []
         characters = 0
         try:
-            async with aclosing(self.sending.api.results(row.provider_id)) as lines:
+            async with aclosing(results) as lines:
                 async for line in lines:
                     waiting.append(line)
                     characters += _characters(line)

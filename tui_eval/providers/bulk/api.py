@@ -12,6 +12,8 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 
 _ID: Final = re.compile(r"([A-Za-z0-9_]{1,40})-(0|[1-9][0-9]{0,8})")
+_WITHIN: Final = re.compile(rb'"custom_id"\s*:\s*"(([A-Za-z0-9_]{1,40})-([0-9]{1,9}))"')
+"""An id in a line, wherever it stands: within a text its quotes would be escaped."""
 
 
 def custom_id(token: str, ordinal: int) -> str:
@@ -34,6 +36,15 @@ def token_and_ordinal(given: str) -> tuple[str, int] | None:
     """Take an id apart that `custom_id` may have made; None: it did not."""
     found = _ID.fullmatch(given)
     return None if found is None else (found[1], int(found[2]))
+
+
+def id_within(line: bytes) -> str | None:
+    """Return the first id in a line of JSON, or in its beginning, without reading it; None: none.
+
+    It is one as `custom_id` makes them.
+    """
+    found = _WITHIN.search(line)
+    return None if found is None else found[1].decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +173,13 @@ class BulkApi(Protocol):
 
         Called again, it begins anew. It may break off (`BulkError`) after some lines: they count.
         Who stops early closes it (`contextlib.aclosing`).
+        """
+
+    def news(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
+        """Stream the whole lines that came since this was asked last, of one that is under way.
+
+        There are none where results come once it has ended. What breaks off is not streamed again
+        here: `results` has it.
         """
 
     async def cancel(self, provider_id: str) -> None:

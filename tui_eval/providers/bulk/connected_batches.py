@@ -1,8 +1,10 @@
 """What all batch APIs have in common that are asked over a connection."""
 
+from collections.abc import AsyncGenerator
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
+from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.providers.bulk.connection import BulkConnection
 from tui_eval.providers.bulk.result_lines import ReadReply, ResultReader
 
@@ -23,6 +25,12 @@ class ConnectedBatches(Generic[C]):
         self._connection = connection
         self._reader = ResultReader(read, connection.where)
         self._settle_s = settle_s
+
+    async def news(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
+        """Stream nothing: there are no results before the end; see `BulkApi`."""
+        nothing: tuple[BulkLine, ...] = ()
+        for line in nothing:
+            yield line
 
     async def __aenter__(self) -> Self:
         """Open its connection."""

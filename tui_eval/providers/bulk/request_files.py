@@ -28,8 +28,10 @@ from tui_eval.providers.bulk.api import (
     BulkStatus,
     SoughtConsignment,
     StrayLine,
+    id_within,
     token_and_ordinal,
 )
+from tui_eval.providers.bulk.line_stream import MOST_LINE
 from tui_eval.providers.bulk.openai_lines import (
     REPLIES,
     CallForm,
@@ -40,8 +42,6 @@ from tui_eval.providers.bulk.spooling import BulkFraming, SpooledConsignment, sp
 from tui_eval.providers.patience import EndpointIdentity
 
 _NAME: Final = re.compile(r"(requests|cancelled)-([0-9]{4,9})\.jsonl")
-_ID: Final = re.compile(rb'"custom_id"\s*:\s*"([A-Za-z0-9_]{1,40})-([0-9]{1,9})"')
-"""An id in a line, wherever it stands: within a text its quotes would be escaped."""
 _PART: Final = 1024 * 1024
 _FIRST: Final = 4096
 """Bytes of a file in which its first id stands: it begins each line."""
@@ -56,6 +56,8 @@ class _Progress:
     """Where the first line begins that was not whole."""
     found: set[int] = field(default_factory=set)
     """Which requests have a whole line before."""
+    told: int = 0
+    """How far its lines were streamed as news."""
 
 
 @dataclass
@@ -198,11 +200,29 @@ class RequestFiles:
         except OSError as error:
             raise self._broken(error) from error
         for results in files:
-            lines = self._reader.lines(self._parts(results), results.name, grows=True)
-            async for line in lines:
-                known = token_and_ordinal(line.custom_id) if isinstance(line, BulkLine) else None
-                if known is None or known[0] == token:
+            async for line in self._lines(self._parts(results), results, token):
+                yield line
+
+    async def news(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
+        """Stream the whole lines of this consignment that the last look found; see `BulkApi`."""
+        known = self._known.get(provider_id)
+        if known is None:
+            return
+        for name, seen in [*known.files.items()]:
+            path = self._folder / name
+            parts = self._new_parts(path, seen)
+            async for line in self._lines(parts, path, known.token):
+                if isinstance(line, BulkLine):  # of others a place in the file is not known here
                     yield line
+
+    async def _lines(
+        self, parts: AsyncIterator[bytes], path: Path, token: str
+    ) -> AsyncIterator[BulkLine | StrayLine]:
+        """Read lines, and leave out those of other consignments."""
+        async for line in self._reader.lines(parts, path.name, grows=True):
+            known = token_and_ordinal(line.custom_id) if isinstance(line, BulkLine) else None
+            if known is None or known[0] == token:
+                yield line
 
     async def _parts(self, path: Path) -> AsyncIterator[bytes]:
         try:
@@ -211,6 +231,19 @@ class RequestFiles:
                     yield part
         except OSError as error:
             raise self._broken(error) from error
+
+    async def _new_parts(self, path: Path, seen: _Progress) -> AsyncIterator[bytes]:
+        """Yield what a file has of whole lines that were not streamed as news."""
+        end = seen.offset
+        while seen.told < end:
+            start, seen.told = seen.told, min(end, seen.told + _PART)
+            try:
+                part = await asyncio.to_thread(_part_of, path, seen.inode, start, seen.told)
+            except FileNotFoundError:
+                return  # whoever does the work has taken it away
+            except OSError as error:
+                raise self._broken(error) from error
+            yield part
 
     async def cancel(self, provider_id: str) -> None:
         """Rename the file, so that whoever begins later leaves it out; see `BulkApi`."""
@@ -277,8 +310,7 @@ def _named(part: Path, path: Path) -> None:
 def _first_id(path: Path) -> tuple[str, int] | None:
     """Return the first id of a file of requests; None: it has none of ours."""
     with path.open("rb") as file:
-        found = _ID.search(file.read(_FIRST))
-    return None if found is None else (found[1].decode(), int(found[2]))
+        return _known_id(file.read(_FIRST))
 
 
 def _count_lines(path: Path) -> int:
@@ -298,6 +330,16 @@ def _token_of(path: Path) -> str:
     return found[0]
 
 
+def _part_of(path: Path, inode: int, start: int, end: int) -> bytes:
+    """Return bytes of a file; none where it is another file by now, or a shorter one."""
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        if about.st_ino != inode or about.st_size < end:
+            return b""
+        file.seek(start)
+        return file.read(end - start)
+
+
 def _found(path: Path, known: _Known) -> set[int]:
     """Return which requests have a line in a file of results; only what is new is read."""
     with path.open("rb") as file:
@@ -305,11 +347,14 @@ def _found(path: Path, known: _Known) -> set[int]:
         seen = known.files.get(path.name)
         if seen is None or seen.inode != about.st_ino or about.st_size < seen.offset:
             seen = known.files[path.name] = _Progress(about.st_ino)
-        file.seek(seen.offset)
+        at = file.seek(seen.offset)
         rest = b""
         while part := file.read(_PART):
             *lines, rest = (rest + part).split(b"\n")
-            seen.offset += sum(len(line) + 1 for line in lines)
+            if lines:
+                seen.offset = at + part.rindex(b"\n") + 1
+            at += len(part)
+            rest = rest[: MOST_LINE + 1]  # of a longer one nothing else is wanted
             seen.found.update(_ordinals(lines, known.token))
     # the last line may be whole without an end; what is not is no JSON
     return seen.found | {*_ordinals([rest] if _is_json(rest) else [], known.token)}
@@ -317,9 +362,15 @@ def _found(path: Path, known: _Known) -> set[int]:
 
 def _ordinals(lines: list[bytes], token: str) -> Iterator[int]:
     for line in lines:
-        found = _ID.search(line)
-        if found is not None and found[1].decode() == token:
-            yield int(found[2])
+        found = _known_id(line)
+        if found is not None and found[0] == token:
+            yield found[1]
+
+
+def _known_id(line: bytes) -> tuple[str, int] | None:
+    """Return the token and the ordinal that a line names; None: it names none."""
+    found = id_within(line)
+    return None if found is None else token_and_ordinal(found)
 
 
 def _is_json(line: bytes) -> bool:

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader, redacted
-from tui_eval.providers.bulk.api import BulkLine, StrayLine
+from tui_eval.providers.bulk.api import BulkLine, StrayLine, id_within
 from tui_eval.providers.bulk.line_stream import MOST_LINE, lines_of
 from tui_eval.providers.keys import redact_json
 from tui_eval.providers.patience import EndpointIdentity
+
+_TOO_LONG: Final = f"it is longer than {MOST_LINE / 1e6:.0f} MB"
 
 ReadReply: TypeAlias = Callable[[JsonObject, EndpointIdentity], tuple[Output | Failure, Json]]
 """A function of a module: gives what a line's row says, and what of it must be the same in another
@@ -49,9 +51,11 @@ class ResultReader:
         shown = visible_line(name, 100)  # of a folder's file it may be anything
         async for line in lines_of(parts):
             where = f"{shown}, line {line.number}"
-            if line.content is None:
-                if line.whole or not grows:
-                    yield StrayLine(where, f"it is longer than {MOST_LINE / 1e6:.0f} MB")
+            if line.cut:
+                if line.whole:
+                    yield unread(line.content, where, _TOO_LONG, line.cut)
+                elif not grows:
+                    yield StrayLine(where, _TOO_LONG)  # another reading may have less, or its end
                 continue
             got = await self._one(line.content, where)
             if isinstance(got, BulkLine) or line.whole or not grows:
@@ -64,11 +68,31 @@ class ResultReader:
             beside = await self._answers.beside(
                 len(content), line_read, content, where, self._read, self._where
             )
-            got = StrayLine(where, beside.message) if isinstance(beside, Failure) else beside
+            if isinstance(beside, Failure):
+                return unread(content, where, beside.message, len(content))
+            got = beside
         if isinstance(got, StrayLine):
             return got
         # a process of its own knows no keys, and parts that are joined may come to one
         return BulkLine(got.custom_id, redacted(got.reply), got.digest)
+
+
+def unread(content: bytes, where: str, problem: str, size: int) -> BulkLine | StrayLine:
+    """Return what a line is that has an answer nobody can read: a failure of whoever it is for.
+
+    Its request was done and is paid: it is not asked again, unless a person wants that.
+
+    Args:
+        content: The line, or its beginning.
+        where: Its file and number.
+        problem: Why it cannot be read.
+        size: Its bytes.
+    """
+    known = id_within(content)
+    if known is None:
+        return StrayLine(where, problem)
+    told = f"the answer's line in the results cannot be read: {problem} ({where})"
+    return BulkLine(known, Failure("bad_answer", told), digest([problem, size]))
 
 
 def line_read(
@@ -87,4 +111,4 @@ def line_read(
     except ValueError:
         return StrayLine(where, "it is no valid JSON")
     except RecursionError:
-        return StrayLine(where, "it is nested too deeply")
+        return unread(content, where, "it is nested too deeply", len(content))
