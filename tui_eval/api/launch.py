@@ -12,12 +12,12 @@ import tomli_w
 from tui_eval.api.errors import LaunchError
 from tui_eval.api.function_server import spawn
 from tui_eval.api.given import MAPPING, GivenFunction, with_names
-from tui_eval.api.options import RunOptions, SuiteLike
+from tui_eval.api.options import ADDRESS_ALONE, RunOptions, SuiteLike
 from tui_eval.api.run import Run
 from tui_eval.api.store import store_of, up_to_date
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import ExecutorChoice
+from tui_eval.model.executor_choice import ExecutorChoice, NamedExecutor
 from tui_eval.model.run_part import RunPart
 from tui_eval.reports.comparison.base_choice import BaseRefusedError
 from tui_eval.reports.comparison.launch_check import (
@@ -124,10 +124,10 @@ def _settings(options: RunOptions, sets: Sequence[tuple[str, str]]) -> Settings:
 
 
 def _executor(options: RunOptions) -> ExecutorChoice | None:
-    kind, address = options.get("executor"), options.get("address")
-    if kind is None and address is not None:
-        raise LaunchError(["address: says where an executor is: name it as `executor`"])
-    return None if kind is None else ExecutorChoice(kind, address)
+    try:
+        return NamedExecutor(options.get("executor"), options.get("address")).in_place_of(None)
+    except ValueError:
+        raise LaunchError([ADDRESS_ALONE]) from None
 
 
 def _looked_at(store: Path, suite: Suite, settings: Settings, baseline: str | None) -> LaunchCheck:

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 SuiteLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 """A suite's file, or its content as a mapping of the same shape; paths in that are relative to the
 current folder."""
+
+
+ADDRESS_ALONE: Final = "address: says where an executor is: name it as `executor`"
 
 
 class RunOptions(TypedDict, total=False):
@@ -30,7 +33,7 @@ class RunOptions(TypedDict, total=False):
     """How often each case is asked, in place of what the suite says."""
     concurrency: int | Literal["auto"] | None
     """Calls in flight at each endpoint, in place of what the suite says."""
-    executor: Literal["ray"] | None
+    executor: Literal["local", "ray"] | None
     """Who makes the attempts. Default: the run's own engine, on this machine."""
     address: str | None
     """Where the executor's cluster is, as in `10.0.0.5:6379`. Default: as it finds it here."""

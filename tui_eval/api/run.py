@@ -8,20 +8,24 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from tui_eval.api.errors import LaunchError, RunBusy
 from tui_eval.api.following import follow
 from tui_eval.api.frames import Backend, attempt_rows, frame, score_rows, trial_rows
 from tui_eval.api.function_server import spawn
 from tui_eval.api.given import MAPPING, GivenFunction, held, known_functions, with_names
-from tui_eval.api.options import SuiteLike
+from tui_eval.api.options import ADDRESS_ALONE, SuiteLike
 from tui_eval.api.results import ColumnView, GateView
 from tui_eval.engine.control import submit
 from tui_eval.engine.control.changed_scorers import rescoring
-from tui_eval.engine.preflight.permission import permitted, refusal
-from tui_eval.engine.preflight.readiness import unready
+from tui_eval.engine.preflight.taking_up import (
+    RunUnreadyError,
+    RunUntrustedError,
+    settings_after,
+)
 from tui_eval.engine.settings import Settings
+from tui_eval.model.executor_choice import AS_BEFORE, NamedExecutor
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.document import document
 from tui_eval.reports.exports.export_choice import ExportChoice
@@ -173,6 +177,8 @@ class Run:
         *,
         max_cost_usd: float | None = None,
         max_tokens: int | None = None,
+        executor: Literal["local", "ray"] | None = None,
+        address: str | None = None,
         functions: Sequence[Callable[..., Any]] = (),
         trust: bool = False,
     ) -> Self:
@@ -181,6 +187,8 @@ class Run:
         Args:
             max_cost_usd: See `start`, in place of what held so far; None: that holds.
             max_tokens: Likewise.
+            executor: Who makes its attempts from now on; None: as before.
+            address: Where the executor's cluster is.
             functions: Those that the suite calls, where another program has started the run; the
                 same code, whatever they are called.
             trust: See `start`.
@@ -194,7 +202,7 @@ class Run:
         caps: dict[str, Json] = {"max_cost_usd": max_cost_usd, "max_tokens": max_tokens}
         args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
         self._hold(held(functions))
-        self._need(Verb.RESUME, trust=trust)
+        self._need([Verb.RESUME], trust=trust, named=NamedExecutor(executor, address))
         return self._ask(Verb.RESUME, args)
 
     def rescore(
@@ -229,7 +237,7 @@ class Run:
             args |= rescoring(self._store, self._row(), Path(suite), trusted=trust)
         if scorers:
             args["scorers"] = [*scorers]
-        self._need(Verb.RESCORE, trust=trust)
+        self._need([], trust=trust)
         return self._ask(Verb.RESCORE, args)
 
     def trials(
@@ -293,22 +301,28 @@ class Run:
         if why := why_cancelled(row.state, row.name):
             raise LaunchError([why])
 
-    def _need(self, verb: Verb, *, trust: bool) -> None:
+    def _need(
+        self, verbs: Sequence[Verb], *, trust: bool, named: NamedExecutor = AS_BEFORE
+    ) -> None:
         """Refuse to take it up without what it needs, unless somebody works on it already."""
         row = self._row()
         if row.live:
+            if not named.says_nothing:
+                raise RunBusy(f"an engine works on run {self.name}: stop() it to name an executor")
             return
-        with self._reading() as db:
-            suite = frozen_suite(db, self._id)
-            missing = unready(db, self._id, [verb]) if verb is Verb.RESUME else ()
-        settings = Settings.from_json(row.settings)
-        if (why := refusal(suite, settings, staged=row.staged)) is not None:
-            if not trust:
-                raise LaunchError([f"{why}; look at where it comes from, then say trust=True"])
-            kept = permitted(suite, settings).as_json()
+        try:
+            with self._reading() as db:
+                settings = settings_after(db, row, verbs, named, trusted=trust)
+        except RunUntrustedError as error:
+            why = f"{error}; look at where it comes from, then say trust=True"
+            raise LaunchError([why]) from None
+        except RunUnreadyError as error:
+            raise LaunchError(error.reasons) from None
+        except ValueError:
+            raise LaunchError([ADDRESS_ALONE]) from None
+        if settings != Settings.from_json(row.settings):
+            kept = settings.as_json()
             once(self._store, lambda tx: run_writes.set_settings(tx, self._id, kept))
-        if missing:
-            raise LaunchError(missing)
 
     def _hold(self, functions: Iterable[GivenFunction]) -> None:
         """Keep functions for the engine that works on it next.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, cast,
 import click
 
 from tui_eval.model.bounds import LOG_LEVELS, MOST_CALLS
+from tui_eval.model.executor_choice import LOCAL, ExecutorChoice, NamedExecutor
 from tui_eval.model.run_part import RunPart
 
 if TYPE_CHECKING:
@@ -209,6 +210,50 @@ max_tokens_option: Callable[[F], F] = click.option(
     metavar="N",
     help="Pause and ask before more tokens than this are used.",
 )
+
+
+executor_option: Callable[[F], F] = click.option(
+    "--executor",
+    type=click.Choice([LOCAL, "ray"]),
+    help="Who makes the attempts.  [default: local]",
+)
+address_option: Callable[[F], F] = click.option(
+    "--address", metavar="HOST:PORT", help="Where the executor's cluster is."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorOptions:
+    """Who makes the attempts of a run that is taken up again."""
+
+    executor: Annotated[
+        str | None,
+        click.option(
+            "--executor",
+            type=click.Choice([LOCAL, "ray"]),
+            help="Who makes the attempts from now on.  [default: as before]",
+        ),
+    ]
+    address: Annotated[str | None, address_option]
+
+    @property
+    def named(self) -> NamedExecutor:
+        """What they say."""
+        return NamedExecutor(self.executor, self.address)
+
+
+def executor_after(named: NamedExecutor, before: ExecutorChoice | None) -> ExecutorChoice | None:
+    """Return who makes attempts from now on; None: the engine itself.
+
+    Raises:
+        UsageError: there is an address, and nobody says of what.
+    """
+    try:
+        return named.in_place_of(before)
+    except ValueError:
+        raise click.UsageError(
+            "--address says where an executor is: name it (--executor)"
+        ) from None
 
 
 def store_file(given: Path | None) -> Path:

@@ -242,6 +242,12 @@ class Engine:
         """Say what is missing for what was asked; nothing: all is there."""
         return "; ".join(unready(db, self._run, self._verbs(db)))
 
+    def _needs_workers(self, db: sqlite3.Connection) -> bool:
+        """Say whether targets are to be asked, or outputs to be scored where workers are."""
+        asked = run_queries.requests(db, self._run)
+        at_workers = any(request.args.get("at_workers") is True for request in asked)
+        return at_workers or asks_targets(db, self._run, {request.verb for request in asked})
+
     def _verbs(self, db: sqlite3.Connection) -> set[str]:
         return {request.verb for request in run_queries.requests(db, self._run)}
 
@@ -263,12 +269,11 @@ class Engine:
     async def _unconnected(
         self, executor: Executor, row: RunRow, reading: Connection, writing: Connection
     ) -> str | None:
-        """Say why there are no workers though targets are to be asked.
+        """Say why there are no workers though some are needed.
 
         None: there are, or the run is stopped meanwhile.
         """
-        asks = partial(asks_targets, run_id=self._run)
-        if row.staged and not await reading.call(lambda db: asks(db, verbs=self._verbs(db))):
+        if row.staged and not await reading.call(self._needs_workers):
             return None
         connecting = asyncio.ensure_future(executor.connect())
         try:

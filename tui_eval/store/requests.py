@@ -84,7 +84,8 @@ def ask(tx: Tx, run: int, verb: Verb, args: JsonObject | None = None) -> int:
             `set-limit`: `endpoint` and `by` or `to`; for `resume`: caps in place of those in
             force (`max_cost_usd`, `max_tokens`, `max_errors`), `errored` = `leave` where
             errored trials are to stay as they are, and `collect` where nobody is to wait for what
-            is asked in bulk; for `uncancel` and `withdraw`: `request`, the id
+            is asked in bulk; for `rescore`: `at_workers` where the run's executor is to have its
+            workers decide what runs something; for `uncancel` and `withdraw`: `request`, the id
             of the request whose work is taken back; for `grade`: `grades`, see
             `engine.control.hand_grades`, with the `trials` they are about.
     """

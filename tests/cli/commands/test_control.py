@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Beside, Command, Place, document
+from tests.engine.executors.nearby import NearbyExecutor
 from tests.servers.fake_judge import answers, asked
 from tests.servers.fake_model import Call, FakeModel, Reply, always, first_attempts, refuse
+from tui_eval.engine.executors.kinds import EXECUTORS
 
 
 async def test_retry_without_a_selector_asks_again_what_errored(
@@ -44,6 +46,39 @@ async def test_a_key_that_is_not_set_is_told_before_anything_moves(
     assert (done.code, done.out) == (2, "")
     assert "OWN_KEY is not set" in done.err
     assert document(tui_eval("show", "last", "--json"))["requests"] == first["requests"]
+
+
+async def test_a_run_is_taken_up_by_the_executor_that_is_named(
+    place: Place, beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[NearbyExecutor] = []
+    monkeypatch.setattr(NearbyExecutor, "made", made, raising=False)
+    monkeypatch.setitem(EXECUTORS, "ray", NearbyExecutor)
+
+    async def code(*words: str) -> int:
+        return (await beside(*words, "--json")).code
+
+    async with FakeModel(script=always(refuse(500))) as server:
+        suite = place.asking(server.base_url, n=2, more="[run]\nretries = 0")
+        assert await code("run", suite, "--executor", "ray", "--address", "10.0.0.5:6379") == 3
+        assert [(one.address, len(one.workers)) for one in made] == [("10.0.0.5:6379", 2)]
+        assert await code("retry", "last") == 3  # as the run was made
+        assert [one.address for one in made] == ["10.0.0.5:6379"] * 2
+        assert await code("retry", "last", "--address", "b:1") == 3
+        assert made[-1].address == "b:1"
+        assert await code("resume", "last", "--executor", "local") == 3
+        refused = await beside("retry", "last", "--address", "b:1")
+        assert refused.code == 2
+        assert "--address says where an executor is: name it (--executor)" in refused.err
+        assert await code("rescore", "last") == 3
+        assert len(made) == 3
+        server.script = None
+        assert await code("resume", "last", "--executor", "ray") == 0
+    assert [one.address for one in made[3:]] == [None]
+    assert await code("rescore", "last") == 0
+    assert not made[-1].workers
+    assert await code("rescore", "last", "--executor", "ray", "--address", "c:1") == 0
+    assert (made[-1].address, len(made[-1].workers)) == ("c:1", 2)
 
 
 def test_retry_of_what_failed_and_of_cases(place: Place, tui_eval: Command) -> None:

@@ -25,6 +25,7 @@ class NearbyExecutor(Executor):
     workers_wanted = 2
 
     def __init__(self, address: str | None, setup: Callable[[], WorkerSetup]) -> None:
+        self.address = address
         self.setup = self.seen(setup())
         self._attempts = RemoteAttempts(self)
         self.workers: dict[str, AttemptWorker] = {}

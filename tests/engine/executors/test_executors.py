@@ -243,6 +243,13 @@ async def test_code_is_tested_at_workers(
     )
     assert [verdict for _, verdict, _ in found] == ["pass", "fail"], found
     assert found[0][2] == "passes the tests"
+    await harness.again(run, Verb.RESCORE, which="all")
+    assert len(made) == 2
+    assert not made[1].workers  # what is scored again is scored here …
+    await harness.again(run, Verb.RESCORE, which="all", at_workers=True)
+    assert len(made) == 3
+    assert made[2].workers  # … but where it is said
+    assert harness.counts(run).done == 2
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tui_eval.cli.errors import CommandError
 from tui_eval.cli.named.suggest import refuse_unknown, refuse_unknown_cases
 from tui_eval.cli.options import (
     SET,
+    ExecutorOptions,
     FollowOptions,
     grouped,
     json_option,
@@ -19,9 +20,10 @@ from tui_eval.cli.options import (
     store_file,
     store_option,
 )
-from tui_eval.cli.running.permission import need_permission, need_targets
+from tui_eval.cli.running.permission import as_taken_up, keep_settings, take_up
 from tui_eval.cli.running.run_requests import answered, ask, request_row, worded
 from tui_eval.invocation import command_name
+from tui_eval.model.executor_choice import LOCAL
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.visible import visible_line
 
@@ -42,12 +44,14 @@ case_option = click.option("--case", "cases", multiple=True, metavar="ID", help=
 @click.option(
     "--collect", is_flag=True, help="Take what was done of what is asked in bulk; do not wait."
 )
+@grouped("who", ExecutorOptions)
 @grouped("how", FollowOptions)
 def resume(
     name: str,
     max_cost: float | None,
     max_tokens: int | None,
     collect: bool,
+    who: ExecutorOptions,
     how: FollowOptions,
 ) -> int:
     """Finish what is missing of a run.
@@ -61,8 +65,7 @@ def resume(
 
     file, run = _run(how.store, name)
     if collect and run.state is RunState.CANCELLED:
-        need_permission(file, run, how.trust)
-        need_targets(file, run, Verb.RESUME)
+        run = take_up(file, run, [Verb.RESUME], who.named, trusted=how.trust)
         _see_through(file, run, Verb.RESUME, {"collect": True}, how.form)
         _tell_awaited(file, run)
         return 0
@@ -71,8 +74,7 @@ def resume(
     args: JsonObject = {name: cap for name, cap in caps.items() if cap is not None}
     if collect:
         args["collect"] = True
-    need_permission(file, run, how.trust)
-    need_targets(file, run, Verb.RESUME)
+    run = take_up(file, run, [Verb.RESUME], who.named, trusted=how.trust)
     return _see_through(file, run, Verb.RESUME, args, how.form)
 
 
@@ -82,6 +84,7 @@ def resume(
 @click.option("--failed", is_flag=True, help="What failed.")
 @click.option("--cancelled", is_flag=True, help="What was cancelled.")
 @case_option
+@grouped("who", ExecutorOptions)
 @grouped("how", FollowOptions)
 def retry(
     name: str,
@@ -89,6 +92,7 @@ def retry(
     failed: bool,
     cancelled: bool,
     cases: tuple[str, ...],
+    who: ExecutorOptions,
     how: FollowOptions,
 ) -> int:
     """Ask again: what errored, failed or was cancelled, or the cases named.
@@ -108,8 +112,7 @@ def retry(
     whole: list[Json] = ["errors", "cancelled"] if run.state is RunState.CANCELLED else ["errors"]
     args: JsonObject = {"which": which or ("all" if cases else whole)}
     args = _narrowed(file, run, args, cases)
-    need_permission(file, run, how.trust)
-    need_targets(file, run, Verb.RETRY)
+    run = take_up(file, run, [Verb.RETRY], who.named, trusted=how.trust)
     _announce(file, run, Verb.RETRY, args)
     errored, failed_before = _errored_and_failed(file, run)
     code = _see_through(file, run, Verb.RETRY, args, how.form)
@@ -139,6 +142,7 @@ def _errored_and_failed(store: Path, run: "RunRow") -> tuple[int, int]:
     help="Take scorers and judges from this suite, edited since.",
 )
 @click.option("--set", "sets", **SET, help="Set a field of a judge or scorer: judge.timeout=600.")
+@grouped("who", ExecutorOptions)
 @grouped("how", FollowOptions)
 def rescore(
     name: str,
@@ -147,19 +151,24 @@ def rescore(
     ungraded: bool,
     suite: Path | None,
     sets: tuple[tuple[str, str], ...],
+    who: ExecutorOptions,
     how: FollowOptions,
 ) -> int:
     """Score a run's outputs again; no target is asked.
 
     Judges are, where scorers have any: how often is said before. With --suite they are asked
     only what they have not said yet: a changed threshold or weight makes no API calls.
-    --set changes judges and scorers of the run, or of the suite that is named.
+    --set changes judges and scorers of the run, or of the suite that is named. Scorers that run
+    something do so on this machine, and at the workers of an executor where one is named.
     """
     from tui_eval.store.requests import Verb
 
     file, run = _run(how.store, name)
     _refuse_cancelled(run)
+    before, run = run, as_taken_up(file, run, [], who.named, trusted=how.trust)
     args: JsonObject = {"which": "ungraded" if ungraded else "all"}
+    if who.executor not in (None, LOCAL):
+        args["at_workers"] = True
     if suite is not None or sets:
         from tui_eval.engine.control.changed_scorers import rescoring
 
@@ -168,7 +177,7 @@ def rescore(
         _need_scorers(file, run, scorers, args.get("scorer_specs"))
         args["scorers"] = list(scorers)
     args = _narrowed(file, run, args, cases)
-    need_permission(file, run, how.trust)
+    keep_settings(file, before, run)
     _announce(file, run, Verb.RESCORE, args)
     return _see_through(file, run, Verb.RESCORE, args, how.form)
 
@@ -253,8 +262,7 @@ def undo(name: str, how: FollowOptions) -> int:
     if done.undone_by is Verb.WITHDRAW:
         answer = ask(file, run, Verb.WITHDRAW, args, wait=True)
         return _tell(run, answer, how.as_json)
-    need_permission(file, run, how.trust)
-    need_targets(file, run, Verb.UNCANCEL)
+    run = take_up(file, run, [Verb.UNCANCEL], trusted=how.trust)
     return _see_through(file, run, Verb.UNCANCEL, args, how.form)
 
 

@@ -14,6 +14,9 @@ from tui_eval.cli.options import (
     PART,
     SHARED_FOLDER,
     WHOLE,
+    address_option,
+    executor_after,
+    executor_option,
     grouped,
     max_cost_option,
     max_tokens_option,
@@ -24,6 +27,7 @@ from tui_eval.cli.options import (
     trust_option,
 )
 from tui_eval.cli.running.report_files import ReportFiles
+from tui_eval.model.executor_choice import NamedExecutor
 from tui_eval.model.exit_code import ExitCode, worst
 from tui_eval.model.run_part import RunPart
 
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
 
     from tui_eval.cli.running.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
-    from tui_eval.model.executor_choice import ExecutorChoice
     from tui_eval.reports.comparison.launch_check import LaunchCheck
     from tui_eval.suites.spec import Suite
 
@@ -98,18 +101,8 @@ class LaunchOptions:
             help="Calls in flight per endpoint.",
         ),
     ]
-    executor: Annotated[
-        str | None,
-        click.option(
-            "--executor",
-            type=click.Choice(["ray"]),
-            help="Who makes the attempts.  [default: this machine]",
-        ),
-    ]
-    address: Annotated[
-        str | None,
-        click.option("--address", metavar="HOST:PORT", help="Where the executor's cluster is."),
-    ]
+    executor: Annotated[str | None, executor_option]
+    address: Annotated[str | None, address_option]
     sets: Annotated[tuple[tuple[str, str], ...], set_option]
     no_judge: Annotated[
         bool,
@@ -166,15 +159,6 @@ class LaunchOptions:
             raise CommandError(f"{option}: no target here is asked in bulk: only models are")
         return suite
 
-    def _executor(self) -> "ExecutorChoice | None":
-        from tui_eval.model.executor_choice import ExecutorChoice
-
-        if self.executor is None:
-            if self.address is not None:
-                raise click.UsageError("--address says where an executor is: name it (--executor)")
-            return None
-        return ExecutorChoice(self.executor, self.address)
-
     def settings(self) -> "Settings":
         """Return what the run keeps of them; `epochs` are the suite's by now."""
         from tui_eval.engine.settings import Settings
@@ -188,7 +172,7 @@ class LaunchOptions:
             sample=self.sample,
             only=self.only,
             part=self.part,
-            executor=self._executor(),
+            executor=executor_after(NamedExecutor(self.executor, self.address), None),
             board=None if self.board is None else str(self.board.absolute()),
             concurrency=self.concurrency,
             no_judge=self.no_judge,

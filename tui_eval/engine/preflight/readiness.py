@@ -37,13 +37,16 @@ def missing(suite: Suite, settings: Settings, named: Collection[str] = ()) -> tu
         return (*wrong, *session.problems(named))
 
 
-def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list[str]:
+def unready(
+    db: sqlite3.Connection, run_id: int, verbs: Collection[str], settings: Settings | None = None
+) -> list[str]:
     """Say what must be put right before these requests can be met: one line each, for a person.
 
     Args:
         db: A connection to the store.
         run_id: The run.
         verbs: What is asked of it.
+        settings: Those that it is to have; None: those that it has.
 
     Returns:
         Keys that are not set, models and programs that are not there; empty: nothing, or nobody
@@ -53,7 +56,7 @@ def unready(db: sqlite3.Connection, run_id: int, verbs: Collection[str]) -> list
     if not targets and not judges:
         return []
     suite = frozen_suite(db, run_id)
-    session = Session(suite, Settings.from_json(run_queries.run(db, run_id).settings))
+    session = Session(suite, settings or Settings.from_json(run_queries.run(db, run_id).settings))
     return [
         *(session.target_problems() if targets else []),
         *(session.judge_problems(judges_of_cases(db, run_id, suite)) if judges else []),

@@ -37,6 +37,11 @@ _GONE_LOOKS: Final = 3
 _ENDED_S: Final = 5.0
 """Seconds that workers have to end what they run, when the engine ends."""
 
+_GOING_ON: Final = (
+    "A run that has begun goes on with `resume`, elsewhere with --address HOST:PORT, on this "
+    "machine with --executor local"
+)
+
 
 class _NoClusterError(Exception):
     """There is no cluster to be used; the message says why, and what to do."""
@@ -98,7 +103,7 @@ class Bridge:
             nodes = await asyncio.to_thread(_nodes)
             gone = gone + 1 if nodes is None else 0
             if gone >= _GONE_LOOKS:
-                return "Ray's head has gone: start the cluster again, then resume the run"
+                return f"Ray's head has gone: start the cluster again. {_GOING_ON}"
             for node in nodes or ():
                 if node["NodeID"] not in self._nodes:
                     task = asyncio.create_task(self._follow(node))
@@ -225,11 +230,11 @@ def _connect(address: str) -> None:
     except (OSError, ValueError) as error:
         if named and named != "auto":
             raise _NoClusterError(
-                f"no Ray cluster answers at {named}: {_why(error, '')}"
+                f"no Ray cluster answers at {named}: {_why(error, '')}. {_GOING_ON}"
             ) from error
         raise _NoClusterError(
             "no Ray cluster runs on this machine: start one with `ray start --head`, join one "
-            "with `ray start --address=HOST:PORT`, or name one with --address"
+            f"with `ray start --address=HOST:PORT`, or name one with --address. {_GOING_ON}"
         ) from error
     except Exception as error:
         raise _NoClusterError(f"Ray: {' '.join(str(error).split())}") from error
