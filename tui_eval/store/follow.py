@@ -35,22 +35,32 @@ async def follow(
     Raises:
         StoreMovedError: the store's file was moved, removed or replaced: nothing comes any more.
     """
-    seen_version = await connection.call(run_queries.data_version)
-    change = await connection.call(run_queries.change)
-    known = change if since is None else since
-    yield Pulse(known, change)
-    known = change
+    seen = await connection.call(_look)
+    known = seen.change if since is None else since
+    yield Pulse(known, seen.change)
     while True:
         await asyncio.sleep(POLL_S if every_s is None else every_s)
-        version = await connection.call(_version)
-        if version == seen_version:
-            continue
-        seen_version = version
-        change = await connection.call(run_queries.change)
-        yield Pulse(known, change)
-        known = change
+        now = await connection.call(_look, seen)
+        if now is not seen:
+            yield Pulse(seen.change, now.change)
+            seen = now
 
 
-def _version(db: sqlite3.Connection) -> int:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a look found."""
+
+    version: int
+    change: int
+
+
+def _look(db: sqlite3.Connection, before: _Look | None = None) -> _Look:
+    """Look at the store; give the look before where nothing was committed since.
+
+    The version is read first: what is committed between the two is seen again with the next look.
+    """
     check_place(db)
-    return run_queries.data_version(db)
+    version = run_queries.data_version(db)
+    if before is not None and version == before.version:
+        return before
+    return _Look(version, run_queries.change(db))

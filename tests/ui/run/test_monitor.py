@@ -1,5 +1,6 @@
 """What the Run screen reads of a run: what changed, and the figures."""
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,14 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState
-from tui_eval.reports.live_results import live_results
+from tui_eval.reports.live_results import LiveResults, live_results
 from tui_eval.reports.rates.run_rates import rates
+from tui_eval.ui.run import monitor as monitor_module
 from tui_eval.ui.run.figures import count_figures
 from tui_eval.ui.run.head.run_head import state_words
 from tui_eval.ui.run.head.target_table import target_lines
 from tui_eval.ui.run.monitor import RunMonitor
-from tui_eval.ui.run.snapshot import snapshot
+from tui_eval.ui.run.snapshot import Snapshot, snapshot
 from tui_eval.ui.store_client import StoreClient
 
 
@@ -28,11 +30,36 @@ async def test_a_feed_tells_what_changed_and_no_more(store: Path) -> None:
     await client.open()
     try:
         snapshots = RunMonitor(client, made.run).snapshots()
-        first = await anext(snapshots)
+        first, *_ = await anext(snapshots)
+        assert isinstance(first, Snapshot)
         assert first.changed == ()
         assert first.total.passed == 3
         assert first.epochs == 1
         await snapshots.aclose()
+    finally:
+        await client.close()
+
+
+async def test_results_that_are_quickly_read_come_with_the_snapshot(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What belongs together is painted together; slow ones keep no snapshot waiting."""
+    made = plain_run(store, 4)
+    client = StoreClient(store)
+    await client.open()
+    try:
+        monitor = RunMonitor(client, made.run)
+        snapshots, results = monitor.snapshots(), monitor.results()
+        kinds = []
+        for slow in (False, True, False):
+            monkeypatch.setattr(monitor_module, "_QUICK_S", -1.0 if slow else math.inf)
+            monitor.wake()
+            kinds.append([type(part) for part in await anext(snapshots)])
+            if slow:
+                assert [type(part) for part in await anext(results)] == [LiveResults]
+        assert kinds == [[Snapshot, LiveResults], [Snapshot], [Snapshot, LiveResults]]
+        await snapshots.aclose()
+        await results.aclose()
     finally:
         await client.close()
 

@@ -22,6 +22,8 @@ def test_watchers_are_called_at_once_for_their_parts_alone_and_in_order(store: P
     run.update(figures)
     assert told == ["a True", "b False", "b True"]
     assert run.results is None
+    run.update(first, figures)  # read together: derived once
+    assert told[3:] == ["a True", "b True"]
 
 
 async def test_every_key_of_the_run_screen_has_a_method_on_the_node_it_is_bound_to(

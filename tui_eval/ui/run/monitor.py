@@ -1,6 +1,7 @@
 """Reading a run for its screen: when the store changed, and no more often than is shown."""
 
 import asyncio
+import math
 import sqlite3
 import time
 from collections.abc import AsyncGenerator
@@ -25,10 +26,12 @@ from tui_eval.ui.store_client import StoreClient
 _SNAPSHOT_S = 0.1
 """At least so long between two looks at what changed."""
 _LAST_MINUTE_S = 60
-_FIGURES_S = 0.25
+_FIGURES_S = 1.0
 _FIGURES_SHARE = 20
 """Figures that take a second to count are counted every twenty."""
 _RESULTS_SHARE = 8
+_QUICK_S = 0.005
+"""Results that take no longer are read with each snapshot: a trial's detail waits for neither."""
 _DIFFERENCES_S = 1.0
 _DIFFERENCES_SHARE = 20
 """ColumnDifferences that take a second to work out are worked out every twenty."""
@@ -47,6 +50,10 @@ class RunMonitor:
         self._wake_differences = asyncio.Event()
         self.earlier: EarlierRun | None = None
         """The run with whose verdicts those of this one are compared, as far as it is known."""
+        self._one_each: bool | None = None
+        """Whether a case is a trial, as the newest results say it."""
+        self._results_took = math.inf
+        """Seconds the newest results took to read."""
         self._differences_wanted: bool | None = None
         """None: nobody has said yet."""
         self.wake()
@@ -66,8 +73,11 @@ class RunMonitor:
             self._differences_wanted = wanted
             self._wake_differences.set()
 
-    async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
+    async def snapshots(self) -> AsyncGenerator[tuple[Snapshot | LiveResults, ...], None]:
         """Yield a snapshot at once, then one whenever something changed.
+
+        What the run comes to goes with it where that is quickly read, else see `results`: what
+        belongs together is painted together.
 
         Raises:
             UnknownRunError: the run is not there (any more).
@@ -76,9 +86,10 @@ class RunMonitor:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            found = await self._client.read(
-                snapshot, self._run_id, self._since, sorted(self.awaited), self.earlier
-            )
+            quick = self._results_took <= _QUICK_S
+            found, results = await self._client.read(self._read_both if quick else self._read_one)
+            if quick and self._results_took > _QUICK_S:
+                self._wake_results.set()  # from now on they are read apart
             found = replace(
                 found,
                 caps=caps_in_force(rules, found.run.settings),
@@ -87,15 +98,29 @@ class RunMonitor:
             )
             self._since = found.change
             self.awaited -= {request.id for request in found.answered}
-            yield found
+            yield (found,) if results is None else (found, results)
             await asyncio.sleep(_SNAPSHOT_S)
+
+    def _read_one(self, db: sqlite3.Connection) -> tuple[Snapshot, None]:
+        awaited = sorted(self.awaited)
+        return snapshot(db, self._run_id, self._since, awaited, self.earlier), None
+
+    def _read_both(self, db: sqlite3.Connection) -> tuple[Snapshot, LiveResults]:
+        found, _ = self._read_one(db)
+        return found, self._read_results(db)
+
+    def _read_results(self, db: sqlite3.Connection) -> LiveResults:
+        began = time.monotonic()
+        found = live_results(db, self._run_id, self._one_each)
+        self._results_took, self._one_each = time.monotonic() - began, found.one_each
+        return found
 
     async def _log(self, run_name: str) -> Path | None:
         """Return the log of the run's engine; None: it writes none, as those of commands do."""
         file = log_file(self._client.path, run_name)
         return file if await asyncio.to_thread(file.exists) else None
 
-    async def figures(self) -> AsyncGenerator[Figures, None]:
+    async def figures(self) -> AsyncGenerator[tuple[Figures], None]:
         """Yield figures at once, then when something changed; the rarer the longer it takes.
 
         Raises:
@@ -105,28 +130,26 @@ class RunMonitor:
             await self._wake_figures.wait()
             self._wake_figures.clear()
             began = time.monotonic()
-            yield await self._client.survey(count_figures, self._run_id)
+            yield (await self._client.survey(count_figures, self._run_id),)
             took = time.monotonic() - began
             await asyncio.sleep(rest(_FIGURES_S, took, _FIGURES_SHARE))
 
-    async def results(self) -> AsyncGenerator[LiveResults, None]:
+    async def results(self) -> AsyncGenerator[tuple[LiveResults], None]:
         """Yield what the run comes to, at once and again; the rarer the longer that takes.
+
+        Nothing comes while snapshots bring it.
 
         Raises:
             UnknownRunError: the run is not there any more.
         """
-        one_each: bool | None = None
         while True:
             await self._wake_results.wait()
             self._wake_results.clear()
-            began = time.monotonic()
-            found = await self._client.survey(live_results, self._run_id, one_each)
-            took = time.monotonic() - began
-            one_each = found.one_each
-            yield found
-            await asyncio.sleep(rest(_SNAPSHOT_S, took, _RESULTS_SHARE))
+            if self._results_took > _QUICK_S:
+                yield (await self._client.survey(self._read_results),)
+                await asyncio.sleep(rest(_SNAPSHOT_S, self._results_took, _RESULTS_SHARE))
 
-    async def differences(self) -> AsyncGenerator[ColumnDifferences, None]:
+    async def differences(self) -> AsyncGenerator[tuple[ColumnDifferences], None]:
         """Yield how columns differ, when something changed; nothing where nobody wants to know it.
 
         It is the rarer the longer that takes. Before, it finds out which run is the earlier one.
@@ -145,9 +168,9 @@ class RunMonitor:
                 self.earlier = earlier
                 self._wake.set()  # the next snapshot has it
             if self._differences_wanted:
-                yield await self._client.survey(count_differences, self._run_id)
+                yield (await self._client.survey(count_differences, self._run_id),)
             else:
-                yield ColumnDifferences()
+                yield (ColumnDifferences(),)
             took = time.monotonic() - began
             await asyncio.sleep(max(_DIFFERENCES_S, took * _DIFFERENCES_SHARE))
 

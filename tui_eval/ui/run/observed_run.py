@@ -16,7 +16,7 @@ class ObservedRun:
 
     Each part is immutable and replaced as a whole. Widgets keep no copy of it; what they keep is
     theirs alone: cursor, marks, view, zoom. Watchers are called before `update` returns, in the
-    order in which they registered: whatever one read changes on the screen is painted once.
+    order in which they registered: whatever is read together is derived and painted once.
     """
 
     def __init__(self, run_id: int) -> None:
@@ -45,8 +45,15 @@ class ObservedRun:
         """Call a watcher whenever one of these parts has been replaced."""
         self._watchers.append((watcher, parts))
 
-    def update(self, part: Part) -> None:
-        """Replace a part, and tell who watches it."""
+    def update(self, *parts: Part) -> None:
+        """Replace some parts; then tell who watches any of them, once."""
+        for part in parts:
+            self._replace(part)
+        for watcher, watched in self._watchers:
+            if any(isinstance(part, watched) for part in parts):
+                watcher()
+
+    def _replace(self, part: Part) -> None:
         match part:
             case Snapshot():
                 self.snapshot = part
@@ -60,6 +67,3 @@ class ObservedRun:
                     self.results_before = None
             case ColumnDifferences():
                 self.differences = part
-        for watcher, parts in self._watchers:
-            if isinstance(part, parts):
-                watcher()

@@ -69,6 +69,8 @@ class TrialsPane(Acting, Container):
         self._detail = detail
         self._situation = situation
         self._detail_wanted = asyncio.Event()
+        self._detail_is_old = False
+        """Whether trials have changed since the detail was wanted last."""
         self._live: LiveReader | None = None
         """Looks at the attempt that was looked at last."""
         self._looking = False
@@ -123,11 +125,27 @@ class TrialsPane(Acting, Container):
     # -- the detail of what is selected
 
     def _read_detail_of_changed(self) -> None:
-        snapshot = self._run.snapshot
+        snapshot, trial = self._run.snapshot, self._list.selected
         assert snapshot is not None, "it has just been replaced"
-        if snapshot.changed or snapshot.overflow:
-            self._detail_wanted.set()
+        self._detail_is_old |= snapshot.overflow or bool(snapshot.changed)
+        if (
+            trial is None
+            or not (trial.state.settled and snapshot.run.live)
+            or any(changed.seq == trial.seq for changed in snapshot.changed)
+        ):
+            self._read_old_detail()
         self._detail.show_place(self._list.place)
+
+    def tick(self) -> None:
+        """Let the clocks run on; what stands around a settled trial may have changed by now."""
+        self._list.tick()
+        self._detail.tick()
+        self._read_old_detail()
+
+    def _read_old_detail(self) -> None:
+        if self._detail_is_old:
+            self._detail_is_old = False
+            self._detail_wanted.set()
 
     @on(TrialList.Changed)
     def _read_detail_of_selected(self) -> None:

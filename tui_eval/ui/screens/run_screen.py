@@ -120,10 +120,10 @@ class RunScreen(BaseScreen):
         self.monitor.wake()
 
     @work
-    async def _observe(self, parts: AsyncIterator[Part]) -> None:
+    async def _observe(self, readings: AsyncIterator[tuple[Part, ...]]) -> None:
         try:
-            async for part in parts:
-                self.run.update(part)
+            async for parts in readings:
+                self.run.update(*parts)
         except UnknownRunError:
             self._leave_deleted()
 
@@ -144,8 +144,7 @@ class RunScreen(BaseScreen):
         """Let the clocks run on."""
         self.head.tick()
         if self.run.snapshot is not None and self.run.snapshot.run.live:
-            self.trial_list.tick()
-            self.detail.tick()
+            self.pane.tick()
 
     # -- what can be done
 

@@ -90,6 +90,8 @@ class TrialDetail(Vertical):
         """A long text and its width, with how it is shown; None: a thread is still at it."""
         self._live: LiveView | None = None
         self._drawn_tabs: list[Tab] = []
+        self._below = ""
+        """What stands in the lower edge of the page."""
         self._place = ListPosition()
         self.tab = Tab.RESULT
         self.raw = False
@@ -272,7 +274,10 @@ class TrialDetail(Vertical):
         whose = f" {self._glyphs.dot} {self._column}" if name and self._column else ""
         words = visible_line(f"{name}{whose}")
         room = self.page.outer_size.width - _CORNERS
-        self.page.border_subtitle = Text(fit(words, min(width_of(words), room), keep=6))
+        below = fit(words, min(width_of(words), room), keep=6)
+        if below != self._below:  # Textual draws the whole page anew, whatever is set
+            self._below = below
+            self.page.border_subtitle = Text(below)
 
     def _show_trial(self) -> None:
         if self._found is None:
