@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Beside, Place, document
-from tests.servers.fake_bulk import FakeBulk, Refuse, nth
+from tests.servers.fake_bulk import FakeBulk, Refuse
+from tui_eval.engine.bulk import cancelling
 from tui_eval.targets import model_bulk
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bulk.md"
@@ -74,10 +75,12 @@ async def test_models_are_asked_in_bulk_where_the_launch_says(
 
 
 async def test_what_a_cancelled_run_left_at_a_provider_is_collected(
-    place: Place, suite: str, beside: Beside
+    place: Place, suite: str, beside: Beside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = nth("cancel", Refuse(500), Refuse(500))
-    async with FakeBulk(ANSWERS, looks=0, script=script) as server:
+    monkeypatch.setattr(cancelling, "_PAUSE_S", 0.0)
+    async with FakeBulk(
+        ANSWERS, looks=0, script=lambda call: Refuse(500) if call.kind == "cancel" else None
+    ) as server:
         asking(place, suite, server)
         assert (await beside("run", suite, "--submit")).code == 0
         cancelled = await beside("cancel", "last")

@@ -1,10 +1,16 @@
+from contextlib import closing
+
+import pytest
+
 from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states, working
 from tests.engine.harness import Harness
-from tests.servers.fake_bulk import FakeBulk, Refuse, nth
+from tests.servers.bulk_ledger import BulkFaults
+from tests.servers.fake_bulk import BulkCall, Die, FakeBulk, Fault, Refuse, nth
 from tests.waiting import until
 from tui_eval.engine.control.submit import ask, needs_engine
 from tui_eval.engine.engine import Engine
 from tui_eval.store.connection import open_readable
+from tui_eval.store.read import consignment_queries
 from tui_eval.store.requests import Verb
 
 
@@ -40,8 +46,72 @@ async def test_a_run_that_nobody_works_on_is_ended_there_too(harness: Harness) -
     assert states(harness, run) == {"cancelled": 4}
 
 
+def deaf(call: BulkCall) -> Fault | None:
+    """Hear of nothing that is to end."""
+    return Refuse(500) if call.kind == "cancel" else None
+
+
+async def test_a_provider_is_told_to_end_until_it_has_heard(harness: Harness) -> None:
+    async with FakeBulk(looks=0, script=nth("cancel", Refuse(500), Die())) as server:
+        async with working(harness, bulk_suite(server, 4)) as (run, _):
+            await until(lambda: server.counts["look"] > 1)
+            await harness.asked(run, Verb.CANCEL_RUN)
+    assert states(harness, run) == {"cancelled": 4}
+    assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
+    assert server.counts["cancel"] == 3
+
+
+async def test_one_that_its_provider_has_not_got_is_lost_and_over(harness: Harness) -> None:
+    async with FakeBulk(looks=0) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
+        server.script = lambda call: Refuse(404, message="no such batch")
+        ask(harness.path, run, Verb.CANCEL_RUN)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert states(harness, run) == {"cancelled": 4}
+    ((state, over),) = harness.sql("SELECT state, taken_at > 0 FROM consignments")
+    assert (state, over) == ("lost", 1)
+    with closing(open_readable(harness.path)) as db:
+        (row,) = consignment_queries.consignments(db, run)
+        assert "no such batch" in str(row.problem)
+        assert consignment_queries.awaited_requests(db, [run]) == ()
+    assert harness.sql("SELECT DISTINCT state FROM attempts") == [("lost",)]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_one_that_is_there_again_is_not_lost(harness: Harness, times: int) -> None:
+    script = nth("look", None, *[Refuse(404)] * times)
+    async with FakeBulk(looks=0, script=script) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
+        assert server.counts["look"] == 1
+        ask(harness.path, run, Verb.CANCEL_RUN)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
+    assert harness.sql("SELECT count(*) FROM outputs") == [(2,)]
+
+
+async def test_results_that_come_late_are_taken_of_a_cancelled_run_too(harness: Harness) -> None:
+    """They are paid for."""
+    script = nth("results", Refuse(404), Refuse(404))
+    async with FakeBulk(looks=0, script=script) as server:
+        async with working(harness, bulk_suite(server, 4)) as (run, _):
+            await until(lambda: server.counts["look"] > 1)
+            await harness.asked(run, Verb.CANCEL_RUN)
+    assert harness.sql("SELECT count(*) FROM outputs") == [(2,)]
+    assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
+
+
+async def test_results_that_never_come_end_it_too(harness: Harness) -> None:
+    faults = BulkFaults(drop=[0])
+    async with FakeBulk(looks=0, faults=faults) as server:
+        async with working(harness, bulk_suite(server, 4)) as (run, _):
+            await until(lambda: server.counts["look"] > 1)
+            await harness.asked(run, Verb.CANCEL_RUN)
+    assert harness.sql("SELECT count(*) FROM outputs") == [(1,)]
+    assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
+
+
 async def test_a_provider_that_cannot_be_told_holds_nobody_up(harness: Harness) -> None:
-    async with FakeBulk(looks=0, script=nth("cancel", Refuse(500))) as server:
+    async with FakeBulk(looks=0, script=deaf) as server:
         async with working(harness, bulk_suite(server, 4)) as (run, _):
             await until(lambda: server.counts["look"] > 1)
             await harness.asked(run, Verb.CANCEL_RUN)
@@ -94,7 +164,9 @@ async def test_a_paused_run_sends_nothing_and_takes_what_is_done(harness: Harnes
 
 
 async def test_what_ends_after_a_run_was_cancelled_is_collected(harness: Harness) -> None:
-    async with FakeBulk(looks=0, script=nth("cancel", Refuse(500))) as server:
+    async with FakeBulk(
+        looks=0, script=lambda call: deaf(call) if "000001" in call.path else None
+    ) as server:
         of = bulk_suite(server, 6, size=3)
         async with working(harness, of) as (run, _):
             await until(lambda: len(server.ledger.consignments) == 2)

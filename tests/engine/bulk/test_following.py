@@ -152,6 +152,42 @@ async def test_a_provider_without_room_is_sent_less_and_later(harness: Harness) 
     assert harness.row(run).state == "done"
 
 
+async def test_a_provider_that_never_has_room_is_asked_as_long_as_patience_lasts(
+    harness: Harness,
+) -> None:
+    pauses: list[float] = []
+
+    async def noted(changed: asyncio.Event, seconds: float) -> None:
+        pauses.append(seconds)
+        await SOON.wait(changed, seconds)
+
+    async with FakeBulk(room=0) as server:
+        of = bulk_suite(server, 5)
+        run = harness.create(of)
+        await Engine(harness.path, run, polling=BulkPolling(wait=noted)).run()
+        paused = harness.row(run)
+        assert (paused.state, paused.stopped_by) == ("paused", "no_room")
+        assert "so it was for 600 s" in str(paused.reason)
+        assert states(harness, run) == {"queued": 5}
+        assert [len(one.requests) for one in server.ledger.consignments][:3] == [5, 2, 1]
+        server.room = None
+        ask(harness.path, run, Verb.RESUME)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert states(harness, run) == {"done": 5}
+    assert set(executed(server).values()) == {1}
+
+
+async def test_what_is_under_way_is_waited_for_before_there_is_no_room(harness: Harness) -> None:
+    """Its end makes room, after hours perhaps."""
+    async with FakeBulk(room=5, looks=0) as server:
+        of = bulk_suite(server, 10, size=5, run={"patience": 0})
+        async with working(harness, of) as (run, _):
+            await until(lambda: server.counts["create"] >= 6)
+            assert harness.row(run).state == "running"
+            server.looks = 1
+    assert states(harness, run) == {"done": 10}
+
+
 async def test_a_provider_with_room_again_is_sent_more_again(harness: Harness) -> None:
     async with FakeBulk(room=8) as server:
         of = bulk_suite(server, 40)

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from tui_eval.engine.departure import Departure
+from tui_eval.model.output import Failure
 
 
 class BulkHost(Protocol):
@@ -24,7 +25,7 @@ class BulkHost(Protocol):
     def had_room(self) -> None:
         """Learn that the provider has done a consignment: more may be sent at once again."""
 
-    def no_room(self, requests: int) -> None:
+    def no_room(self, requests: int, failure: Failure) -> None:
         """Learn that the provider has no room for a consignment of so many requests just now."""
 
     def to_score(self) -> None:

@@ -9,7 +9,7 @@ from tui_eval.engine.bulk import cancelling
 from tui_eval.engine.bulk.arrivals import Arrivals
 from tui_eval.engine.bulk.following import Following
 from tui_eval.engine.bulk.forming import Forming
-from tui_eval.engine.bulk.polling import BulkPolling
+from tui_eval.engine.bulk.polling import BulkPolling, Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.sending import Sending
 from tui_eval.engine.coordination import Coordination
@@ -83,7 +83,7 @@ class BulkPool:
         """Forms a consignment."""
         self._room = True
         """Whether the provider has room, as far as is known."""
-        self._room_pause_s = polling.first_s
+        self._room_pauses = Pauses(polling)
         self._held = False
         """Whether caps hold back what is queued."""
         self._open = False
@@ -140,18 +140,28 @@ class BulkPool:
     def had_room(self) -> None:
         """Send more at once, as long as there is room."""
         self._forming.size = min(self._access.wanted.requests, self._forming.size * 2)
-        self._room_pause_s = self._polling.first_s
+        self._room_pauses = Pauses(self._polling)
 
-    def no_room(self, requests: int) -> None:
-        """Send less at once, and nothing before there may be room."""
+    def no_room(self, requests: int, failure: Failure) -> None:
+        """Send less at once, and nothing before there may be room.
+
+        As long as others of this target are under way, or less can be tried, there may be some
+        without anybody's doing. Else the run waits as long as its patience lasts.
+        """
         self._forming.size = max(1, requests // 2)
-        if self._room:
+        pause_s: float | None = self._polling.first_s
+        if len(self._followed) > 1:  # beside the one that there is no room for
+            pause_s = self._room_pauses.after_answer()
+        elif requests == 1:
+            pause_s = self._room_pauses.after_failure(failure)
+        if pause_s is None:
+            self.leave(halted(self._room_pauses.given_up(failure)))
+        elif self._room:
             self._room = False
-            self._group.create_task(self._wait_for_room())
+            self._group.create_task(self._wait_for_room(pause_s))
 
-    async def _wait_for_room(self) -> None:
+    async def _wait_for_room(self, pause_s: float) -> None:
         """Try again some time later: others may have ended, here or elsewhere."""
-        pause_s, self._room_pause_s = self._room_pause_s, self._polling.next_s(self._room_pause_s)
         await self._polling.wait(self._left, pause_s)
         self._room = True
         self._tell()

@@ -24,8 +24,9 @@ _PORTION: Final = 64
 """Lines of results that are written down in one transaction."""
 _CHARACTERS: Final = 4_000_000
 """Characters of outputs that are held until they are written down: a line may have 32 MB."""
-_GONE: Final = 404
-_ASKED_FOR_GONE: Final = 4
+GONE: Final = 404
+"""The status of a provider that has not got what it is asked for."""
+ASKED_FOR_GONE: Final = 4
 """How often a provider has to say that it has no such batch: one answer may be a mistake."""
 _READINGS: Final = 4
 """How often results are read until a line is missing for certain: files come late, and a stream may
@@ -68,19 +69,24 @@ class Following:
         if row.state not in ("forming", "sent"):
             await self.finish(row)
 
-    async def finish(self, row: ConsignmentRow) -> None:
+    async def finish(self, row: ConsignmentRow, *, certain: bool = True) -> bool:
         """Take what there is of a consignment that is under way no more, and close it.
 
-        It stays open where its results cannot be had before the engine leaves.
+        It stays open (False) where its results cannot be had before the engine leaves.
+
+        Args:
+            row: The consignment.
+            certain: Whether results that lack something are read again.
         """
         unknown = 0
         if row.provider_id is None or row.state == "lost":
             await self._give_back(row)
         else:
             failed = row.state == "failed"
-            seen = await (self._take(row) if failed else self._take_for_certain(row))
+            again = certain and not failed
+            seen = await (self._take_for_certain(row) if again else self._take(row))
             if seen is None:
-                return
+                return False
             unknown = seen.unknown
             # one that failed was not begun as a rule: what it has no line for was never asked
             await (self._give_back(row) if failed else self._take_missing(row))
@@ -88,6 +94,7 @@ class Following:
         await self.sending.store.writer.write(taken)
         self.spend_caps.settled(row.id)
         log.info("consignment %d of %s: %s, nothing is left", row.number, row.target, row.state)
+        return True
 
     async def _until_ended(self, row: ConsignmentRow) -> ConsignmentRow:
         """Look at a consignment until it is under way no more, or the engine leaves."""
@@ -97,10 +104,10 @@ class Following:
             try:
                 status = await self.sending.api.look(row.provider_id)
             except BulkError as error:
-                if error.failure.status == _GONE:
+                if error.failure.status == GONE:
                     gone += 1
                     log.warning("consignment %d of %s is gone", row.number, row.target)
-                    if gone == _ASKED_FOR_GONE:
+                    if gone == ASKED_FOR_GONE:
                         return await self.sending.looked(row, "lost", error.failure.message)
                     await self.host.pause(self.sending.polling.first_s)
                     continue
@@ -118,14 +125,14 @@ class Following:
         return row
 
     async def _take_for_certain(self, row: ConsignmentRow) -> LineCounts | None:
-        """Take all results, and read them again where they lack what a trial waits for.
+        """Take all results, and read them again where they lack what is done or waited for.
 
         What has no line is paid twice where it is asked again. None: the engine leaves first.
         """
         pause_s = self.sending.polling.first_s
         for _ in range(_READINGS - 1):
             seen = await self._take(row)
-            if seen is None or not await self._lacks(row):
+            if seen is None or not await self._lacks(row, seen):
                 return seen
             log.warning("results of %s lack requests: they are read again", row.provider_id)
             await self.host.pause(pause_s)
@@ -134,7 +141,10 @@ class Following:
                 return None
         return await self._take(row)
 
-    async def _lacks(self, row: ConsignmentRow) -> bool:
+    async def _lacks(self, row: ConsignmentRow, seen: LineCounts) -> bool:
+        """Return whether a trial waits for what no line came for, or the provider has done more."""
+        if row.done is not None and seen.came < row.done:
+            return True
         return await self.sending.store.reading.call(consignment_queries.is_waited_for, row.id)
 
     async def _came(self, row: ConsignmentRow) -> int:
@@ -150,7 +160,7 @@ class Following:
                 await self._take_lines(row, self.sending.api.results(row.provider_id), seen)
             except BulkError as error:
                 log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
-                if error.failure.status == _GONE:
+                if error.failure.status == GONE:
                     return seen  # what there is was taken: the rest is missing
                 await self.sending.rest_unanswered(row, error.failure, pauses)
                 if self.host.leaving:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from tui_eval.model.output import Failure
@@ -63,6 +63,13 @@ class Pauses:
         pause_s = max(pause_s, failure.retry_after_s or 0.0)
         self.unanswered_s += pause_s
         return pause_s
+
+    def given_up(self, failure: Failure) -> Failure:
+        """Return a failure after which no further call is made, with for how long they were."""
+        if failure.fatal:
+            return failure
+        told = f"{failure.message}; so it was for {self.unanswered_s:,.0f} s"
+        return replace(failure, message=told)
 
     def _longer(self) -> float:
         before_s = self._next_s

@@ -2,7 +2,7 @@
 
 import logging
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -56,7 +56,7 @@ class Sending:
             self.host.leave(halted(error.failure))
             return row
         with closing(made):
-            return await self._until_sent(await self._again(row), made)
+            return await self._until_sent(await self.again(row), made)
 
     async def _until_sent(self, row: ConsignmentRow, requests: RequestFile) -> ConsignmentRow:
         """Send a consignment until the provider has answered, or the engine leaves."""
@@ -107,10 +107,7 @@ class Sending:
         if pause_s is not None:
             await self.host.rest(row.id, pause_s)
             return
-        if not failure.fatal:
-            told = f"{failure.message}; so it was for {pauses.unanswered_s:,.0f} s"
-            failure = replace(failure, message=told)
-        self.host.leave(halted(failure))
+        self.host.leave(halted(pauses.given_up(failure)))
 
     async def known(self, row: ConsignmentRow) -> ConsignmentRow:
         """Look once whether the provider has a consignment that may have been sent.
@@ -131,7 +128,7 @@ class Sending:
     async def failed(self, row: ConsignmentRow, failure: Failure) -> ConsignmentRow:
         """Write down that nothing of a consignment is done; say what follows for others."""
         if failure.retryable or failure.kind == NO_ROOM:
-            self.host.no_room(row.requests)
+            self.host.no_room(row.requests, failure)
         else:
             self.host.leave(halted(failure))
         return await self.looked(row, "failed", failure.message)
@@ -145,7 +142,7 @@ class Sending:
         )
         await self.store.writer.write(write)
         log.info("consignment %d of %s is %s at the provider", row.number, row.target, status.id)
-        return await self._again(row)
+        return await self.again(row)
 
     async def looked(
         self,
@@ -166,7 +163,8 @@ class Sending:
             problem=problem,
         )
         await self.store.writer.write(write)
-        return await self._again(row)
+        return await self.again(row)
 
-    async def _again(self, row: ConsignmentRow) -> ConsignmentRow:
+    async def again(self, row: ConsignmentRow) -> ConsignmentRow:
+        """Return a consignment as it stands now."""
         return await self.store.reading.call(consignment_queries.consignment, row.id)
