@@ -46,6 +46,14 @@ async def test_a_run_that_nobody_works_on_is_ended_there_too(harness: Harness) -
     assert states(harness, run) == {"cancelled": 4}
 
 
+async def cancelled_while_under_way(harness: Harness, server: FakeBulk) -> int:
+    """Run four questions, and cancel the run while they are at the provider."""
+    async with working(harness, bulk_suite(server, 4)) as (run, _):
+        await until(lambda: server.counts["look"] > 1)
+        await harness.asked(run, Verb.CANCEL_RUN)
+    return run
+
+
 def deaf(call: BulkCall) -> Fault | None:
     """Hear of nothing that is to end."""
     return Refuse(500) if call.kind == "cancel" else None
@@ -53,9 +61,7 @@ def deaf(call: BulkCall) -> Fault | None:
 
 async def test_a_provider_is_told_to_end_until_it_has_heard(harness: Harness) -> None:
     async with FakeBulk(looks=0, script=nth("cancel", Refuse(500), Die())) as server:
-        async with working(harness, bulk_suite(server, 4)) as (run, _):
-            await until(lambda: server.counts["look"] > 1)
-            await harness.asked(run, Verb.CANCEL_RUN)
+        run = await cancelled_while_under_way(harness, server)
     assert states(harness, run) == {"cancelled": 4}
     assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
     assert server.counts["cancel"] == 3
@@ -93,9 +99,7 @@ async def test_results_that_come_late_are_taken_of_a_cancelled_run_too(harness: 
     """They are paid for."""
     script = nth("results", Refuse(404), Refuse(404))
     async with FakeBulk(looks=0, script=script) as server:
-        async with working(harness, bulk_suite(server, 4)) as (run, _):
-            await until(lambda: server.counts["look"] > 1)
-            await harness.asked(run, Verb.CANCEL_RUN)
+        run = await cancelled_while_under_way(harness, server)
     assert harness.sql("SELECT count(*) FROM outputs") == [(2,)]
     assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
 
@@ -103,9 +107,7 @@ async def test_results_that_come_late_are_taken_of_a_cancelled_run_too(harness: 
 async def test_results_that_never_come_end_it_too(harness: Harness) -> None:
     faults = BulkFaults(drop=[0])
     async with FakeBulk(looks=0, faults=faults) as server:
-        async with working(harness, bulk_suite(server, 4)) as (run, _):
-            await until(lambda: server.counts["look"] > 1)
-            await harness.asked(run, Verb.CANCEL_RUN)
+        run = await cancelled_while_under_way(harness, server)
     assert harness.sql("SELECT count(*) FROM outputs") == [(1,)]
     assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
 
