@@ -99,7 +99,7 @@ async def test_results_that_come_late_are_taken_of_a_cancelled_run_too(harness: 
     """They are paid for."""
     script = nth("results", Refuse(404), Refuse(404))
     async with FakeBulk(looks=0, script=script) as server:
-        run = await cancelled_while_under_way(harness, server)
+        await cancelled_while_under_way(harness, server)
     assert harness.sql("SELECT count(*) FROM outputs") == [(2,)]
     assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
 
@@ -107,7 +107,7 @@ async def test_results_that_come_late_are_taken_of_a_cancelled_run_too(harness: 
 async def test_results_that_never_come_end_it_too(harness: Harness) -> None:
     faults = BulkFaults(drop=[0])
     async with FakeBulk(looks=0, faults=faults) as server:
-        run = await cancelled_while_under_way(harness, server)
+        await cancelled_while_under_way(harness, server)
     assert harness.sql("SELECT count(*) FROM outputs") == [(1,)]
     assert harness.sql("SELECT state, taken_at > 0 FROM consignments") == [("cancelled", 1)]
 
