@@ -39,7 +39,7 @@ def batch(given: Consignment) -> dict[str, Any]:
     }
 
 
-def message_batch(given: Consignment, origin: str) -> dict[str, Any]:
+def message_batch(given: Consignment, origin: str, miscount: int = 0) -> dict[str, Any]:
     """Return a message batch as Anthropic shows it."""
     ended = given.state != "in_progress"
     created = datetime.fromtimestamp(given.created_at, UTC)
@@ -49,7 +49,7 @@ def message_batch(given: Consignment, origin: str) -> dict[str, Any]:
         "type": "message_batch",
         "processing_status": "ended" if ended else "in_progress",
         "request_counts": {
-            "processing": 0 if ended else len(given.requests),
+            "processing": miscount + (0 if ended else len(given.requests)),
             "succeeded": given.counts["done"],
             "errored": given.counts["failed"],
             "canceled": given.counts["cancelled"],
@@ -57,7 +57,7 @@ def message_batch(given: Consignment, origin: str) -> dict[str, Any]:
         },
         "created_at": created.isoformat().replace("+00:00", "Z"),
         "expires_at": datetime.fromtimestamp(given.created_at + 86400, UTC).isoformat(),
-        "ended_at": datetime.now(UTC).isoformat() if ended else None,
+        "ended_at": datetime.fromtimestamp(given.ended_at, UTC).isoformat() if ended else None,
         "cancel_initiated_at": created.isoformat() if given.state == "cancelled" else None,
         "archived_at": None,
         "results_url": url if ended else None,

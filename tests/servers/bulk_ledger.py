@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class BulkFaults:
     """How often a batch that has ended is shown without its files."""
     broke: str | None = None
     """The code with which it fails as a whole once half of it is done."""
+    miscount: int = 0
+    """How many requests more than it has a message batch says that it has."""
     only_first: int | None = None
     """How many consignments are treated so; None: all."""
 
@@ -83,6 +86,7 @@ class Consignment:
     counts: Counter[str] = field(default_factory=Counter)
     """`done`, `failed`, `expired`, `cancelled`."""
     created_at: float = 0.0
+    ended_at: float = 0.0
 
     @property
     def token(self) -> str:
@@ -122,6 +126,7 @@ class BulkLedger:
     def execute(self, given: Consignment, *, only: int | None = None) -> None:
         """Do a consignment, or its first requests, and write down its results."""
         faults = self.faults.of(given.number)
+        given.ended_at = time.time()
         for place, (custom_id, body) in enumerate(given.requests):
             if faults.broke is not None and place >= len(given.requests) // 2:
                 continue

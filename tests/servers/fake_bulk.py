@@ -124,6 +124,8 @@ class FakeBulk:
         self.port = port
         self.results_url: str | None = None
         """What message batches give as the address of their results; None: the right one."""
+        self.word: str | None = None
+        """What all batches give as their state; None: theirs."""
         self.calls: list[BulkCall] = []
         self.counts: Counter[str] = Counter()
         self.largest_list = 0
@@ -303,7 +305,7 @@ class FakeBulk:
             self.ledger.consignments.pop()
             full = given.error == "token_limit_exceeded"
             return _refusal(Refuse(429 if full else 400, given.error or "", "it was refused"))
-        return web.json_response(message_batch(given, str(request.url.origin())))
+        return web.json_response(self._message_batch(given, request))
 
     def _found(self, request: web.Request) -> Consignment:
         for one in self.ledger.consignments:
@@ -330,11 +332,17 @@ class FakeBulk:
             return _refusal(Refuse(409, "", f"Cannot cancel a batch with status {given.state}"))
         return web.json_response(self._shown(given, request))
 
+    def _message_batch(self, given: Consignment, request: web.Request) -> dict[str, Any]:
+        miscount = self.ledger.faults.of(given.number).miscount
+        shown = message_batch(given, str(request.url.origin()), miscount)
+        return shown if self.word is None else {**shown, "processing_status": self.word}
+
     def _shown(self, given: Consignment, request: web.Request) -> dict[str, Any]:
         if given.dialect == "anthropic":
-            shown = message_batch(given, str(request.url.origin()))
+            shown = self._message_batch(given, request)
             return shown if self.results_url is None else {**shown, "results_url": self.results_url}
-        return batch(given)
+        shown = batch(given)
+        return shown if self.word is None else {**shown, "status": self.word}
 
     def _page(self, request: web.Request, dialect: str, after: str) -> list[Consignment]:
         """Return what is behind a cursor, the newest first, and one more than the page has."""
@@ -361,7 +369,7 @@ class FakeBulk:
 
     async def _list_messages(self, request: web.Request) -> web.StreamResponse:
         page, more = _cut(self._page(request, "anthropic", "after_id"), request)
-        rows = [message_batch(one, str(request.url.origin())) for one in page]
+        rows = [self._message_batch(one, request) for one in page]
         ends = {"first_id": page[0].id, "last_id": page[-1].id} if page else {}
         return web.json_response({"data": rows, "has_more": more, **ends})
 

@@ -28,7 +28,8 @@ def requests_of(token: str, count: int, **more: Any) -> list[BulkRequest]:
 
 def sought(token: str, count: int, **more: Any) -> SoughtConsignment:
     """Look for a consignment that began to be sent just now."""
-    return SoughtConsignment(token, count, **{"since": datetime.now(UTC), **more})
+    now = datetime.now(UTC)
+    return SoughtConsignment(token, count, **{"since": now, "until": now, **more})
 
 
 async def taken(api: BulkApi, provider_id: str) -> list[BulkLine | StrayLine]:

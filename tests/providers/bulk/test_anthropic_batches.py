@@ -147,6 +147,7 @@ async def test_only_what_may_be_it_is_waited_for() -> None:
         known = await api.send("known", requests("known", 2))
         larger = await api.send("larger", requests("larger", 3))
         old = await api.send("old", requests("old", 2))
+        server.ledger.consignments[1].created_at -= 90
         server.ledger.consignments[2].created_at -= 7200
         server.ledger.consignments.reverse()
         server.ledger.consignments.sort(key=lambda one: one.created_at)
@@ -173,13 +174,64 @@ async def test_others_that_ended_are_told_by_their_first_line() -> None:
         assert found.id != open_one.id
         server.finish()
         assert await api.find(sought("four", 2)) is None
-        # results that were deleted are nobody's
+        # results that are not there may come, and later they were deleted
         server.script = lambda call: Refuse(404) if call.kind == "results" else None
+        with pytest.raises(BulkError, match="has 3 under way"):
+            await api.find(sought("one", 2))
+        for one in server.ledger.consignments:
+            one.ended_at -= 601
         assert await api.find(sought("one", 2)) is None
         server.script = lambda call: Refuse(500) if call.kind == "results" else None
         with pytest.raises(BulkError) as met:
             await api.find(sought("one", 2))
         assert met.value.failure.kind == "server_error"
+
+
+@pytest.mark.parametrize("miscount", [-2, 1])
+async def test_one_whose_counts_are_wrong_is_found_and_not_sent_twice(miscount: int) -> None:
+    faults = BulkFaults(miscount=miscount)
+    script = nth("create", Die(after=True))
+    async with FakeBulk(faults=faults, script=script, looks=0) as server, opened(server) as api:
+        with pytest.raises(BulkError):
+            await api.send("t", requests("t", 2))
+        with pytest.raises(BulkError, match="has 1 under way"):
+            await api.find(sought("t", 2))
+        server.finish()
+        found = await api.find(sought("t", 2))
+        assert found is not None
+        assert sorted(texts(await replies(api, found.id))) == [0, 1]
+
+
+async def test_what_others_send_later_is_not_waited_for() -> None:
+    async with FakeBulk(looks=0) as server, opened(server) as api:
+        await api.send("other", requests("other", 2))
+        await api.send("larger", requests("larger", 3))
+        now = sought("t", 2).since
+        hours = sought("t", 2, since=now - timedelta(hours=9), until=now - timedelta(hours=3))
+        assert await api.find(hours) is None
+        hour = sought("t", 9, since=now - timedelta(hours=9), until=now - timedelta(hours=1))
+        assert await api.find(hour) is None
+
+
+async def test_lines_that_are_nobodys_hide_no_batch() -> None:
+    faults = BulkFaults(unknown=30, malformed=3, shuffle=4)
+    async with FakeBulk(faults=faults, looks=0) as server, opened(server) as api:
+        await api.send("t", requests("t", 2))
+        server.finish()
+        assert '"t-' not in server.ledger.consignments[0].lines[0][1]
+        assert await api.find(sought("t", 2)) is not None
+
+
+async def test_a_state_that_is_not_known_goes_on_until_it_has_to_end() -> None:
+    async with FakeBulk(looks=0) as server, opened(server) as api:
+        sent = await api.send("t", requests("t", 1))
+        server.word = "pondering"
+        assert (await api.look(sent.id)).state is BulkState.UNDER_WAY
+        server.ledger.consignments[0].created_at -= 90_000
+        with pytest.raises(BulkError, match="'pondering', which is unknown"):
+            await api.look(sent.id)
+        server.finish()
+        assert (await api.look(sent.id)).state is BulkState.ENDED
 
 
 async def test_of_two_with_one_token_the_earlier_counts() -> None:

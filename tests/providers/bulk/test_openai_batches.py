@@ -496,3 +496,15 @@ def test_a_requests_line_is_as_long_as_it_is_said() -> None:
         "url": "/v1/chat/completions",
         "body": asked("é"),
     }
+
+
+async def test_a_state_that_is_not_known_goes_on_until_all_is_there() -> None:
+    async with FakeBulk(looks=0) as server, opened(server) as api:
+        sent = await api.send("t", requests_of("t", 2))
+        server.word = "succeeded"
+        assert (await api.look(sent.id)).state is BulkState.UNDER_WAY
+        server.ledger.consignments[0].created_at -= 90_000
+        with pytest.raises(BulkError, match="'succeeded', which is unknown"):
+            await api.look(sent.id)
+        server.finish()
+        assert (await api.look(sent.id)).state is BulkState.ENDED

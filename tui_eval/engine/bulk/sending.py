@@ -84,10 +84,10 @@ class Sending:
 
         None: it has not, or the engine leaves first.
         """
-        pauses = Pauses(self.polling)
+        pauses, until = Pauses(self.polling), datetime.now(UTC)
         while not self.host.leaving:
             try:
-                return await self._found(row)
+                return await self._found(row, until)
             except BulkError as error:
                 log.warning("looking for %s: %s", row.token, error.failure.message)
                 if error.unsettled and not error.failure.fatal:  # that is an answer
@@ -117,13 +117,13 @@ class Sending:
         """
         if row.provider_id is not None or not row.requests:
             return row
-        found = await self._found(row)
+        found = await self._found(row, datetime.now(UTC))
         return row if found is None else await self._now_sent(row, found)
 
-    async def _found(self, row: ConsignmentRow) -> BulkStatus | None:
+    async def _found(self, row: ConsignmentRow, until: datetime) -> BulkStatus | None:
         others = await self.store.reading.call(consignment_queries.provider_ids, row.endpoint)
         since = datetime.fromtimestamp(row.formed_at, UTC)
-        return await self.api.find(SoughtConsignment(row.token, row.requests, since, others))
+        return await self.api.find(SoughtConsignment(row.token, row.requests, since, until, others))
 
     async def failed(self, row: ConsignmentRow, failure: Failure) -> ConsignmentRow:
         """Write down that nothing of a consignment is done; say what follows for others."""

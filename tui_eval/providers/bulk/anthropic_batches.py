@@ -11,6 +11,7 @@ the same time and size while they are under way; what is done about it stands at
 import json
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -42,6 +43,12 @@ _VERSION: Final = "2023-06-01"
 _PATH: Final = "/messages/batches"
 _CLOCKS: Final = timedelta(hours=2)
 """How much the provider's clock may be behind ours."""
+_NEAR: Final = timedelta(minutes=1)
+"""How much it may be off where a batch's size says that it is another."""
+_LATE: Final = timedelta(minutes=10)
+"""How long after its end a batch's results may not be there yet."""
+_TELLING: Final = 200
+"""Lines of results by which it is known whose they are: some may name nobody's request."""
 _AGAIN_S: Final = 60.0
 """Seconds after which it may be known which batch a consignment became."""
 _FRAMING: Final = BulkFraming(b'{"requests":[', b",", b"]}")
@@ -91,12 +98,13 @@ class AnthropicBatches(ConnectedBatches[BulkConnection]):
     async def find(self, sought: SoughtConsignment) -> BulkStatus | None:
         """Look for the batch that a consignment became.
 
-        It may be one that is not known as another, was created since the sending began (two hours
-        are allowed for clocks), and holds as many requests. Of those that have ended the first line
-        of the results says whose they are. As long as none of these is it and others are under way,
-        nobody can tell; then the consignment is not sent again, as it would be paid twice. That
-        lasts until those end: minutes as a rule, at most the 24 h after which they expire. Where
-        nothing else of that size was sent at that time there is one candidate at most: the sought.
+        It may be one that is not known as another and was created while it was being sent (two
+        hours are allowed for clocks). Of those that have ended the results say whose they are. Of
+        those under way it may be one that holds as many requests, or does not say how many, or was
+        created within a minute of that time: counts may be wrong. As long as none of those that
+        have ended is it and such are under way, nobody can tell; then the consignment is not sent
+        again, as it would be paid twice. That lasts until those end: minutes as a rule, at most the
+        24 h after which they expire.
 
         Raises:
             BulkError: `unsettled`, of kind `not_yet_known`: so it is.
@@ -104,41 +112,58 @@ class AnthropicBatches(ConnectedBatches[BulkConnection]):
         return await found_for_certain(lambda: self._found(sought), sought, self._settle_s)
 
     async def _found(self, sought: SoughtConsignment) -> BulkStatus | None:
-        found: BulkStatus | None = None
-        open_ones: list[str] = []
-        async for batch in newest_first(
-            self._connection, _PATH, "after_id", sought.since - _CLOCKS, _time
-        ):
-            status = self._status(batch)
-            if status.id in sought.others or status.requests != sought.requests:
+        like: list[_Candidate] = []
+        unlike: list[_Candidate] = []
+        listed = newest_first(self._connection, _PATH, "after_id", sought.since - _CLOCKS, _time)
+        async for batch in listed:
+            one = _Candidate(self._status(batch), _time(batch.get("created_at")), batch)
+            if one.status.id in sought.others or one.is_later(sought):
                 continue
-            if status.state is BulkState.UNDER_WAY:
-                open_ones.append(status.id)
-            elif await self._token_of(status.id) == sought.token:
-                # of two the later was sent by mistake: what the earlier did counts
-                found = status
-        if found is None and open_ones:
+            (like if one.status.requests in (sought.requests, 0, None) else unlike).append(one)
+        open_ones = 0
+        # those of another size are asked only where none of its own is it
+        for candidates, counted in ((like, True), (unlike, False)):
+            found: BulkStatus | None = None
+            for one in candidates:
+                if one.status.state is BulkState.UNDER_WAY:
+                    open_ones += counted or one.is_near(sought)
+                    continue
+                whose = await self._is_of(one.status.id, sought.token)
+                if whose:
+                    # of two the later was sent by mistake: what the earlier did counts
+                    found = one.status
+                elif whose is None:
+                    open_ones += one.ended_just_now
+            if found is not None:
+                return found
+        if open_ones:
             told = (
-                f"{self._connection.where.host} has {len(open_ones)} under way that may be a "
+                f"{self._connection.where.host} has {open_ones} under way that may be a "
                 "consignment whose sending was not answered; which it is can be seen once they "
                 "have ended"
             )
             failure = Failure("not_yet_known", told, retryable=True, retry_after_s=_AGAIN_S)
             raise BulkError(failure, unsettled=True)
-        return found
+        return None
 
-    async def _token_of(self, provider_id: str) -> str | None:
-        """Return the token in the first results of a batch that has ended; None: it has none."""
+    async def _is_of(self, provider_id: str, token: str) -> bool | None:
+        """Return whether results of a batch that has ended name a token; None: there are none."""
+        read = 0
         try:
             async with aclosing(self.results(provider_id)) as lines:
                 async for line in lines:
-                    if isinstance(line, BulkLine):
-                        known = token_and_ordinal(line.custom_id)
-                        return None if known is None else known[0]
+                    known = (
+                        token_and_ordinal(line.custom_id) if isinstance(line, BulkLine) else None
+                    )
+                    if known is not None and known[0] == token:
+                        return True
+                    read += 1
+                    if read >= _TELLING:
+                        return False
         except BulkError as error:
             if error.failure.status not in (400, 404):
-                raise  # else its results were deleted: it is not one that somebody waits for
-        return None
+                raise
+        return False if read else None
 
     async def look(self, provider_id: str) -> BulkStatus:
         """Ask for a batch; see `BulkApi`."""
@@ -183,12 +208,38 @@ class AnthropicBatches(ConnectedBatches[BulkConnection]):
         status = batch.get("processing_status")
         if status in ("in_progress", "canceling"):
             return BulkState.UNDER_WAY
-        if status != "ended":
-            told = f"a batch's processing_status is {status!r}, which is unknown"
-            raise self._connection.unexpected(told)
+        if status != "ended" and not batch.get("ended_at"):
+            return self._connection.unknown_state(
+                status, _time(batch.get("expires_at")), "processing_status"
+            )
         if counts["canceled"]:
             return BulkState.CANCELLED
         return BulkState.EXPIRED if counts["expired"] else BulkState.ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A batch of the list that may be the sought one."""
+
+    status: BulkStatus
+    created_at: datetime | None
+    batch: JsonObject
+
+    def is_later(self, sought: SoughtConsignment) -> bool:
+        """Return whether it was created when nobody was sending the sought one any more."""
+        return self.created_at is not None and self.created_at > sought.until + _CLOCKS
+
+    def is_near(self, sought: SoughtConsignment) -> bool:
+        """Return whether it was created while the sought one was being sent, by equal clocks."""
+        if self.created_at is None:
+            return True
+        return sought.since - _NEAR <= self.created_at <= sought.until + _NEAR
+
+    @property
+    def ended_just_now(self) -> bool:
+        """Whether results may still come that are not there: later they were deleted."""
+        ended_at = _time(self.batch.get("ended_at")) or self.created_at
+        return ended_at is not None and datetime.now(UTC) - ended_at < _LATE
 
 
 def anthropic_reply(row: JsonObject, where: EndpointIdentity) -> tuple[Output | Failure, Json]:

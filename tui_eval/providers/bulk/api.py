@@ -104,6 +104,8 @@ class SoughtConsignment:
     """How many it was to hold."""
     since: datetime
     """When its sending began, with its time zone."""
+    until: datetime
+    """When nobody was sending it any more."""
     others: frozenset[str] = frozenset()
     """The provider's ids of consignments that are known to be others."""
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
@@ -14,7 +16,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers import patience
-from tui_eval.providers.bulk.api import BulkError
+from tui_eval.providers.bulk.api import BulkError, BulkState
 from tui_eval.providers.bulk.spooling import SpooledConsignment
 from tui_eval.providers.endpoint import MAX_BODY
 from tui_eval.providers.errors import NEVER_LEFT, WireError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from tui_eval.providers.http.pool import HttpPool, IncomingAnswer
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _TIMEOUT_S: Final = 60.0
 """Seconds that a question may take, and that a file that streams may stand still."""
@@ -241,6 +245,22 @@ class BulkConnection:
         """Return what is raised for an answer that says nothing one can use."""
         told = f"{self.where.host}: {visible_line(what, 300)}"
         return BulkError(Failure("bad_answer", told, retryable=True))
+
+    def unknown_state(self, word: Json, ends_by: datetime | None, name: str) -> BulkState:
+        """Return what is made of a state that is not known: it goes on until it has to end.
+
+        Args:
+            word: The state.
+            ends_by: When the batch expires, if that is said.
+            name: What the field is called.
+
+        Raises:
+            BulkError: that time has passed, or nobody says when it comes.
+        """
+        if isinstance(word, str) and ends_by is not None and datetime.now(UTC) < ends_by:
+            log.warning("a batch's %s is %s, which is unknown", name, visible_line(word, 60))
+            return BulkState.UNDER_WAY
+        raise self.unexpected(f"a batch's {name} is {word!r}, which is unknown")
 
     def id_in(self, answer: JsonObject, name: str = "id") -> str:
         """Return an id that may stand in a path.

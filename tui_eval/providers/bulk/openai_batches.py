@@ -51,6 +51,7 @@ _STATES: Final = {
     "cancelled": BulkState.CANCELLED,
     "failed": BulkState.FAILED,
 }
+_RESULTS: Final = ("output_file_id", "error_file_id")
 _CLOCKS: Final = timedelta(days=1)
 """How much a provider's clock may be behind ours; what is older is not looked through."""
 _NO_ROOM: Final = re.compile(r"token_limit_exceeded|enqueued[ _-]?token", re.IGNORECASE)
@@ -146,7 +147,7 @@ class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
     async def results(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
         """Stream the file of outputs, then that of errors; see `BulkApi`."""
         batch = await self._batch(provider_id)
-        for name in ("output_file_id", "error_file_id"):
+        for name in _RESULTS:
             if not batch.get(name):
                 continue
             file_id = self._connection.id_in(batch, name)
@@ -158,12 +159,19 @@ class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
         await cancelled(self._connection, f"/batches/{provider_id}", lambda: self.look(provider_id))
 
     def _status(self, batch: JsonObject) -> BulkStatus:
+        total, done, failed = _counts(batch).values()
+        counted = bool(total) and done is not None and failed is not None  # 0 while it is validated
         found = batch.get("status")
         state = _STATES.get(found) if isinstance(found, str) else None
         if state is None:
-            raise self._connection.unexpected(f"a batch's status is {found!r}, which is unknown")
-        total, done, failed = _counts(batch).values()
-        counted = bool(total) and done is not None and failed is not None  # 0 while it is validated
+            all_done = counted and (done or 0) + (failed or 0) >= (total or 0)
+            ended = all_done and any(batch.get(name) for name in _RESULTS)
+            ends_by = _time(batch.get("expires_at"))
+            state = (
+                BulkState.ENDED
+                if ended
+                else self._connection.unknown_state(found, ends_by, "status")
+            )
         return BulkStatus(
             self._connection.id_in(batch),
             state,
