@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -209,15 +210,15 @@ def _jumping_deadlines(patch: Patch) -> None:
 
 
 def _slots_are_kept(patch: Patch) -> None:
-    from tui_eval.engine.limits import call_permit
+    from tui_eval.engine.limits.call_permit import CallPermit
 
-    @contextlib.contextmanager
-    def kept(limiter: Any, nothing_untried: Callable[[], bool]) -> Iterator[Any]:
-        begun = limiter.begin(0.0)
-        yield call_permit.CallPermit(limiter, nothing_untried, begun)
-        limiter.end(begun)  # not where it raises
+    ended = CallPermit.end
 
-    patch(worker_pool, "call_permit", kept)
+    def kept(self: CallPermit) -> None:
+        if sys.exc_info()[0] is None:  # not where it raises
+            ended(self)
+
+    patch(CallPermit, "end", kept)
 
 
 def _grades_are_forgotten(patch: Patch) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 
 from tui_eval.engine.coordination import Coordination
+from tui_eval.engine.dispatch.prepared_calls import PreparedCalls
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.dispatch.worker_pool import WorkerPool
 from tui_eval.engine.journey.journey import Journey
@@ -79,6 +80,7 @@ class TrialPool(WorkerPool):
         self._tried_probe = False
         """Whether the call that was begun last was one that had been tried before."""
         self._hungry = asyncio.Event()
+        self._prepared = PreparedCalls(limiter, self._nothing_untried)
 
     @property
     def idle(self) -> bool:
@@ -104,12 +106,22 @@ class TrialPool(WorkerPool):
 
     def set_open(self, dispatching: bool) -> None:
         """Begin new attempts, or begin none until told otherwise; those in flight go on."""
+        if dispatching and not self._open:
+            self.queue.rewind(calls=True)  # what was prepared has gone back
         super().set_open(dispatching)
+        if not dispatching:
+            self._prepared.withdraw(all_of_them=True)
         self._hungry.set()
 
+    def tell(self) -> None:
+        """Have workers that wait look whether there is something to do now."""
+        super().tell()
+        self._prepared.give_slots()
+
     def drop_withdrawn(self) -> None:
-        """Forget what a person took away before any worker had it."""
+        """Forget what a person took away before any worker had it, or before its call left."""
         self.queue.drop_withdrawn()
+        self._prepared.withdraw(all_of_them=False)
         self._tell_if_idle()
 
     def look_again(self, *, calls: bool = True) -> None:
@@ -159,14 +171,18 @@ class TrialPool(WorkerPool):
         if flight.work.output is not None:
             return self._journey.score(flight, flight.work.output)
         flight.phase = Phase.STARTING
-        with self._call(flight.work.col) as permit:
+        with self._spend_caps.call(flight.work.col), self._prepared.call(flight) as call:
             attempt = await self._write(unwritten, starting=flight)
             if attempt is None:  # cancelled before it was its turn, and perhaps opened again since
                 self._let_go(flight, stands=False)
                 return None
-            if flight.withdrawn:  # cancelled while its start was written
-                return self._journey.unsent(attempt)
+            permit = await self._prepared.departure(call)
+            if permit is None or flight.withdrawn:
+                return self._journey.unsent(flight, attempt)
             step = await self._journey.generate(flight, attempt, permit)
+        self._prepared.give_slots()
+        if self._prepared.may_prepare() and self.queue.next_call() is not None:
+            self.tell()
         self._unreachable = step.unreachable
         self._called()
         return step
@@ -254,6 +270,13 @@ class TrialPool(WorkerPool):
             self.look_again()
         self._tell_if_idle()
 
+    @property
+    def _places(self) -> int:
+        return self.limiter.concurrency + self._prepared.most
+
+    def _has_slot(self, now: float) -> bool:
+        return super()._has_slot(now) or self._prepared.may_prepare()
+
     def _take(self) -> TrialInFlight | None:
         if not self._open:
             return None
@@ -293,7 +316,7 @@ class TrialPool(WorkerPool):
     async def _pause(self) -> None:
         """Sleep until there may be something to take."""
         now = time.monotonic()
-        may_start, ready = self.limiter.may_start(now), self.queue.next_call()
+        may_start, ready = self._has_slot(now), self.queue.next_call()
         to_call = may_start and ready is not None and self._spend_caps.fits(ready.work.col)
         to_score = self._takes_outputs
         if self._may_leave() or (

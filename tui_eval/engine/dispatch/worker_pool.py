@@ -54,7 +54,7 @@ class WorkerPool(ABC):
 
     def staff(self) -> None:
         """Bring the number of workers to the limit; workers above it leave by themselves."""
-        while self._group is not None and self._workers < self.limiter.concurrency:
+        while self._group is not None and self._workers < self._places:
             self._workers += 1
             self._group.create_task(self._work())
         self.tell()
@@ -106,8 +106,13 @@ class WorkerPool(ABC):
         finally:
             self._workers -= 1
 
+    @property
+    def _places(self) -> int:
+        """How many workers there are to be."""
+        return self.limiter.concurrency
+
     def _may_leave(self) -> bool:
-        return self._ended or self._workers > self.limiter.concurrency
+        return self._ended or self._workers > self._places
 
     def _may_call(
         self, payer: Payer, now: float, case_limits: Mapping[str, int] = NO_LIMITS
@@ -120,9 +125,13 @@ class WorkerPool(ABC):
             case_limits: The limits that its case names.
         """
         self.limiter.wanted(now, case_limits)
-        if self._workers < self.limiter.concurrency:
+        if self._workers < self._places:
             self.staff()  # the limit found out that more is possible
-        return self.limiter.may_start(now) and self._spend_caps.may_begin(payer)
+        return self._has_slot(now) and self._spend_caps.may_begin(payer)
+
+    def _has_slot(self, now: float) -> bool:
+        """Return whether the limit lets a call be started now."""
+        return self.limiter.may_start(now)
 
     def _again_at(self, now: float) -> float | None:
         """Return when a call may leave by time alone; None: it waits for others to end."""
@@ -139,7 +148,7 @@ class WorkerPool(ABC):
 
     def _called(self) -> None:
         """Let more calls leave where the one that has ended makes room for more than its own."""
-        if self._workers < self.limiter.concurrency:
+        if self._workers < self._places:
             self.staff()  # the limit found out that more is possible
         elif self.limiter.throttled:
             self.tell()

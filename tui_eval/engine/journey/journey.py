@@ -152,12 +152,12 @@ class Journey:
             return self._failed(flight, attempt, reply, call_s, permit)
         return self._scored_at_once(flight, reply, Arrival(attempt, call_s))
 
-    def unsent(self, attempt: int) -> Step:
-        """Say that an attempt was written down and withdrawn before it left."""
+    def unsent(self, flight: TrialInFlight, attempt: int) -> Step:
+        """Put a trial back into the queue whose attempt was written down and is not to leave."""
 
         def write(tx: Tx) -> bool:
             trial_writes.drop_attempt(tx, attempt, "cancelled", None)
-            return False
+            return flight.stands(tx) and trial_writes.give_back(tx, flight.work.trial)
 
         return Step(write)
 

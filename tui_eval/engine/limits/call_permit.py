@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Self
 
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import StartedCall
@@ -52,6 +53,16 @@ class CallPermit:
         self._limiter = limiter
         self.begun = begun
         self._nothing_untried = nothing_untried
+
+    @classmethod
+    def begin(cls, limiter: Limiter, nothing_untried: Callable[[], bool]) -> Self:
+        """Count a call that leaves, until `end`; see `call_permit`."""
+        return cls(limiter, nothing_untried, limiter.begin(time.monotonic()))
+
+    def end(self) -> None:
+        """Count the call no more."""
+        if self.begun is not None:
+            self._limiter.end(self.begun)
 
     def seen(self, progress: AttemptProgress) -> None:
         """Tell the limiter how far the call is."""
@@ -179,9 +190,8 @@ def call_permit(
         limiter: Of the endpoint that is called.
         nothing_untried: Tells whether all that is left to ask was asked before.
     """
-    begun = limiter.begin(time.monotonic())
-    permit = CallPermit(limiter, nothing_untried, begun)
+    permit = CallPermit.begin(limiter, nothing_untried)
     try:
         yield permit
     finally:
-        limiter.end(permit.begun or begun)
+        permit.end()

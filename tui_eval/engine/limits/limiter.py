@@ -187,6 +187,11 @@ class Limiter:
             or self._tokens is not None
         )
 
+    @property
+    def bound_by_slots(self) -> bool:
+        """Whether nothing but calls in flight keeps others from leaving."""
+        return not self.throttled and self._requests is None
+
     def begin(self, now: float) -> StartedCall:
         """Count a call that leaves; return what tells it from others."""
         self.in_flight += 1

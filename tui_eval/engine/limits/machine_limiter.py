@@ -95,6 +95,11 @@ class MachineLimiter(Limiter):
         """Whether fewer calls may leave than the ceiling allows."""
         return self._follows or super().throttled
 
+    @property
+    def bound_by_slots(self) -> bool:
+        """Whether nothing but calls in flight keeps others from leaving: the machine may too."""
+        return False
+
     def set(self, concurrency: int) -> bool:
         """Set a fixed ceiling; False where it was so already, below 1 or above `most`."""
         if concurrency == self.concurrency and self._follows:

@@ -1,0 +1,153 @@
+"""Calls whose start is in the store before there is a slot for them.
+
+A call may leave only once its start is on the disk. Were that written after a slot is free, the
+slot would be empty for as long as a commit takes: a quarter of the time where calls take 20 ms. So
+starts are written ahead: as many as are being written at any time (by Little's law the calls that
+end in a second times the seconds of a commit). Where calls take seconds that is none, and every
+call has its slot first.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from tui_eval.engine.journey.trial_in_flight import TrialInFlight
+from tui_eval.engine.limits.call_permit import CallPermit
+from tui_eval.engine.limits.limiter import Limiter
+
+_PART: Final = 2
+"""One call for so many slots is prepared at most."""
+_BUNCHES: Final = 2
+"""Starts are written in bunches, and calls end in bunches: so many times the average are ready."""
+_WINDOW_S: Final = 0.25
+"""Seconds in which starts tell how many are being written at once."""
+
+
+@dataclass(slots=True, eq=False)
+class PreparedCall:
+    """A call that is being started: it has its slot, or will get one."""
+
+    flight: TrialInFlight
+    permit: CallPermit | None = None
+    """What it leaves with; None: it has no slot yet."""
+    since: float = field(default_factory=time.monotonic)
+    """When its start began to be written (monotonic seconds)."""
+    slot: "asyncio.Future[None] | None" = field(default=None, repr=False)
+    """Done when it may leave, or is not to leave any more; None: nobody waits for it."""
+
+
+class PreparedCalls:
+    """Gives slots to calls, in the order in which they were started.
+
+    Must be used in the loop of the pool that makes the calls.
+    """
+
+    def __init__(self, limiter: Limiter, nothing_untried: Callable[[], bool]) -> None:
+        """Begin with none.
+
+        Args:
+            limiter: Has the slots.
+            nothing_untried: What a `CallPermit` asks.
+        """
+        self._limiter = limiter
+        self._nothing_untried = nothing_untried
+        self._without_slot = 0
+        self._line: deque[PreparedCall] = deque()
+        self._writing = 0.0
+        """How many starts are being written at once, on average."""
+        self._took_s = 0.0
+        """Seconds that it took to write the starts of the present window, all together."""
+        self._window_since = time.monotonic()
+        self._again: asyncio.TimerHandle | None = None
+
+    @property
+    def most(self) -> int:
+        """How many starts are written ahead at most."""
+        return self._limiter.concurrency // _PART
+
+    def may_prepare(self) -> bool:
+        """Whether one more start is to be written although no slot is free."""
+        return self._limiter.bound_by_slots and self._without_slot < min(
+            self.most, int(_BUNCHES * self._writing)
+        )
+
+    @contextmanager
+    def call(self, flight: TrialInFlight) -> Iterator[PreparedCall]:
+        """Hold a call's slot until the block ends, or its place in the line until it has one."""
+        call = PreparedCall(flight)
+        if self._limiter.may_start(time.monotonic()):
+            self._give_slot(call)
+        self._without_slot += call.permit is None
+        try:
+            yield call
+        finally:
+            if call.permit is None:
+                self._without_slot -= 1
+            else:
+                call.permit.end()
+
+    async def departure(self, call: PreparedCall) -> CallPermit | None:
+        """Wait until a call whose start is written may leave; None: it is not to leave."""
+        self._learn(time.monotonic(), call)
+        if call.permit is None:
+            call.slot = asyncio.get_running_loop().create_future()
+            self._line.append(call)
+            self.give_slots()
+            try:
+                await call.slot
+            finally:
+                if call in self._line:
+                    self._line.remove(call)
+        return call.permit
+
+    def give_slots(self) -> None:
+        """Let those leave that may by now."""
+        now = time.monotonic()
+        while self._line and self._may_leave(self._line[0].flight.work.case.limits, now):
+            call = self._line.popleft()
+            self._without_slot -= 1
+            self._give_slot(call)
+            _wake(call)
+        if self._line and (due := self._limiter.again_at(now)) is not None:
+            self._look_again_at(due)
+
+    def withdraw(self, *, all_of_them: bool) -> None:
+        """Have those go back that are not to leave.
+
+        Args:
+            all_of_them: No call is to begin; else those of trials that a person took away.
+        """
+        for call in list(self._line):
+            if all_of_them or call.flight.withdrawn:
+                self._line.remove(call)
+                _wake(call)
+
+    def _learn(self, now: float, call: PreparedCall) -> None:
+        """Learn how long a start took to be written."""
+        self._took_s += now - call.since
+        if now - self._window_since >= _WINDOW_S:
+            self._writing = self._took_s / (now - self._window_since)
+            self._took_s, self._window_since = 0.0, now
+
+    def _may_leave(self, case_limits: Mapping[str, int], now: float) -> bool:
+        self._limiter.wanted(now, case_limits)
+        return self._limiter.may_start(now)
+
+    def _give_slot(self, call: PreparedCall) -> None:
+        call.permit = CallPermit.begin(self._limiter, self._nothing_untried)
+
+    def _look_again_at(self, due: float) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        wait_s = max(0.0, due - time.monotonic())
+        self._again = asyncio.get_running_loop().call_later(wait_s, self.give_slots)
+
+
+def _wake(call: PreparedCall) -> None:
+    assert call.slot is not None, "who is in the line waits"
+    if not call.slot.done():
+        call.slot.set_result(None)
