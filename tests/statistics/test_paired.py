@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tui_eval.statistics.paired import (
     PairedDifference,
+    PairTally,
     ValuePair,
     VerdictPairs,
     difference_of_values,
@@ -146,3 +147,52 @@ def test_values_that_never_differ_show_as_much_as_so_many_verdicts() -> None:
 def test_values_that_all_fall_by_the_same_are_no_certainty() -> None:
     low, high = found(difference_of_values([ValuePair(0.75, 0.5)] * 4)).interval95 or (0, 0)
     assert low < -0.25 < high
+
+
+def _listed(pairs: list[ValuePair], mean: float, clustered: bool) -> tuple[float, int]:
+    """Give standard error and units by the formula itself, case after case."""
+    away: dict[object, float] = {}
+    for place, (a, b, weight, cluster) in enumerate(pairs):
+        unit = (cluster,) if clustered and cluster is not None else place
+        away[unit] = away.get(unit, 0.0) + weight * (b - a - mean)
+    n, weights = len(away), sum(pair.weight for pair in pairs)
+    return (n / max(n - 1, 1) * sum(one * one for one in away.values())) ** 0.5 / weights, n
+
+
+@given(
+    st.lists(
+        st.builds(
+            ValuePair,
+            st.sampled_from([0.0, 1 / 3, 0.5, 1.0]),
+            st.sampled_from([0.0, 1 / 3, 0.5, 1.0]),
+            st.sampled_from([0.25, 1.0, 3.0]),
+            st.sampled_from([None, "a", "b", "c"]),
+        ),
+        min_size=6,
+        max_size=60,
+    ),
+    st.booleans(),
+)
+def test_sums_say_what_the_cases_one_after_the_other_do(
+    listed: list[ValuePair], clustered: bool
+) -> None:
+    weight = sum(pair.weight for pair in listed)
+    mean = sum(pair.weight * (pair.b - pair.a) for pair in listed) / weight
+    error, n = _listed(listed, mean, clustered)
+    difference = found(difference_of_values(listed, clustered=clustered))
+    assert difference.diff == pytest.approx(mean, abs=1e-12)
+    if n > 1:
+        assert difference.stderr == pytest.approx(error, abs=1e-12)
+        assert difference.clusters == (n if clustered else None)
+
+
+def test_pairs_that_are_alike_may_be_added_together() -> None:
+    one_by_one, together = PairTally(), PairTally()
+    for pair, n in ((ValuePair(0.5, 1.0, 2.0, "x"), 3), (ValuePair(1.0, 0.0, 0.5), 2)):
+        together.add(pair, n)
+        for _ in range(n):
+            one_by_one.add(pair)
+    assert together.n == one_by_one.n == 5
+    assert together.verdicts() == one_by_one.verdicts() == VerdictPairs(0, 2, 3, 0)
+    assert together.means() == pytest.approx(one_by_one.means())
+    assert together.difference() == one_by_one.difference()

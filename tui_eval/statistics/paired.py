@@ -6,6 +6,7 @@ A difference is always the second minus the first, B − A.
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import sqrt
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from tui_eval.statistics.distributions import (
@@ -137,6 +138,152 @@ class ValuePair(NamedTuple):
     """Which others it is not independent of; None: of none."""
 
 
+@dataclass(slots=True)
+class _Alike:
+    """Pairs of the same two values, summed up."""
+
+    a: float
+    b: float
+    n: int = 0
+    weight: float = 0.0
+    weighing: int = 0
+    """Those that weigh anything."""
+    alone: int = 0
+    """Those of them that are in no cluster."""
+    squares: float = 0.0
+    """Σ w² of those."""
+
+
+class PairTally:
+    """What two columns came to for the same cases, summed up as they come.
+
+    It holds an entry for each two values that occur and for each cluster, however many cases there
+    are.
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        """How many pairs there are."""
+        self._alike: dict[tuple[float, float], _Alike] = {}
+        self._clusters: dict[Hashable, tuple[float, float]] = {}
+        """Of each its Σ w and its Σ w·(b − a)."""
+        self._even = True
+        """Whether every pair weighs 1."""
+
+    def add(self, pair: ValuePair, n: int = 1) -> None:
+        """Add so many pairs that are alike."""
+        a, b, weight, cluster = pair
+        of = self._alike.get((a, b))
+        if of is None:
+            of = self._alike[a, b] = _Alike(a, b)
+        self.n += n
+        of.n += n
+        self._even = self._even and weight == 1.0
+        if cluster is not None and cluster not in self._clusters:
+            self._clusters[cluster] = 0.0, 0.0
+        if weight <= 0:
+            return
+        of.weight += n * weight
+        of.weighing += n
+        if cluster is None:
+            of.alone += n
+            of.squares += n * weight * weight
+        else:
+            weights, total = self._clusters[cluster]
+            self._clusters[cluster] = weights + n * weight, total + n * weight * (b - a)
+
+    def verdicts(self) -> "VerdictPairs":
+        """Return how many are worse, better and alike; of values `both` are those not 0."""
+        worse = sum(of.n for of in self._alike.values() if of.b < of.a)
+        better = sum(of.n for of in self._alike.values() if of.b > of.a)
+        neither = sum(of.n for of in self._alike.values() if of.a == of.b == 0.0)
+        return VerdictPairs(self.n - worse - better - neither, worse, better, neither)
+
+    def means(self) -> tuple[float | None, float | None]:
+        """Return the weighted means of both columns; None: nothing weighs anything."""
+        weight = sum(of.weight for of in self._alike.values())
+        if not weight:
+            return None, None
+        a, b = (sum(of.weight * value(of) for of in self._alike.values()) for value in (_a, _b))
+        return a / weight, b / weight
+
+    def difference(self) -> PairedDifference | None:
+        """Return the difference by the method that fits: exact for verdicts of independent cases.
+
+        None: there are no pairs, or none that weighs.
+        """
+        of_verdicts = all({of.a, of.b} <= {0.0, 1.0} for of in self._alike.values())
+        if self._even and of_verdicts and not self._clusters:
+            return self.verdicts().difference()
+        return self.difference_of_values(clustered=bool(self._clusters))
+
+    def difference_of_values(self, *, clustered: bool = False) -> PairedDifference | None:
+        """Return what the weighted means differ by (see the function of this name).
+
+        Args:
+            clustered: Whether the pairs have clusters.
+        """
+        weight = sum(of.weight for of in self._alike.values())
+        if not weight:
+            return None
+        diff = sum(of.weight * (of.b - of.a) for of in self._alike.values()) / weight
+        alone, together = self._alone(), self._together()
+        n = sum(of.alone for of in alone) + len(together)
+        stderr = None
+        if n > 1:
+            squares = sum(of.squares * (of.b - of.a - diff) ** 2 for of in alone)
+            squares += sum((total - diff * weights) ** 2 for weights, total in together)
+            stderr = sqrt(n / (n - 1) * squares) / weight
+        alike = stderr is not None and stderr < _NO_ERROR
+        by_signs = n < FEW or alike
+        if by_signs:
+            up, down = self._signs()
+            p = sign_test(min(up, down), up + down)
+        else:
+            p = two_sided_t(diff / stderr, n - 1) if stderr else 1.0
+        interval95, interval90 = (_around(diff, stderr, q, n - 1) for q in (0.975, 0.95))
+        how = "clustered-t" if clustered else "paired-t"
+        if alike:
+            kinds = self._kinds(n)
+            interval95, interval90 = _newcombe(kinds, Z95), _newcombe(kinds, Z90)
+            how = f"{how}, newcombe"
+        return PairedDifference(
+            sum(of.weighing for of in self._alike.values()),
+            diff,
+            stderr,
+            interval95,
+            interval90,
+            p if n > 1 else None,
+            how + (", sign-exact" if by_signs else ""),
+            n if clustered else None,
+        )
+
+    def _alone(self) -> list[_Alike]:
+        return [of for of in self._alike.values() if of.alone]
+
+    def _together(self) -> list[tuple[float, float]]:
+        """Return the clusters that weigh anything."""
+        return [of for of in self._clusters.values() if of[0]]
+
+    def _signs(self) -> tuple[int, int]:
+        """Return how many units, cases or clusters, have more in B, and less."""
+        alone, totals = self._alone(), [total for _, total in self._together()]
+        up = sum(of.alone for of in alone if of.b - of.a > _NO_ERROR)
+        down = sum(of.alone for of in alone if of.a - of.b > _NO_ERROR)
+        up += sum(total > _NO_ERROR for total in totals)
+        return up, down + sum(total < -_NO_ERROR for total in totals)
+
+    def _kinds(self, units: int) -> tuple[float, float, float, float]:
+        """Return how many pairs of verdicts are of each kind, had so many units these means."""
+        a, b = (mean or 0.0 for mean in self.means())
+        kinds = (min(a, b), max(a - b, 0.0), max(b - a, 0.0), 1 - max(a, b))
+        both, worse, better, neither = (max(share, 0.0) * units for share in kinds)
+        return both, worse, better, neither
+
+
+_a, _b = attrgetter("a"), attrgetter("b")
+
+
 def difference_of_values(
     pairs: Iterable[ValuePair], *, clustered: bool = False
 ) -> PairedDifference | None:
@@ -155,59 +302,10 @@ def difference_of_values(
         pairs: The cases.
         clustered: Whether their clusters are looked at.
     """
-    kept = [pair for pair in pairs if pair.weight > 0]
-    weight = sum(pair.weight for pair in kept)
-    if not kept:
-        return None
-    diff = sum(pair.weight * (pair.b - pair.a) for pair in kept) / weight
-    units = _units(kept, diff, clustered=clustered)
-    n = len(units)
-    stderr = None
-    if n > 1:
-        squares = sum(away * away for away, _ in units)
-        stderr = sqrt(n / (n - 1) * squares) / weight
-    alike = stderr is not None and stderr < _NO_ERROR
-    by_signs = n < FEW or alike
-    if by_signs:
-        signs = [total for _, total in units if abs(total) > 1e-12]
-        p = sign_test(min(sum(s > 0 for s in signs), sum(s < 0 for s in signs)), len(signs))
-    else:
-        p = two_sided_t(diff / stderr, n - 1) if stderr else 1.0
-    interval95, interval90 = (_around(diff, stderr, q, n - 1) for q in (0.975, 0.95))
-    how = "clustered-t" if clustered else "paired-t"
-    if alike:
-        kinds = _alike(kept, weight, n)
-        interval95, interval90 = _newcombe(kinds, Z95), _newcombe(kinds, Z90)
-        how = f"{how}, newcombe"
-    return PairedDifference(
-        len(kept),
-        diff,
-        stderr,
-        interval95,
-        interval90,
-        p if n > 1 else None,
-        how + (", sign-exact" if by_signs else ""),
-        n if clustered else None,
-    )
-
-
-def _alike(pairs: list[ValuePair], weight: float, units: int) -> tuple[float, float, float, float]:
-    """Return how many pairs of verdicts would be of each kind, had so many units these means."""
-    a = sum(pair.weight * pair.a for pair in pairs) / weight
-    b = sum(pair.weight * pair.b for pair in pairs) / weight
-    kinds = (min(a, b), max(a - b, 0.0), max(b - a, 0.0), 1 - max(a, b))
-    both, worse, better, neither = (max(share, 0.0) * units for share in kinds)
-    return both, worse, better, neither
-
-
-def _units(pairs: list[ValuePair], mean: float, *, clustered: bool) -> list[tuple[float, float]]:
-    """Return of each independent unit its Σ w(d − mean), and its Σ w·d."""
-    found: dict[Hashable, tuple[float, float]] = {}
-    for place, (a, b, weight, cluster) in enumerate(pairs):
-        unit = ("cluster", cluster) if clustered and cluster is not None else place
-        away, total = found.get(unit, (0.0, 0.0))
-        found[unit] = (away + weight * (b - a - mean), total + weight * (b - a))
-    return list(found.values())
+    tally = PairTally()
+    for pair in pairs:
+        tally.add(pair if clustered else pair._replace(cluster=None))
+    return tally.difference_of_values(clustered=clustered)
 
 
 def _around(diff: float, stderr: float | None, p: float, df: int) -> Interval | None:

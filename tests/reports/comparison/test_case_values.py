@@ -69,8 +69,10 @@ def test_lists_have_the_cases_that_comparisons_count(
         for one, other in (("one", "two"), ("two", "one"), ("three", "one")):
             (row,) = compare(b, b, ComparisonChoice({one: other})).rows
             assert len(listed(FilterKind.PASSES_FAILS, one, other)) == row.pairs.worse > 0
-        values = zip(*(b.cases(name).values for name in NAMES), strict=True)
-        of_case = dict(zip(b.cases("one").ids, values, strict=True))
+        of_case = {
+            one[0][0]: tuple(case.value for _, case in one)
+            for one in zip(*(b.cases(name) for name in NAMES), strict=True)
+        }
         differing = {
             case for case, of in of_case.items() if len({v for v in of if v is not None}) > 1
         }

@@ -9,7 +9,7 @@ from tests import hostile
 from tests.hostile import CONTROLS
 from tests.reports.filled import ERROR, FAIL, Plan, Told, cases, fill
 from tests.support import reading
-from tui_eval.reports.comparison.comparison import Flip
+from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.comparison.pairing import PairedColumns
 from tui_eval.ui.compare.compared_texts import ComparedTrials, compared_trials
 from tui_eval.ui.compare.comparison_reading import ComparedSides

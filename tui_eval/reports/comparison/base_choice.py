@@ -75,7 +75,7 @@ def checked_base(
         pairs = paired_names(side, _Planned(suite.name, columns), {})
     except NothingToPairError:
         raise BaseRefusedError(no_common_target(side, columns)) from None
-    known = {case_id for column, _ in pairs for case_id in side.cases(column).ids}
+    known = {case_id for column, _ in pairs for case_id, _ in side.cases(column)}
     if not any(case.id in known for case in cases(suite)):
         raise BaseRefusedError(f"no case of {suite.name} is one of {side.name}'s")
     return CheckedBase(choice, warnings)

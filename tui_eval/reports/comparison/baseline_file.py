@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.comparison.column_cases import ColumnCases, ComparedCase
+from tui_eval.reports.comparison.compared_case import ComparedCase
 from tui_eval.reports.comparison.comparison import outcome
 from tui_eval.reports.comparison.side import RunSide
 
@@ -27,7 +27,7 @@ def baseline_lines(side: RunSide) -> Iterator[str]:
     lines = []
     for column in side.columns:
         by_hand = side.by_hand(column)
-        for case_id, case in side.cases(column).items():
+        for case_id, case in side.cases(column):
             score = scores[column, case_id]
             line: dict[str, object] = {
                 "column": column,
@@ -105,7 +105,7 @@ class BaselineFile:
         """None: it has verdicts alone."""
         return None
 
-    def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
+    def cases(self, column: str, scorer: str | None = None) -> Iterator[tuple[str, ComparedCase]]:
         """Return what each case came to (see `Side.cases`).
 
         Raises:
@@ -116,7 +116,7 @@ class BaselineFile:
                 f"{self.name} holds the verdicts of cases and none of single scorers: compare two "
                 "runs, or leave --scorer out"
             )
-        return ColumnCases.of(self._cases[column])
+        return iter(self._cases[column].items())
 
     def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
         """Return the cases of whose verdict a person decided a part (see `Side.by_hand`)."""

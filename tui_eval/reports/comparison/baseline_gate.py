@@ -9,7 +9,7 @@ from tui_eval.format import many, number, points, points_interval
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.base import BaseComparison
-from tui_eval.reports.comparison.column_cases import ComparedCase
+from tui_eval.reports.comparison.compared_case import ComparedCase
 from tui_eval.reports.comparison.comparison import SURE, ComparisonRow
 from tui_eval.reports.comparison.side import Side
 from tui_eval.statistics.paired import PairedDifference
@@ -242,9 +242,9 @@ def _look_at_tagged(
     told = of.notes if partial else of.unclear
     used = {tag for one in (before, now) for found in one.values() for tag in found}
     told += [f"no case is tagged {visible_line(tag, 60)}" for tag in tags if tag not in used]
-    here = dict(b.cases(row.columns.b).items())
+    here = dict(b.cases(row.columns.b))
     fates: dict[_Fate, list[str]] = {}
-    for case_id, case in a.cases(row.columns.a).items():
+    for case_id, case in a.cases(row.columns.a):
         tagged = (now if case_id in here else before).get(case_id, ())
         if any(tag in tags for tag in tagged):
             fate = _fate(sides, case_id, case, here.get(case_id))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from tui_eval.model.json import digest
 from tui_eval.model.reduction import Reduce, reducers
+from tui_eval.reports.comparison.case_rows import teach_rows
 from tui_eval.reports.rates.case_results import case_verdict
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, Places, View
@@ -16,7 +16,7 @@ from tui_eval.store.search.views import Condition, Places, View
 def teach(db: sqlite3.Connection) -> None:
     """Make the functions known to a connection that `store.search.case_conditions` asks for."""
     db.create_function("case_value", 4, _value, deterministic=True)
-    db.create_function("case_row", 1, _row, deterministic=True)
+    teach_rows(db)
 
 
 def places(db: sqlite3.Connection, run: int, view: View) -> Places:
@@ -51,8 +51,3 @@ def _rules(rules: str) -> tuple[Literal["leave_out", "fail"], Reduce] | None:
     except ValueError:  # of a version that knew more
         return None
     return ("fail" if errors == "fail" else "leave_out"), reduction
-
-
-def _row(data: str) -> bytes:
-    """Return a digest of a case's row, whatever the order of its columns."""
-    return digest(json.loads(data).get("fields"))

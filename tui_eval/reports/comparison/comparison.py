@@ -1,17 +1,16 @@
 """How two sides differ: a row for each pair of columns, groups, and the cases that flipped."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import repeat
-from operator import mul
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
+from tui_eval.reports.comparison.flips import Flips
 from tui_eval.reports.comparison.pairing import (
     CasePairs,
     NothingToPairError,
     PairedColumns,
+    Pairing,
     paired,
     paired_names,
 )
@@ -20,9 +19,7 @@ from tui_eval.statistics.multiplicity import holm
 from tui_eval.statistics.paired import (
     MARGIN,
     PairedDifference,
-    ValuePair,
     VerdictPairs,
-    difference_of_values,
 )
 
 SURE: Final = 0.05
@@ -63,24 +60,6 @@ class ComparisonRow:
         return self.pairs.n
 
 
-class Flip(NamedTuple):
-    """A case that came to something else in B."""
-
-    case_id: str
-    row: int
-    """Which of the rows it is in, from 0."""
-    a: float
-    b: float
-    """What it came to in A, and in B."""
-    place: int
-    """Where the case stands in A, from 0."""
-
-    @property
-    def worse(self) -> bool:
-        """Whether B has less of it."""
-        return self.b < self.a
-
-
 def outcome(value: float) -> str | float:
     """Return what a case came to: `pass`, `fail`, or the value where its epochs differ."""
     return {1.0: "pass", 0.0: "fail"}.get(value, value)
@@ -95,14 +74,14 @@ class RunComparison:
     rows: Sequence[ComparisonRow]
     groups: Mapping[str, Sequence[ComparisonRow]]
     """By tag or scorer, each with a row for each pair of columns that has cases in it."""
-    flips: Sequence[Flip]
+    flips: Flips
     """Those that B has less of first, and of each kind the largest first."""
     scorers_differ: Sequence[str]
     """Scorers that only one side has, or that are not the same on both."""
     scorer: str | None = None
     """Whose verdicts are compared; None: the trials' own."""
     margin: float = MARGIN
-    flips_of_groups: Mapping[str, Sequence[Flip]] = field(default_factory=dict)
+    flips_of_groups: Mapping[str, Flips] = field(default_factory=dict)
     """Those of each group, in the same order; of a scorer, by what it says."""
     why_no_groups: str | None = None
     """Why there are none though they were asked for; None: there are, or they were not."""
@@ -132,8 +111,11 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
     """
     if choice.scorer is not None:
         _see_that_it_grades(choice.scorer, a, b)
-    found = [paired(a, b, names, choice.scorer) for names in paired_names(a, b, choice.rows)]
-    rows = _decided([_row(*of) for of in found], choice.margin)
+    found = [
+        paired(a, b, names, choice.scorer, by_tag=choice.by == "tag")
+        for names in paired_names(a, b, choice.rows)
+    ]
+    rows = _decided([_row(of.columns, of.pairs) for of in found], choice.margin)
     groups = _groups(a, b, found, choice)
     made = [_row(columns, pairs) for of in groups.values() for _, columns, pairs in of]
     of_groups = iter(_decided(made, choice.margin))
@@ -142,11 +124,11 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
         b,
         rows,
         {name: [next(of_groups) for _ in of] for name, of in groups.items()},
-        _flips((row, pairs) for row, (_, pairs) in enumerate(found)),
+        Flips((row, of.pairs.flipped) for row, of in enumerate(found)),
         _differing(a, b),
         choice.scorer,
         choice.margin,
-        {name: _flips((row, pairs) for row, _, pairs in of) for name, of in groups.items()},
+        {name: Flips((row, pairs.flipped) for row, _, pairs in of) for name, of in groups.items()},
         None if groups else _why_no_groups(a, b, choice.by),
     )
 
@@ -158,7 +140,8 @@ def columns_compared(
 
     Their p values hold for all of the rows together.
     """
-    return _decided([_row(*paired(a, b, pair)) for pair in names], margin)
+    found = [paired(a, b, pair) for pair in names]
+    return _decided([_row(of.columns, of.pairs) for of in found], margin)
 
 
 def _see_that_it_grades(scorer: str, *sides: Side) -> None:
@@ -169,71 +152,24 @@ def _see_that_it_grades(scorer: str, *sides: Side) -> None:
 
 
 def _row(columns: PairedColumns, pairs: CasePairs) -> ComparisonRow:
-    came_to = Counter(zip(pairs.a, pairs.b, strict=True))
-    worse = sum(n for (a, b), n in came_to.items() if b < a)
-    better = sum(n for (a, b), n in came_to.items() if b > a)
-    neither = came_to[0.0, 0.0]
-    counts = VerdictPairs(len(pairs) - worse - better - neither, worse, better, neither)
-    return ComparisonRow(
-        columns,
-        counts,
-        _mean(pairs.a, pairs.weights),
-        _mean(pairs.b, pairs.weights),
-        _difference(pairs, came_to, counts),
-    )
-
-
-def _mean(values: Sequence[float], weights: Sequence[float] | None) -> float | None:
-    """Return the weighted mean; None: nothing weighs anything."""
-    if weights is None:
-        return sum(values) / len(values) if values else None
-    weight = sum(weights)
-    return sum(map(mul, values, weights)) / weight if weight else None
-
-
-def _difference(
-    pairs: CasePairs, came_to: Iterable[tuple[float, float]], counts: VerdictPairs
-) -> PairedDifference | None:
-    """Return the difference by the method that fits: exact for verdicts of independent cases.
-
-    Args:
-        pairs: The cases.
-        came_to: What they came to in A and B, each pair of values once.
-        counts: How many came to what.
-    """
-    weights = pairs.weights or repeat(1.0, len(pairs))
-    clusters = pairs.clusters or repeat(None, len(pairs))
-    clustered = pairs.clusters is not None and any(one is not None for one in pairs.clusters)
-    even = pairs.weights is None or all(weight == 1.0 for weight in pairs.weights)
-    if not clustered and even and {value for both in came_to for value in both} <= {0.0, 1.0}:
-        return counts.difference()
-    values = map(ValuePair, pairs.a, pairs.b, weights, clusters)
-    return difference_of_values(values, clustered=clustered)
+    tally = pairs.tally
+    return ComparisonRow(columns, tally.verdicts(), *tally.means(), tally.difference())
 
 
 def _groups(
-    a: Side,
-    b: Side,
-    found: Sequence[tuple[PairedColumns, CasePairs]],
-    choice: ComparisonChoice,
+    a: Side, b: Side, found: Sequence[Pairing], choice: ComparisonChoice
 ) -> dict[str, list[tuple[int, PairedColumns, CasePairs]]]:
     """Return the pairs of each group, those of each row for itself; rows are counted from 0."""
     groups: dict[str, list[tuple[int, PairedColumns, CasePairs]]] = {}
-    if choice.by == "tag":
-        tags = b.tags()
-        for row, (columns, pairs) in enumerate(found):
-            of_tag: dict[str, list[int]] = {}
-            for at, case_id in enumerate(pairs.ids):
-                for tag in tags.get(case_id, ()):
-                    of_tag.setdefault(tag, []).append(at)
-            for tag, places in of_tag.items():
-                groups.setdefault(tag, []).append((row, columns, pairs.some(places)))
-    elif choice.by == "scorer":
+    for row, pairing in enumerate(found):
+        for tag, pairs in pairing.by_tag.items():
+            groups.setdefault(tag, []).append((row, pairing.columns, pairs))
+    if choice.by == "scorer":
         for scorer in (name for name in a.scorers if name in b.scorers):
-            for row, (of, _) in enumerate(found):
-                columns, pairs = paired(a, b, (of.a, of.b), scorer)
-                if pairs:
-                    groups.setdefault(scorer, []).append((row, columns, pairs))
+            for row, pairing in enumerate(found):
+                of = paired(a, b, (pairing.columns.a, pairing.columns.b), scorer)
+                if of.pairs.tally.n:
+                    groups.setdefault(scorer, []).append((row, of.columns, of.pairs))
     return groups
 
 
@@ -273,16 +209,6 @@ def word(difference: PairedDifference | None, p_holm: float | None, margin: floa
     if p_holm is not None and p_holm < SURE:
         return Word.BETTER if difference.diff > 0 else Word.WORSE
     return Word.UNCLEAR
-
-
-def _flips(found: Iterable[tuple[int, CasePairs]]) -> list[Flip]:
-    flips = [
-        Flip(case_id, row, a, b, place)
-        for row, pairs in found
-        for case_id, a, b, place in zip(pairs.ids, pairs.a, pairs.b, pairs.places, strict=True)
-        if a != b
-    ]
-    return sorted(flips, key=lambda flip: (flip.b > flip.a, -abs(flip.b - flip.a)))
 
 
 def _differing(a: Side, b: Side) -> list[str]:

@@ -3,10 +3,10 @@
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.comparison.comparison import (
     ComparisonRow,
-    Flip,
     RunComparison,
     outcome,
 )
+from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.comparison.side import Side
 from tui_eval.reports.jsontext import bounds, rounded
 

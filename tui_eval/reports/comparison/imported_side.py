@@ -1,9 +1,9 @@
 """Results of another tool as a side of a comparison."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from tui_eval.engine.preflight.import_comparison import RecordedResult
-from tui_eval.reports.comparison.column_cases import ColumnCases, ComparedCase
+from tui_eval.reports.comparison.compared_case import ComparedCase
 from tui_eval.reports.comparison.side import Side
 from tui_eval.reports.rates.case_results import case_verdict
 from tui_eval.suites.spec.run import RunSettings
@@ -57,10 +57,10 @@ class ImportedSide:
         """None: it has verdicts alone."""
         return None
 
-    def cases(self, column: str, scorer: str | None = None) -> ColumnCases:
+    def cases(self, column: str, scorer: str | None = None) -> Iterator[tuple[str, ComparedCase]]:
         """Return what each case came to (see `Side.cases`); it has no scorers of its own."""
         assert scorer is None, "it names no scorer"
-        return ColumnCases.of(self._cases[column])
+        return iter(self._cases[column].items())
 
     def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
         """Return none: the file does not say what a person decided."""

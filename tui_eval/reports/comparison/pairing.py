@@ -1,45 +1,42 @@
 """The cases of two columns put together, by their ids."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from tui_eval.reports.comparison.column_cases import ColumnCases
-from tui_eval.reports.comparison.side import Side
+from tui_eval.model.reduction import CaseRules
+from tui_eval.reports.comparison.case_rows import teach_rows
+from tui_eval.reports.comparison.flips import FlippedCases
+from tui_eval.reports.comparison.side import RunSide, Side
+from tui_eval.statistics.paired import PairTally, ValuePair
+from tui_eval.store.read.comparing import paired_queries
+from tui_eval.store.text import unpack_text
+
+T = TypeVar("T")
 
 
 class NothingToPairError(Exception):
     """Two sides have no columns that belong together; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
 class CasePairs:
-    """The cases that both of two columns have a result of: a list for each fact."""
+    """The cases that both of two columns have a result of, summed up, and those that flipped."""
 
-    ids: Sequence[str]
-    a: Sequence[float]
-    b: Sequence[float]
-    """What each came to in A, and in B."""
-    places: Sequence[int]
-    """Where each stands in A."""
-    weights: Sequence[float] | None = None
-    """In B; None: each is 1."""
-    clusters: Sequence[str | None] | None = None
-    """In B; None: each case is for itself."""
+    def __init__(self) -> None:
+        self.tally = PairTally()
+        self.flipped = FlippedCases()
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def some(self, places: Sequence[int]) -> "CasePairs":
-        """Return those at these places."""
-        return CasePairs(
-            [self.ids[at] for at in places],
-            [self.a[at] for at in places],
-            [self.b[at] for at in places],
-            [self.places[at] for at in places],
-            None if self.weights is None else [self.weights[at] for at in places],
-            None if self.clusters is None else [self.clusters[at] for at in places],
-        )
+    def add(self, pair: ValuePair, n: int, place: int | None, case_id: str | None) -> None:
+        """Add so many that are alike; one that flipped has its id and its place in A."""
+        self.tally.add(pair, n)
+        if pair.a != pair.b:
+            assert place is not None, "what flipped is told by its place"
+            assert case_id is not None, "and by its name"
+            self.flipped.add(case_id, place, pair.a, pair.b)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,16 @@ class PairedColumns:
     by_hand_a: int = 0
     """Pairs of whose verdict in A a person decides a part."""
     by_hand_b: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two columns put together."""
+
+    columns: PairedColumns
+    pairs: CasePairs
+    by_tag: Mapping[str, CasePairs]
+    """Likewise those of each tag, as the cases have them in B."""
 
 
 class ColumnNames(Protocol):
@@ -105,65 +112,164 @@ def paired_names(a: ColumnNames, b: ColumnNames, rows: Mapping[str, str]) -> lis
     return same
 
 
+_Met: TypeAlias = tuple[
+    int | None,
+    str | bytes | None,
+    float | None,
+    float | None,
+    bool | int | None,
+    bool | int,
+    float | None,
+    str | None,
+    str | tuple[str, ...] | None,
+]
+"""What two columns have of a case, see `paired_queries.MetCase`; alike ones are equal."""
+_COUNTED: Final = 4096
+"""Cases that are counted together: most are alike, and those are looked at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Meeting:
+    """The cases that two columns both have, in the order of A."""
+
+    cases: Iterator[_Met]
+    value_a: Callable[[Any], float | None]
+    """What a case comes to by what is told of it."""
+    value_b: Callable[[Any], float | None]
+    sizes: Callable[[], tuple[int, int]]
+    """How many cases each column has; to be asked once all have come."""
+
+
 def paired(
-    a: Side, b: Side, columns: tuple[str, str], scorer: str | None = None
-) -> tuple[PairedColumns, CasePairs]:
+    a: Side,
+    b: Side,
+    columns: tuple[str, str],
+    scorer: str | None = None,
+    *,
+    by_tag: bool = False,
+) -> Pairing:
     """Put the cases of two columns together.
+
+    Those of two runs are joined in the store, and none of them is held; of a file they are.
 
     Args:
         a: The first side.
         b: The second.
         columns: One of each.
         scorer: By this scorer's verdicts; None: by the trials' own.
-
-    Returns:
-        What is not compared, and the pairs that are.
+        by_tag: Whether the pairs of each tag are summed up, too.
     """
-    of_a, of_b = a.cases(columns[0], scorer), b.cases(columns[1], scorer)
-    both = changed = left_a = left_b = shared = 0
-    here: list[int] = []
-    there: list[int] = []
-    """Where the pairs stand in A and in B."""
-    for at, other in enumerate(_places_in(of_b, of_a)):
-        if other is None:
-            continue
-        both += 1
-        if of_a.rows[at] != of_b.rows[other]:
-            case_id = of_a.ids[at]
-            if a.row_digest(case_id) != b.row_digest(case_id):
-                changed += 1
+    hands = a.by_hand(columns[0], scorer), b.by_hand(columns[1], scorer)
+    met = _meeting(a, b, columns, scorer, named=any(hands), by_tag=by_tag)
+    told: Counter[str] = Counter()
+    pairs, of_tags = CasePairs(), defaultdict[str, CasePairs](CasePairs)
+    while portion := Counter(islice(met.cases, _COUNTED)):
+        for (place, packed, of_a, of_b, shared, same, weight, cluster, tags), n in portion.items():
+            told["both"] += n
+            if not same:
+                told["changed"] += n
                 continue
-        if of_a.values[at] is None or of_b.values[other] is None:
-            left_a += of_a.values[at] is None
-            left_b += of_b.values[other] is None
-            continue
-        outputs = of_a.outputs[at]
-        shared += outputs is not None and outputs == of_b.outputs[other]
-        here.append(at)
-        there.append(other)
-    only_a, only_b = len(of_a) - both, len(of_b) - both
-    ids = [of_a.ids[at] for at in here]
-    hands = (
-        _among(ids, side.by_hand(of, scorer)) for side, of in zip((a, b), columns, strict=True)
+            was, now = met.value_a(of_a), met.value_b(of_b)
+            if was is None or now is None:
+                told["left_a"] += n * (was is None)
+                told["left_b"] += n * (now is None)
+                continue
+            told["shared"] += n * bool(shared)
+            case_id = None if packed is None else unpack_text(packed)
+            told["hand_a"] += case_id in hands[0]
+            told["hand_b"] += case_id in hands[1]
+            pair = ValuePair(was, now, 1.0 if weight is None else float(weight), cluster)
+            pairs.add(pair, n, place, case_id)
+            for tag in _tags(tags):
+                of_tags[tag].add(pair, n, place, case_id)
+    of_a, of_b = met.sizes()
+    return Pairing(
+        PairedColumns(
+            *columns,
+            of_a - told["both"],
+            of_b - told["both"],
+            *(told[one] for one in ("changed", "left_a", "left_b", "shared", "hand_a", "hand_b")),
+        ),
+        pairs,
+        of_tags,
     )
-    told = PairedColumns(*columns, only_a, only_b, changed, left_a, left_b, shared, *hands)
-    return told, CasePairs(
-        ids,
-        [of_a.values[at] or 0.0 for at in here],
-        [of_b.values[at] or 0.0 for at in there],
-        here,
-        None if of_b.weights is None else [of_b.weights[at] for at in there],
-        None if of_b.clusters is None else [of_b.clusters[at] for at in there],
+
+
+@lru_cache(maxsize=4096)
+def _tags(told: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the tags of a case, each once, of their JSON or as they are."""
+    if told is None:
+        return ()
+    return tuple(dict.fromkeys(json.loads(told) if isinstance(told, str) else told))
+
+
+def _meeting(
+    a: Side, b: Side, columns: tuple[str, str], scorer: str | None, *, named: bool, by_tag: bool
+) -> _Meeting:
+    if isinstance(a, RunSide) and isinstance(b, RunSide) and a.db is b.db:
+        return _in_store(a, b, columns, scorer, named=named, by_tag=by_tag)
+    here, there = _Counted(a.cases(columns[0], scorer)), dict(b.cases(columns[1], scorer))
+    tags = b.tags() if by_tag else {}
+    cases = (
+        (
+            place,
+            case_id,
+            case.value,
+            other.value,
+            case.outputs is not None and case.outputs == other.outputs,
+            case.row == other.row or a.row_digest(case_id) == b.row_digest(case_id),
+            other.weight,
+            other.cluster,
+            tags.get(case_id),
+        )
+        for place, (case_id, case) in enumerate(here)
+        if (other := there.get(case_id)) is not None
     )
+    return _Meeting(cases, _as_it_is, _as_it_is, lambda: (here.n, len(there)))
 
 
-def _among(ids: Sequence[str], some: Set[str]) -> int:
-    return sum(one in some for one in ids) if some else 0
+def _in_store(
+    a: RunSide,
+    b: RunSide,
+    columns: tuple[str, str],
+    scorer: str | None,
+    *,
+    named: bool,
+    by_tag: bool,
+) -> _Meeting:
+    one, other = a.column(columns[0]), b.column(columns[1])
+    cluster = b.cluster_column
+    teach_rows(b.db, cluster)
+    cases = paired_queries.met_cases(
+        b.db,
+        one,
+        other,
+        scorer=scorer,
+        named=named or not _alike(a.rules, b.rules),
+        tagged=by_tag,
+        clustered=cluster is not None,
+    )
+    sizes = paired_queries.count
+    return _Meeting(cases, a.value, b.value, lambda: (sizes(a.db, one), sizes(b.db, other)))
 
 
-def _places_in(other: ColumnCases, of: ColumnCases) -> Iterable[int | None]:
-    """Return where in another column each case stands; None: it is not there."""
-    if of.ids == other.ids:
-        return range(len(of))
-    places = dict(zip(other.ids, range(len(other)), strict=True))
-    return map(places.get, of.ids)
+def _alike(one: CaseRules, other: CaseRules) -> bool:
+    """Return whether the same fates come to the same by both: then only others can flip."""
+    return (one.errors, one.reductions[0]) == (other.errors, other.reductions[0])
+
+
+def _as_it_is(value: float | None) -> float | None:
+    return value
+
+
+class _Counted(Iterator[T]):
+    """Counts what has come of an iterator."""
+
+    def __init__(self, of: Iterator[T]) -> None:
+        self._of = of
+        self.n = 0
+
+    def __next__(self) -> T:
+        one = next(self._of)
+        self.n += 1
+        return one

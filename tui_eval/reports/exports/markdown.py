@@ -8,7 +8,8 @@ from typing import Final
 
 from tui_eval.format import decimal, many
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.comparison.comparison import Flip, outcome
+from tui_eval.reports.comparison.comparison import outcome
+from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import code_span
 from tui_eval.reports.exports.run_report import RunReport, run_report

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.comparison.base import BaseComparison, base_comparison
-from tui_eval.reports.comparison.comparison import ComparisonRow, Flip, RunComparison
+from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
+from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_columns
 from tui_eval.reports.results import Results, results
 from tui_eval.store.read import report_queries

@@ -196,7 +196,7 @@ def scorer_notes(of: RunComparison) -> Iterator[str]:
 def _flips(of: RunComparison, ink: AnsiStyle) -> list[str]:
     if not of.flips:
         return []
-    worse = sum(flip.b < flip.a for flip in of.flips)
+    worse = of.flips.worse
     head = f"{many(worse, 'case')} worse, {number(len(of.flips) - worse)} better"
     lines = ["", ink.bold(head)]
     shown = of.flips[:_FLIPS_SHOWN]

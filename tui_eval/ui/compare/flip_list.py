@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui_eval.reports.comparison.comparison import Flip
+from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.terminal.comparison_text import outcome_words
 from tui_eval.ui.compare.flip_view import FlipOrder
 from tui_eval.ui.theme.glyphs import Glyphs

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tui_eval.reports.comparison.comparison import Flip, RunComparison
+from tui_eval.reports.comparison.comparison import RunComparison
+from tui_eval.reports.comparison.flips import Flip
 
 
 class FlipKind(StrEnum):

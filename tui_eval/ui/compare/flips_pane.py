@@ -7,7 +7,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui_eval.format import number
-from tui_eval.reports.comparison.comparison import Flip, RunComparison
+from tui_eval.reports.comparison.comparison import RunComparison
+from tui_eval.reports.comparison.flips import Flip
 from tui_eval.ui.compare.flip_list import FlipList
 from tui_eval.ui.compare.flip_view import FlipKind, FlipView
 from tui_eval.ui.theme.glyphs import Glyphs
