@@ -69,11 +69,10 @@ class PreparedCalls:
         """How many starts are written ahead at most."""
         return self._limiter.concurrency // _PART
 
-    def may_prepare(self) -> bool:
-        """Whether one more start is to be written although no slot is free."""
-        return self._limiter.bound_by_slots and self._without_slot < min(
-            self.most, int(_BUNCHES * self._writing)
-        )
+    def may_prepare(self, more: int = 1) -> bool:
+        """Whether more starts are to be written although no slot is free."""
+        ahead = min(self.most, int(_BUNCHES * self._writing))
+        return self._without_slot + more <= ahead and self._limiter.bound_by_slots
 
     @contextmanager
     def call(self, flight: TrialInFlight) -> Iterator[PreparedCall]:

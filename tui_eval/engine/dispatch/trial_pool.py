@@ -181,8 +181,8 @@ class TrialPool(WorkerPool):
                 return self._journey.unsent(flight, attempt)
             step = await self._journey.generate(flight, attempt, permit)
         self._prepared.give_slots()
-        if self._prepared.may_prepare() and self.queue.next_call() is not None:
-            self.tell()
+        if self._prepared.may_prepare(more=2) and self.queue.next_call() is not None:
+            self.tell()  # for one there is this worker
         self._unreachable = step.unreachable
         self._called()
         return step
