@@ -453,9 +453,31 @@ async def test_an_answer_that_leads_elsewhere_is_not_followed() -> None:
         with pytest.raises(BulkError) as met:
             await api.look(sent.id)
         assert met.value.failure.kind == "redirect"
-        server.ledger.consignments[0].id = "../../v1/chat/completions?"
-        with pytest.raises(BulkError, match="the answer's id is none"):
-            await api.find(sought("t", 1))
+        for none in ("..", ".", "", "b\n", "b" * 501, "\ud800"):
+            server.ledger.consignments[0].id = none
+            with pytest.raises(BulkError, match="the answer's id is none"):
+                await api.find(sought("t", 1))
+
+
+@pytest.mark.parametrize("odd", ["../../v1/files?", "b/1=+~", "b%2F1 é#x", "bGl0ZQ=="])
+async def test_an_id_is_one_part_of_a_path_whatever_letters_it_has(odd: str) -> None:
+    async with FakeBulk() as server, opened(server) as api:
+        sent = await api.send("t", requests_of("t", 1))
+        server.ledger.consignments[0].id = odd
+        found = await api.find(sought("t", 1))
+        assert found is not None
+        assert found.id == odd
+        assert (await api.look(odd)).state is BulkState.ENDED
+        assert texts(await replies(api, odd)) == {0: "question 0"}
+        await api.cancel(odd)
+        assert sent.id not in server.calls[-1].path
+
+
+async def test_states_are_known_in_capitals_too() -> None:
+    async with FakeBulk(looks=0) as server, opened(server) as api:
+        sent = await api.send("t", requests_of("t", 1))
+        server.word = "COMPLETED"
+        assert (await api.look(sent.id)).state is BulkState.ENDED
 
 
 async def test_answers_of_a_megabyte_are_read_beside_the_loop() -> None:

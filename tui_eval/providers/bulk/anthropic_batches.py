@@ -33,7 +33,13 @@ from tui_eval.providers.bulk.api import (
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
 from tui_eval.providers.bulk.connected_batches import ConnectedBatches
-from tui_eval.providers.bulk.connection import BulkConnection, BulkPlace, never_taken, no_batch_api
+from tui_eval.providers.bulk.connection import (
+    BulkConnection,
+    BulkPlace,
+    in_path,
+    never_taken,
+    no_batch_api,
+)
 from tui_eval.providers.bulk.openai_lines import undone
 from tui_eval.providers.bulk.settling import found_for_certain
 from tui_eval.providers.bulk.spooling import BulkFraming, spooled
@@ -167,7 +173,7 @@ class AnthropicBatches(ConnectedBatches[BulkConnection]):
 
     async def look(self, provider_id: str) -> BulkStatus:
         """Ask for a batch; see `BulkApi`."""
-        return self._status(await self._connection.get(f"{_PATH}/{provider_id}"))
+        return self._status(await self._connection.get(f"{_PATH}/{in_path(provider_id)}"))
 
     async def results(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
         """Stream a batch's results; see `BulkApi`.
@@ -177,13 +183,15 @@ class AnthropicBatches(ConnectedBatches[BulkConnection]):
         """
         if (await self.look(provider_id)).state is BulkState.UNDER_WAY:
             return
-        parts = self._connection.stream(f"{_PATH}/{provider_id}/results")
+        parts = self._connection.stream(f"{_PATH}/{in_path(provider_id)}/results")
         async for line in self._reader.lines(parts, provider_id):
             yield line
 
     async def cancel(self, provider_id: str) -> None:
         """Cancel a batch; see `BulkApi`."""
-        await cancelled(self._connection, f"{_PATH}/{provider_id}", lambda: self.look(provider_id))
+        await cancelled(
+            self._connection, f"{_PATH}/{in_path(provider_id)}", lambda: self.look(provider_id)
+        )
 
     def _status(self, batch: JsonObject) -> BulkStatus:
         counts = batch.get("request_counts")

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import logging
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from urllib.parse import quote
 
 from tui_eval import __version__
 from tui_eval.model.json import Json, JsonObject
@@ -45,7 +45,9 @@ _HEADERS: Final = {
     "user-agent": f"tui-eval/{__version__}",
 }
 _JSON: Final = {"content-type": "application/json"}
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+_LONGEST_ID: Final = 500
+_LEADS_ELSEWHERE: Final = frozenset({"", ".", ".."})
+"""What no id is: in a path it names something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,15 +265,26 @@ class BulkConnection:
         raise self.unexpected(f"a batch's {name} is {word!r}, which is unknown")
 
     def id_in(self, answer: JsonObject, name: str = "id") -> str:
-        """Return an id that may stand in a path.
+        """Return an id; in a path it stands as `in_path` has it.
 
         Raises:
             BulkError: there is none, or one that would lead elsewhere.
         """
         found = answer.get(name)
-        if not isinstance(found, str) or not _ID.fullmatch(found):
+        if not isinstance(found, str) or not _is_id(found):
             raise self.unexpected(f"the answer's {name} is none: {found!r}")
         return found
+
+
+def in_path(name: str) -> str:
+    """Return an id as a part of a path, whatever letters it has."""
+    return quote(name, safe="")
+
+
+def _is_id(found: str) -> bool:
+    if len(found) > _LONGEST_ID or found in _LEADS_ELSEWHERE:
+        return False
+    return found.isprintable() and not any(0xD800 <= ord(letter) < 0xE000 for letter in found)
 
 
 def no_batch_api(failure: Failure) -> Failure:

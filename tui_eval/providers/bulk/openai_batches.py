@@ -27,7 +27,7 @@ from tui_eval.providers.bulk.api import (
 )
 from tui_eval.providers.bulk.batch_list import cancelled, newest_first
 from tui_eval.providers.bulk.connected_batches import ConnectedBatches
-from tui_eval.providers.bulk.connection import BulkPlace, never_taken, no_batch_api
+from tui_eval.providers.bulk.connection import BulkPlace, in_path, never_taken, no_batch_api
 from tui_eval.providers.bulk.openai_connection import OpenAiConnection
 from tui_eval.providers.bulk.openai_lines import (
     PATHS,
@@ -130,7 +130,7 @@ class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
             return False  # it was not begun from a file
         file_id = self._connection.id_in(batch, "input_file_id")
         try:
-            file = await self._connection.get(f"/files/{file_id}")
+            file = await self._connection.get(f"/files/{in_path(file_id)}")
         except BulkError as error:
             if error.failure.status in (400, 404):
                 return False  # it was deleted: ours is not, as long as nobody took its results
@@ -142,7 +142,7 @@ class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
         return self._status(await self._batch(provider_id))
 
     async def _batch(self, provider_id: str) -> JsonObject:
-        return await self._connection.get(f"/batches/{provider_id}")
+        return await self._connection.get(f"/batches/{in_path(provider_id)}")
 
     async def results(self, provider_id: str) -> AsyncGenerator[BulkLine | StrayLine, None]:
         """Stream the file of outputs, then that of errors; see `BulkApi`."""
@@ -156,13 +156,15 @@ class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
 
     async def cancel(self, provider_id: str) -> None:
         """Cancel a batch; see `BulkApi`."""
-        await cancelled(self._connection, f"/batches/{provider_id}", lambda: self.look(provider_id))
+        await cancelled(
+            self._connection, f"/batches/{in_path(provider_id)}", lambda: self.look(provider_id)
+        )
 
     def _status(self, batch: JsonObject) -> BulkStatus:
         total, done, failed = _counts(batch).values()
         counted = bool(total) and done is not None and failed is not None  # 0 while it is validated
         found = batch.get("status")
-        state = _STATES.get(found) if isinstance(found, str) else None
+        state = _STATES.get(found.lower()) if isinstance(found, str) else None
         if state is None:
             all_done = counted and (done or 0) + (failed or 0) >= (total or 0)
             ended = all_done and any(batch.get(name) for name in _RESULTS)
