@@ -69,7 +69,7 @@ def line(
         "errors": [many(counts.error, "error")] if counts.error else [],
         "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
         "cost": _costs(counts, columns),
-        "left": _left(counts, None if pace is None else pace.settling),
+        "left": _left(counts, None if pace is None or bulk is not None else pace.settling),
     }
     for name in _SHORTENED:
         if width is None or cell_len(_joined(parts)) <= width:

@@ -73,6 +73,8 @@ class BulkProgress:
     """How far all is together that a run has at providers in bulk."""
 
     consignments: int
+    forming: int
+    """How many of these are still being sent."""
     requests: int
     done: int
     """As the providers count."""
@@ -94,8 +96,8 @@ class BulkProgress:
 def bulk_progress(db: sqlite3.Connection, run: int) -> BulkProgress | None:
     """Return how far a run's open consignments are; None: there is none."""
     row = db.execute(
-        "SELECT count(*), ifnull(sum(requests), 0), ifnull(sum(done), 0), max(ends_by) "
-        "FROM consignments WHERE run = ? AND taken_at IS NULL",
+        "SELECT count(*), sum(state = 'forming'), ifnull(sum(requests), 0), "
+        "ifnull(sum(done), 0), max(ends_by) FROM consignments WHERE run = ? AND taken_at IS NULL",
         (run,),
     ).fetchone()
     return BulkProgress(*row) if row[0] else None

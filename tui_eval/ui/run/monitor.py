@@ -16,6 +16,7 @@ from tui_eval.store.read import (
     run_queries,
     trial_queries,
 )
+from tui_eval.store.read.consignment_queries import BulkProgress
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.search.case_conditions import EarlierRun
 from tui_eval.ui.read_pace import rest
@@ -44,6 +45,8 @@ class RunMonitor:
         self._client = client
         self._run_id = run_id
         self._since = -1
+        self._bulk: BulkProgress | None = None
+        """How far what providers are asked in bulk was in the last snapshot."""
         self._wake = asyncio.Event()
         self._wake_figures = asyncio.Event()
         self._wake_results = asyncio.Event()
@@ -94,9 +97,10 @@ class RunMonitor:
                 found,
                 caps=caps_in_force(rules, found.run.settings),
                 gated=gated,
+                bulk_moved=found.bulk != self._bulk,
                 log=None if found.run.live else await self._log(found.run.name),
             )
-            self._since = found.change
+            self._since, self._bulk = found.change, found.bulk
             self.awaited -= {request.id for request in found.answered}
             yield (found,) if results is None else (found, results)
             await asyncio.sleep(_SNAPSHOT_S)

@@ -70,6 +70,9 @@ class Snapshot:
     yet."""
     bulk: BulkProgress | None = None
     """How far is what providers are asked in bulk; None: they are not."""
+    bulk_moved: bool = False
+    """Whether that is another than in the last snapshot: trials that wait for it say so, and do not
+    change for it."""
     earlier_results: EarlierResults = field(default_factory=dict)
     """What cases of `changed` came to in it, where that was something else."""
 

@@ -202,7 +202,7 @@ class TrialList(Vertical):
         trials.set_total(snapshot.total.total)
         if trials.compare_with(snapshot.earlier, self._in_view):
             self._rows_wanted.set()
-        if snapshot.overflow:
+        if snapshot.overflow or snapshot.bulk_moved:
             trials.doubt(self._in_view)
             self._rows_wanted.set()
             table.redraw()
