@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tui_eval.format import many, number
 from tui_eval.model.json import JsonObject
-from tui_eval.reports.comparison.comparison import ComparisonChoice, RunComparison, compare
+from tui_eval.reports.comparison.comparison import ComparedRows, compare_rows
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.reports.jsontext import rounded
@@ -150,13 +150,13 @@ def _differing(db: sqlite3.Connection, suite: str) -> float | None:
     if len(runs) < 2:
         return None
     try:
-        found = compare(RunSide(db, runs[1]), RunSide(db, runs[0]), ComparisonChoice({}))
+        found = compare_rows(RunSide(db, runs[1]), RunSide(db, runs[0]))
     except (NothingToPairError, ValidationError):  # or one that a later version has made
         return None
     return _share(found)
 
 
-def _share(found: RunComparison) -> float | None:
+def _share(found: ComparedRows) -> float | None:
     """Return the share of pairs that differ; None where none does: how few it is nobody knows."""
     pairs = sum(row.n for row in found.rows)
     differing = sum(row.pairs.worse + row.pairs.better for row in found.rows)

@@ -3,11 +3,11 @@
 A difference is always the second minus the first, B − A.
 """
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import astuple, dataclass
 from math import sqrt
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tui_eval.statistics.distributions import (
     joined,
@@ -191,6 +191,21 @@ class PairTally:
         else:
             weights, total = self._clusters[cluster]
             self._clusters[cluster] = weights + n * weight, total + n * weight * (b - a)
+
+    def as_json(self) -> list[object]:
+        """Return all of it as JSON can hold it; `of_json` gives it back to the last digit."""
+        alike = [astuple(of) for of in self._alike.values()]
+        clusters = [[cluster, *of] for cluster, of in self._clusters.items()]
+        return [self.n, self._even, alike, clusters]
+
+    @classmethod
+    def of_json(cls, kept: Sequence[Any]) -> "PairTally":
+        """Return what `as_json` gave; its clusters are texts, or numbers."""
+        made = cls()
+        made.n, made._even, alike, clusters = kept
+        made._alike = {(of[0], of[1]): _Alike(*of) for of in alike}
+        made._clusters = {cluster: (weights, total) for cluster, weights, total in clusters}
+        return made
 
     def verdicts(self) -> "VerdictPairs":
         """Return how many are worse, better and alike; of values `both` are those not 0."""

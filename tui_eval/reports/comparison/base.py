@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from tui_eval.reports.comparison.baseline_file import BaselineFile, BaselineFileError
 from tui_eval.reports.comparison.comparison import (
-    ComparisonChoice,
+    ComparedRows,
     ComparisonRow,
-    RunComparison,
-    compare,
+    compare_rows,
 )
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.comparison.side import RunSide, Side
@@ -48,7 +47,7 @@ class BaseComparison:
     """How a run differs from what it is compared with."""
 
     base: RunBase
-    comparison: RunComparison | None = None
+    comparison: ComparedRows | None = None
     """A is the base and B the run; None: see `why`."""
     why: str | None = None
     """Why there is none, for a person."""
@@ -87,7 +86,7 @@ def base_of(side: Side) -> RunBase:
 def base_comparison(
     db: sqlite3.Connection, run: RunRow, base: RunBase | None = None
 ) -> BaseComparison:
-    """Compare a run with its base, as `tui-eval compare BASE RUN` does.
+    """Compare a run with its base, as `tui-eval compare BASE RUN` does, but for what flipped.
 
     A few reads in a row: put them in a `report_queries.moment`.
 
@@ -100,7 +99,7 @@ def base_comparison(
     if base.side is None:
         return BaseComparison(base, why=base.why)
     try:
-        found = compare(base.side, RunSide(db, run), ComparisonChoice({}))
+        found = compare_rows(base.side, RunSide(db, run))
     except NothingToPairError:
         columns = [column.name for column in run_queries.columns(db, run.id)]
         return BaseComparison(base, why=no_common_target(base.side, columns))

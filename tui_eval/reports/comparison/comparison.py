@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from tui_eval.reports.comparison.flips import Flips
+from tui_eval.reports.comparison.kept_sums import summed
 from tui_eval.reports.comparison.pairing import (
     CasePairs,
     NothingToPairError,
@@ -19,6 +20,7 @@ from tui_eval.statistics.multiplicity import holm
 from tui_eval.statistics.paired import (
     MARGIN,
     PairedDifference,
+    PairTally,
     VerdictPairs,
 )
 
@@ -66,30 +68,36 @@ def outcome(value: float) -> str | float:
 
 
 @dataclass(frozen=True, slots=True)
-class RunComparison:
-    """Two sides compared."""
+class ComparedRows:
+    """Two sides compared: a row for each pair of columns."""
 
     a: Side
     b: Side
     rows: Sequence[ComparisonRow]
-    groups: Mapping[str, Sequence[ComparisonRow]]
-    """By tag or scorer, each with a row for each pair of columns that has cases in it."""
-    flips: Flips
-    """Those that B has less of first, and of each kind the largest first."""
     scorers_differ: Sequence[str]
     """Scorers that only one side has, or that are not the same on both."""
     scorer: str | None = None
     """Whose verdicts are compared; None: the trials' own."""
     margin: float = MARGIN
-    flips_of_groups: Mapping[str, Flips] = field(default_factory=dict)
-    """Those of each group, in the same order; of a scorer, by what it says."""
-    why_no_groups: str | None = None
-    """Why there are none though they were asked for; None: there are, or they were not."""
 
     @property
     def words(self) -> frozenset[Word]:
         """What its rows come to."""
         return frozenset(row.word for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison(ComparedRows):
+    """Two sides compared, with groups and with the cases that flipped."""
+
+    flips: Flips = field(default_factory=Flips)
+    """Those that B has less of first, and of each kind the largest first."""
+    groups: Mapping[str, Sequence[ComparisonRow]] = field(default_factory=dict)
+    """By tag or scorer, each with a row for each pair of columns that has cases in it."""
+    flips_of_groups: Mapping[str, Flips] = field(default_factory=dict)
+    """Those of each group, in the same order; of a scorer, by what it says."""
+    why_no_groups: str | None = None
+    """Why there are none though they were asked for; None: there are, or they were not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +123,32 @@ def compare(a: Side, b: Side, choice: ComparisonChoice) -> RunComparison:
         paired(a, b, names, choice.scorer, by_tag=choice.by == "tag")
         for names in paired_names(a, b, choice.rows)
     ]
-    rows = _decided([_row(of.columns, of.pairs) for of in found], choice.margin)
+    rows = _decided([_row(of.columns, of.pairs.tally) for of in found], choice.margin)
     groups = _groups(a, b, found, choice)
-    made = [_row(columns, pairs) for of in groups.values() for _, columns, pairs in of]
+    made = [_row(columns, pairs.tally) for of in groups.values() for _, columns, pairs in of]
     of_groups = iter(_decided(made, choice.margin))
     return RunComparison(
         a,
         b,
         rows,
-        {name: [next(of_groups) for _ in of] for name, of in groups.items()},
-        Flips((row, of.pairs.flipped) for row, of in enumerate(found)),
         _differing(a, b),
         choice.scorer,
         choice.margin,
+        Flips((row, of.pairs.flipped) for row, of in enumerate(found)),
+        {name: [next(of_groups) for _ in of] for name, of in groups.items()},
         {name: Flips((row, pairs.flipped) for row, _, pairs in of) for name, of in groups.items()},
         None if groups else _why_no_groups(a, b, choice.by),
     )
+
+
+def compare_rows(a: Side, b: Side) -> ComparedRows:
+    """Compare two sides as `compare` does, without the cases that flipped.
+
+    Raises:
+        NothingToPairError: no columns of them belong together.
+    """
+    rows = columns_compared(a, b, paired_names(a, b, {}))
+    return ComparedRows(a, b, rows, _differing(a, b))
 
 
 def columns_compared(
@@ -140,8 +158,7 @@ def columns_compared(
 
     Their p values hold for all of the rows together.
     """
-    found = [paired(a, b, pair) for pair in names]
-    return _decided([_row(of.columns, of.pairs) for of in found], margin)
+    return _decided([_row(*one) for one in summed(a, b, names)], margin)
 
 
 def _see_that_it_grades(scorer: str, *sides: Side) -> None:
@@ -151,8 +168,7 @@ def _see_that_it_grades(scorer: str, *sides: Side) -> None:
             raise NothingToPairError(f'{side.name} has no scorer "{scorer}"; it has {there}')
 
 
-def _row(columns: PairedColumns, pairs: CasePairs) -> ComparisonRow:
-    tally = pairs.tally
+def _row(columns: PairedColumns, tally: PairTally) -> ComparisonRow:
     return ComparisonRow(columns, tally.verdicts(), *tally.means(), tally.difference())
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from tui_eval.format import decimal, many, number, percent, points, points_interval, rate
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.comparison import (
+    ComparedRows,
     ComparisonRow,
     RunComparison,
     Word,
@@ -138,7 +139,7 @@ def equivalent(margin: float) -> str:
     return f"equivalent: with 90% confidence within ±{margin * 100:g} points"
 
 
-def said_of(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
+def said_of(row: ComparisonRow, of: ComparedRows) -> Iterator[str]:
     """Say what a row's figures do not: how far its word reaches, and what is not compared."""
     yield from _unclear(row, of.margin)
     yield from not_compared(row, of)
@@ -151,7 +152,7 @@ def _unclear(row: ComparisonRow, margin: float) -> Iterator[str]:
         yield equivalent(margin)
 
 
-def not_compared(row: ComparisonRow, of: RunComparison) -> Iterator[str]:
+def not_compared(row: ComparisonRow, of: ComparedRows) -> Iterator[str]:
     """Say which cases are not compared, and which of those that are share something."""
     columns, a, b = row.columns, of.a.name, of.b.name
     if a == b:
@@ -184,7 +185,7 @@ def unfinished(of: RunComparison) -> Iterator[str]:
         yield f"{listed} not finished: so far, and what ends early is no fair sample of all"
 
 
-def scorer_notes(of: RunComparison) -> Iterator[str]:
+def scorer_notes(of: ComparedRows) -> Iterator[str]:
     """Say which scorers are not the same on both sides, and what makes them so."""
     if not of.scorers_differ:
         return

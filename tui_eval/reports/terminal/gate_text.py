@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tui_eval.format import many, number, percent, points, points_interval
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.base import BaseComparison
-from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
+from tui_eval.reports.comparison.comparison import ComparedRows, ComparisonRow
 from tui_eval.reports.results import Results
 from tui_eval.reports.terminal.comparison_text import not_compared, scorer_notes
 from tui_eval.reports.terminal.tables import AnsiStyle, folded
@@ -37,7 +37,7 @@ def _against(base: BaseComparison, columns: list[str]) -> Iterator[str]:
     yield from scorer_notes(base.comparison)
 
 
-def difference(row: ComparisonRow, of: RunComparison) -> str:
+def difference(row: ComparisonRow, of: ComparedRows) -> str:
     """Return in one line how a column differs from its baseline."""
     known = row.difference
     if known is None:
