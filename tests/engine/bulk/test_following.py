@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -24,7 +25,9 @@ from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.providers.bulk import result_lines
 from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.providers.bulk.line_stream import lines_of
+from tui_eval.store.connection import open_readable
 from tui_eval.store.read.consignment_queries import ConsignmentRow
+from tui_eval.store.read.figures import call_spending
 from tui_eval.store.requests import Verb
 
 
@@ -84,6 +87,19 @@ async def test_what_has_no_line_is_asked_again_without_using_up_a_retry(harness:
     assert harness.counts(run).passed == 20
     assert [len(one.requests) for one in server.ledger.consignments] == [20, 2]
     assert {prompt for prompt, n in executed(server).items() if n > 1} == {"q0", "q7"}
+
+
+async def test_what_has_no_line_may_have_been_paid(harness: Harness) -> None:
+    """Of what the provider did nobody says what it cost."""
+    faults = BulkFaults(drop=[0], expire=[1], only_first=1)
+    async with FakeBulk(faults=faults) as server:
+        run = await run_bulk(harness, bulk_suite(server, 4, target=PRICED))
+        whole = await run_bulk(harness, bulk_suite(server, 4, name="other", target=PRICED))
+    assert harness.counts(run).passed == harness.counts(whole).passed == 4
+    assert harness.counts(run).unestimated
+    assert not harness.counts(whole).unestimated
+    with closing(open_readable(harness.path)) as db:
+        assert call_spending.spending(db, run)[0].unanswered == 1, "what expired costs nothing"
 
 
 async def test_what_expires_three_times_is_an_error(harness: Harness) -> None:

@@ -16,13 +16,14 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkLine, StrayLine, token_and_ordinal
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import NEVER_DONE, ConsignedTrial, ConsignmentRow
+from tui_eval.store.read.figures.call_spending import NO_LINE
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes, trial_writes
 from tui_eval.targets.bulk_access import BulkAccess
 
 ASKED_AGAIN: Final = 2
 """How often a request that the provider never did is asked again."""
-_MISSING: Final = Failure("missing", "the provider's results have no line for this request")
+_MISSING: Final = Failure(NO_LINE, "the provider's results have no line for this request")
 _GIVEN_UP: Final = (
     f"the provider did not do it in {ASKED_AGAIN + 1} consignments: retry asks it live"
 )
@@ -117,6 +118,8 @@ class Arrivals:
         flight = TrialInFlight(trial.work, phase=Phase.CLOSING, consigned=True)
         if isinstance(reply, Failure) and reply.kind in NEVER_DONE:
             given_up = trial.waits and trial.never_done >= ASKED_AGAIN
+            if reply.kind == NO_LINE:
+                self.spend_caps.unanswered(trial.work.col)  # it may have been done
             if given_up:
                 self.spend_caps.errored()
             return Step(partial(_not_done, flight, trial.attempt, reply, given_up))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.format import endpoint_folder, endpoint_host, many
+from tui_eval.store.read.figures.call_spending import NO_LINE
 from tui_eval.store.read.open_trials import OPEN_TRIAL, OpenTrial, open_trial
 from tui_eval.store.text import unpack
 
-NEVER_DONE: Final = ("expired", "cancelled", "missing")
+NEVER_DONE: Final = ("expired", "cancelled", NO_LINE)
 """The kinds of failures of requests that the provider never did: they use up no retry."""
 
 _ROW: Final = (

@@ -4,6 +4,9 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+NO_LINE: Final = "missing"
+"""The kind of failure of a request that a provider was sent in bulk and gave no result for: it may
+have done it, and bill it."""
 USER: Final = "[user]"
 """The simulated user, among those who make calls."""
 
@@ -27,7 +30,8 @@ def timed_out_attempt(of: str) -> str:
 def unanswered_attempt(of: str) -> str:
     """Return the condition (SQL) that an attempt left, or may have, and may have to be paid."""
     ended = f"{of}.state = 'cancelled' AND {of}.call_s > 0"
-    return f"({of}.state = 'lost' OR ({ended}) OR {timed_out_attempt(of)})"
+    no_line = f"{of}.error_kind IS '{NO_LINE}'"
+    return f"({of}.state = 'lost' OR ({ended}) OR {no_line} OR {timed_out_attempt(of)})"
 
 
 def unanswered_judge_call(of: str) -> str:
@@ -59,9 +63,11 @@ class UnansweredAttempts:
     lost: int
     """Their engine ended meanwhile: they may have been sent."""
     unsent: int
-    """They were withdrawn before they left, or reached nobody: they count as no request."""
+    """They were withdrawn before they left, or reached nobody, or came to nothing in bulk: they
+    count as no request."""
     unpaid: int
-    """Nobody knows what they cost: they are lost, were ended after they had left, or timed out."""
+    """Nobody knows what they cost: they are lost, were ended after they had left, timed out, or
+    were sent in bulk and have no result."""
     retries: int
     """How many fewer further attempts there are without those that are lost or unsent."""
 
@@ -91,15 +97,16 @@ def unanswered(db: sqlite3.Connection, run: int, abandoned: bool) -> dict[int, U
         "FROM bounds, attempts a INDEXED BY attempts_timed_out "
         f"WHERE error_kind = 'timeout' AND {timed_out_attempt('a')} "
         "AND trial BETWEEN first AND last "
-        "UNION ALL SELECT trial, 'unsent', NULL "
+        f"UNION ALL SELECT trial, iif(error_kind IS '{NO_LINE}', 'no line', 'unsent'), NULL "
         "FROM bounds, attempts INDEXED BY attempts_unsent "
         "WHERE unsent = 1 AND trial BETWEEN first AND last "
         "UNION ALL SELECT trial, 'lost', NULL FROM bounds, attempts INDEXED BY attempts_sent "
         "WHERE ?2 AND state = 'sent' AND trial BETWEEN first AND last "
         "AND NOT EXISTS (SELECT 1 FROM consigned WHERE attempt = attempts.id)), "
         "per_trial AS (SELECT trial, sum(state = 'lost') AS lost, "
-        "sum(state = 'unsent' OR (state = 'cancelled' AND ifnull(call_s, 0) = 0)) AS unsent, "
-        "sum(state IN ('lost', 'timeout') OR call_s > 0) AS unpaid FROM found GROUP BY trial) "
+        "sum(state IN ('unsent', 'no line') OR (state = 'cancelled' AND ifnull(call_s, 0) = 0)) "
+        "AS unsent, sum(state IN ('lost', 'timeout', 'no line') OR call_s > 0) AS unpaid "
+        "FROM found GROUP BY trial) "
         "SELECT t.col, sum(lost), sum(unsent), sum(unpaid), "
         "sum(max(attempts - 1, 0) - max(attempts - lost - unsent - 1, 0)) "
         "FROM per_trial JOIN trials t ON t.id = trial WHERE t.run = ?1 GROUP BY t.col",
