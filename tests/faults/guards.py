@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tui_eval.engine import engine
+from tui_eval.engine import early_writer
 from tui_eval.engine.control import verbs
 from tui_eval.engine.dispatch import trial_pool, worker_pool
 from tui_eval.engine.journey import journey, trial_in_flight
@@ -89,7 +89,7 @@ def _export_in_place(patch: Patch) -> None:
 
 def _disk_full_is_final(patch: Patch) -> None:
     patch(writer, "_PASSING", frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}))
-    patch(engine, "StoreFullError", type("NeverError", (Exception,), {}))  # at opening, too
+    patch(early_writer, "StoreFullError", type("NeverError", (Exception,), {}))  # at opening, too
 
 
 def _locked_is_final(patch: Patch) -> None:

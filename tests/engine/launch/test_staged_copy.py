@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import tui_eval.engine.engine as engine_module
+import tui_eval.engine.launch.stage_run as stage_run_module
 from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.engine import Engine
@@ -52,7 +52,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
         told.append(copy(*args))
         return told[-1]
 
-    monkeypatch.setattr(engine_module, "stage_copy", watched)
+    monkeypatch.setattr(stage_run_module, "stage_copy", watched)
     return told
 
 
@@ -61,7 +61,7 @@ async def anew(
 ) -> int:
     """Run a suite that is staged row by row, whatever there is to be copied."""
     with monkeypatch.context() as patched:
-        patched.setattr(engine_module, "staging_digest", lambda *_: None)
+        patched.setattr(stage_run_module, "staging_digest", lambda *_: None)
         return await harness.run(wanted, settings)
 
 
