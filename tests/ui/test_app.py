@@ -305,7 +305,7 @@ async def test_a_theme_is_chosen_in_the_palette_and_remembered(store: Path, tmp_
         await pilot.press("ctrl+p")
         await until_shown(pilot, "Search for commands")
         await pilot.press(*"theme light")
-        await until_shown(pilot, "Theme: light")
+        await until_shown(pilot, "Theme light")
         await pilot.press("enter")
         await until(pilot, lambda: app.theme == "light")
     assert json.loads((tmp_path / "state.json").read_text()) == {"theme": "light"}

@@ -142,3 +142,14 @@ async def test_what_is_cut_in_the_table_stands_whole_below_it(config_file: Path)
         )
         await choose(pilot, "keymap", "run.undo")
         await until_shown(pilot, "Undo the last cancel, note, scores or marks")
+
+
+async def test_a_word_out_of_a_few_is_chosen_not_typed(config_file: Path) -> None:
+    async with shown_on(app(config_file)) as pilot:
+        await settings(pilot)
+        await choose(pilot, "log_level")
+        await pilot.press("enter")
+        await until_shown(pilot, "debug", "warning", "enter choose")
+        await pilot.press("up", "enter")
+        await until(pilot, config_file.exists)
+        assert said(config_file)["log_level"] == "debug"

@@ -14,6 +14,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.model.sweep_plan import SweepPlan
 from tui_eval.store.read.charts.timeline import Timeline
+from tui_eval.store.read.charts.working_time import WorkingTime
 from tui_eval.store.read.sweep_queries import SweepLevel
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import attempt_writes, run_writes, sweep_writes
@@ -147,7 +148,7 @@ def test_a_burst_of_refusals_does_not_set_the_scale_of_the_answers(
     run = plain_run(store).run
     failed = [0] * 50
     failed[3] = 40_000  # all at once
-    found = Timeline(0.0, 0.5, [10] * 50, failed, [], [], False, 0)
+    found = Timeline(WorkingTime(0.0), 0.5, [10] * 50, failed, [], [], False, 0)
     monkeypatch.setattr(chart_data, "timeline", lambda *_: found)
     with reading(store) as db:
         drawing = CHARTS["throughput"](db, run, 50)
@@ -163,7 +164,7 @@ def test_a_short_run_has_no_rate_that_nobody_could_keep_up(
 ) -> None:
     store = tmp_path / "s.sqlite3"
     run = plain_run(store).run
-    found = Timeline(0.0, 0.001, [80] + [0] * 49, [0] * 50, [], [], False, 0)
+    found = Timeline(WorkingTime(0.0), 0.001, [80] + [0] * 49, [0] * 50, [], [], False, 0)
     monkeypatch.setattr(chart_data, "timeline", lambda *_: found)
     with reading(store) as db:
         drawing = CHARTS["throughput"](db, run, 50)
@@ -176,7 +177,7 @@ def test_where_a_short_run_had_no_answers_any_more_none_are_drawn(
 ) -> None:
     store = tmp_path / "s.sqlite3"
     run = plain_run(store).run
-    found = Timeline(0.0, 0.5, [100] * 10 + [0] * 40, [0] * 50, [], [], False, 0)
+    found = Timeline(WorkingTime(0.0), 0.5, [100] * 10 + [0] * 40, [0] * 50, [], [], False, 0)
     monkeypatch.setattr(chart_data, "timeline", lambda *_: found)
     with reading(store) as db:
         drawing = CHARTS["throughput"](db, run, 50)

@@ -86,3 +86,29 @@ async def test_a_run_without_multiple_choice_has_no_tab_of_it(store: Path) -> No
         await until_shown(pilot, "[target]", "have a target")
         await pilot.press("right_square_bracket")
         await until_shown(pilot, "[reason]")
+
+
+async def test_options_without_room_are_said_and_led_to(store: Path) -> None:
+    options = [chr(ord("A") + n) for n in range(12)]
+    cases = [{"id": f"c{n}", "q": "?", "a": one} for n, one in enumerate(options)]
+    target = {"kind": "simulated", "name": "one", "answers": ["{{ a }}"], "accuracy": 1}
+    await finished(
+        store, made_up(cases=cases, targets=[target], scorers=[{**CHOICE, "choices": options}])
+    )
+    app = app_on(store, run="last")
+    async with shown_on(app, (60, 20)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("b", *["right_square_bracket"] * 2)
+        await until_shown(pilot, "reason")
+        await pilot.press(*["left_square_bracket"] * 3)
+        await until_shown(pilot, "expected  ", "   A     B  ", "[1]", "more")
+        await pilot.press("left", "end")
+        await until_shown(pilot, "   K     L  +", "[1]")
+        await pilot.press("left")
+        await until_shown(pilot, "   K     L  +", "[·]")
+    async with shown_on(app_on(store, run="last"), (120, 30)) as pilot:
+        await run_screen(pilot)
+        await pilot.press("b", *["right_square_bracket"] * 2)
+        await until_shown(pilot, "reason")
+        await pilot.press(*["left_square_bracket"] * 3)
+        await until_shown(pilot, "  got A  ", "  got L  ", "[1]")

@@ -248,3 +248,33 @@ async def test_no_field_is_out_of_view_beside_lines_that_say_nothing(
         assert isinstance(launch, LaunchScreen)
         launch.query_one("#cases", Input).value = "nobody"
         await until_shown(pilot, "no case is called 'nobody'", "there are first,")
+
+
+async def test_letters_lead_out_of_a_number_and_nothing_is_lost(
+    store: Path, tmp_path: Path
+) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("enter")
+        await until_shown(pilot, "Start")
+        await pilot.press("l", "1", "p", "3", "r", *"seed=1")
+        values = {field.id: field.value for field in app.screen.query(Input)}
+        assert (values["limit"], values["epochs"], values["parameters"]) == ("1", "3", "seed=1")
+
+
+async def test_start_is_greyed_while_nothing_can_be_started(store: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path)
+    app = app_on(store, tmp_path)
+    async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums", "Case 1")
+        await pilot.press("enter")
+        await until_shown(pilot, "4 trials")
+        start = app.screen.query_one(FormButton)
+        assert not start.has_class("-unavailable")
+        await pilot.press("c", *"nobody")
+        await until_shown(pilot, "no case is called 'nobody'")
+        assert start.has_class("-unavailable")
+        await pilot.press("ctrl+u")
+        await until(pilot, lambda: not start.has_class("-unavailable"))

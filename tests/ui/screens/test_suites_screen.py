@@ -37,11 +37,11 @@ async def test_suites_are_listed_with_a_preview(store: Path, tmp_path: Path) -> 
         await pilot.press("n")
         await until_shown(pilot, "it has mistakes")
         await pilot.press("j")
-        await until_shown(pilot, "2 cases × 2 targets = 4 trials", "Case 1: first", "1+1?")
+        await until_shown(pilot, "2 cases × 2 targets = 4 trials", "case 1/2 first", "1+1?")
         await pilot.press("right_square_bracket")
-        await until_shown(pilot, "Case 2: second", "2+2?")
+        await until_shown(pilot, "case 2/2 second", "2+2?")
         await pilot.press("left")
-        await until_shown(pilot, "Case 1: first")
+        await until_shown(pilot, "case 1/2 first")
 
 
 async def test_a_name_no_case_has_is_refused_and_edited_at_its_line(

@@ -40,7 +40,7 @@ def test_the_preview_shows_what_would_be_asked(tmp_path: Path) -> None:
     first = words(entry)
     assert "2 cases × 1 target = 2 trials" in first
     assert "2 calls at most" in first
-    assert "Case 1: one  easy  (] next)" in first
+    assert "Case 1  easy  (] next)" in first
     assert "system    Digits only." in first
     assert "user      1+1?" in first
     assert "expected exact: 2" in first, "the case's own"

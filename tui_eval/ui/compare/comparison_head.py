@@ -84,7 +84,11 @@ def _all() -> str:
 
 def _notes(found: ReadComparison, line: TableLine, by: By | None) -> Iterator[tuple[str, Tone]]:
     row, of = line.row, found.comparison
-    yield seen(row), "plain"
+    tested = _tested(of, line)
+    rows = "rows" if line.group is None else "groups"
+    # in one paragraph: on a small screen each line is one less for the flips
+    corrected = f"; p corrected for {tested} {rows} (Holm)" if tested > 1 else ""
+    yield f"{seen(row)}{corrected}", "plain"
     if any(found.live):
         yield "so far: what ends early is no fair sample of all", "ungraded"
     for said in scorer_notes(of):
@@ -96,12 +100,6 @@ def _notes(found: ReadComparison, line: TableLine, by: By | None) -> Iterator[tu
         yield equivalent(of.margin), "dim"
     if by is not None and not of.groups:
         yield _NO_GROUPS[by], "dim"
-    tested = _tested(of, line)
-    if tested > 1:
-        yield (
-            f"p is corrected for {tested} {'rows' if line.group is None else 'groups'} (Holm)",
-            "dim",
-        )
 
 
 def _tested(of: RunComparison, line: TableLine) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.format import number, points, points_interval, rate
-from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
+from tui_eval.reports.comparison.comparison import By, ComparisonRow, RunComparison
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.reports.terminal.comparison_text import (
     group_rate,
@@ -42,22 +42,30 @@ class TableLine:
     """Which pair of columns it is of, from 0."""
     group: str | None = None
     """None: it is of all their cases."""
+    title: bool = False
+    """Whether it says what the groups below it are of, and has no figures."""
 
 
-def table_lines(of: RunComparison, index: int) -> list[TableLine]:
+def table_lines(of: RunComparison, index: int, by: By | None) -> list[TableLine]:
     """Return the lines of a comparison: its rows, then the groups of one of them.
 
     Args:
         of: The comparison.
         index: Which row's groups, from 0.
+        by: What they are groups by; None: there are none.
     """
     lines = [TableLine(row_name(row), row, at) for at, row in enumerate(of.rows)]
-    names = of.rows[index].columns.a, of.rows[index].columns.b
-    for group, rows in of.groups.items():
-        for row in rows:
-            if (row.columns.a, row.columns.b) == names:
-                lines.append(TableLine(f"{_INDENT}{group}", row, index, group))
-    return lines
+    own = of.rows[index]
+    names = own.columns.a, own.columns.b
+    groups = [
+        TableLine(f"{_INDENT}{group}", row, index, group)
+        for group, rows in of.groups.items()
+        for row in rows
+        if (row.columns.a, row.columns.b) == names
+    ]
+    if len(lines) > 1 and groups:  # else it is plain whose they are
+        lines.append(TableLine(f"by {by}: {row_name(own)}", own, index, title=True))
+    return [*lines, *groups]
 
 
 class ComparisonTable(Rows):
@@ -100,6 +108,8 @@ class ComparisonTable(Rows):
     def row(self, index: int) -> DrawnRow | None:
         """Return a line."""
         line = self.lines[index]
+        if line.title:
+            return DrawnRow((Cell(line.name, "accent"), *[Cell("")] * (len(self.fields) - 1)))
         row, known, few = line.row, line.row.difference, _few(line)
         rates = [
             rate(share, judged) if line.group is None else group_rate(share, row)

@@ -103,7 +103,7 @@ class Actions(Provider):
         for name in THEMES:
             if name != app.theme:
                 told = "Changes the colours; remembered"
-                yield _Entry(f"Theme: {name}", partial(self._set_theme, name), told, "")
+                yield _Entry(f"Theme {name}", partial(self._set_theme, name), told, "")
 
     async def _do(self, active: ActiveBinding) -> None:
         await self.app.run_action(active.binding.action, active.node)

@@ -256,6 +256,8 @@ class LaunchScreen(Dialog[int | EditRequest | None]):
         self._show_title()
         self._said.show(tuple(preflight_paras(self._found, self._refused)))
         refused = bool(self._refused or (self._found is not None and trouble(self._found)))
+        may_start = not self._refused and (self._found is None or self._found.may_start)
+        self._start.set_class(not may_start, "-unavailable")
         if refused and not self._was_refused:
             self._was_refused = True
             self._share_height(self.app.size.height)

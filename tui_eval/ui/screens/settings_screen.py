@@ -166,6 +166,8 @@ class SettingsScreen(BaseScreen):
                 await self._choose_theme(setting)
             case SettingKind.KEY:
                 await self._press_key(setting)
+            case SettingKind.TEXT if setting.choices:
+                await self._choose(setting)
             case SettingKind.TEXT:
                 await self._type(setting)
 
@@ -176,6 +178,12 @@ class SettingsScreen(BaseScreen):
         if chosen is None:
             self.app.theme = before
         else:
+            self._write(setting.at, chosen)
+
+    async def _choose(self, setting: Setting) -> None:
+        lines = [Choice(one, one, chosen=one == setting.value) for one in setting.choices]
+        chosen = await self.app.push_screen_wait(Menu(setting.words, lines, self.context.glyphs))
+        if chosen is not None:
             self._write(setting.at, chosen)
 
     async def _press_key(self, setting: Setting) -> None:

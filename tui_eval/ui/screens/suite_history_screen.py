@@ -28,7 +28,7 @@ from tui_eval.ui.widgets.toned import Piece
 class Narrowing(Enum):
     """Which cases are listed."""
 
-    CHANGED = "that did not always come to the same"
+    CHANGED = "changed"
     FLAKY = "that are flaky"
     ALL = "in all"
 

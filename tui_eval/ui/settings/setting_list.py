@@ -43,6 +43,8 @@ class Setting:
     """What the configuration says, as it is asked for; empty: nothing."""
     hint: str = ""
     """What may be said."""
+    choices: Sequence[str] = ()
+    """All that may be said; empty: it is typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def _plain(known: SettingSources) -> Iterator[Setting]:
         if os.environ.get("TUI_EVAL_LOG_LEVEL")
         else (name if read.log_level else "default"),
         read.log_level or "",
-        ", ".join(LOG_LEVELS),
+        choices=tuple(LOG_LEVELS),
     )
 
 

@@ -10,6 +10,7 @@ from tui_eval.invocation import command_name
 from tui_eval.model.conversation import text_of
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.suites.case_book import CasePreview, PromptPreview
+from tui_eval.ui.suites.scorer_words import scorer_in_words
 from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.suites.trend import Trend
 from tui_eval.ui.text.prose import Para
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from tui_eval.engine.preflight.preflight import Preflight
     from tui_eval.model.json import JsonObject
     from tui_eval.suites.spec import Suite
-
-_SILENT = {"kind", "name", "weight", "required", "invert", "not", "when", "of"}
-"""Fields of a scorer that are no part of its one line, or stand in it elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +166,7 @@ def _case(suite: "Suite", leaf: CasePreview | None) -> Iterator[tuple[Para, bool
         return
     more = "" if leaf.last else "  (] next)"
     tags = f"  {', '.join(leaf.case.tags)}" if leaf.case.tags else ""
-    yield Para(f"Case {number(leaf.index + 1)}: {leaf.case.id}{tags}{more}", "accent"), False
+    yield Para(f"Case {number(leaf.index + 1)}{tags}{more}", "accent"), False
     for column, asked in leaf.asked:
         if len(leaf.asked) > 1:
             yield Para(f"prompt {column.prompt}", "dim", indent=2), False
@@ -218,21 +216,9 @@ def _scorers(suite: "Suite") -> Iterator[Para]:
     if not suite.scorers:
         yield Para("none: every output passes", "ungraded", indent=2)
     for scorer in suite.scorers:
-        yield Para(_scorer(scorer.model_dump(mode="json", exclude_defaults=True)), indent=2)
+        settings = scorer.model_dump(mode="json", exclude_defaults=True)
+        yield Para(scorer_in_words(settings, len(suite.judges)), indent=2)
     yield Para("")
-
-
-def _scorer(settings: dict[str, object]) -> str:
-    kind, name = str(settings.get("kind", "?")), str(settings.get("name", ""))
-    title = kind if name in ("", kind) else f"{name} ({kind})"
-    parts = [f"{key} {_short(value)}" for key, value in settings.items() if key not in _SILENT]
-    if settings.get("of"):
-        parts.append(f"of {_short(settings['of'])}")
-    if settings.get("when"):
-        parts.append(f"when {_short(settings['when'])}")
-    if settings.get("required") is False:
-        parts.append("reported only")
-    return f"{title}: {', '.join(parts)}" if parts else title
 
 
 def _targets(suite: "Suite") -> Iterator[Para]:
@@ -262,8 +248,3 @@ def _judged(requests: "Sequence[JudgeRequest]") -> Iterator[Para]:
         else:
             yield Para(json.dumps(one.body, indent=2, ensure_ascii=False), indent=2)
         yield Para("")
-
-
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -19,7 +19,7 @@ from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.suites.trend import Trend
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.page import Page
-from tui_eval.ui.widgets.toned import Piece
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _REST_S = 0.15
 """The cursor rests so long on a suite before its cases are read."""
+_LEAST_ID = 8
+"""Cells that a case's id has in the upper edge, whatever else stands there."""
 
 
 class SuitePreview(Vertical):
@@ -152,17 +154,29 @@ class SuitePreview(Vertical):
         if turned and made.question is not None:
             self.page.reveal(made.question)
 
+    def on_resize(self) -> None:
+        """Give the case's id the new room."""
+        if self.shown is not None:
+            self._show_rule(self.shown)
+
     def _show_rule(self, entry: SuiteEntry) -> None:
         """Say what the preview is of: the case stands here, wherever one scrolls to."""
-        rule = self._app_context.glyphs.rule
+        glyphs = self._app_context.glyphs
         left = [Piece(" "), Piece(entry.name, "strong"), Piece(" ")]
+        right = [Piece(f" {entry.path.name} ", "dim")]
         leaf, expected = self._known.leaf, self._known.expected
         if leaf is not None and leaf.case is not None:
             cases = expected.survey.cases if expected and expected.survey else entry.cases
             of = f"/{number(cases)}" if cases is not None else ""
-            left += [Piece(f"{rule} ", "dim"), Piece(f"case {number(leaf.index + 1)}{of} "),
-                     Piece(f"{leaf.case.id} ", "accent")]  # fmt: skip
-        self._rule.show(left, [Piece(f" {entry.path.name} ", "dim")])
+            left += [
+                Piece(f"{glyphs.rule} ", "dim"),
+                Piece(f"case {number(leaf.index + 1)}{of} "),
+            ]
+            taken = sum(width_of(piece.text) for piece in (*left, *right))
+            room = min(width_of(leaf.case.id), max(self._rule.room - taken - 1, _LEAST_ID))
+            name = fit(leaf.case.id, room, ellipsis=glyphs.cut, keep=6)
+            left.append(Piece(f"{name} ", "accent"))
+        self._rule.show(left, right)
 
 
 def _shown_by(db: "sqlite3.Connection", suite: str, cases: int) -> str:

@@ -55,7 +55,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def test_a_run_is_cut_into_parts_of_time(db: sqlite3.Connection) -> None:
     found = timeline(db, 1, 9, now=0.0)
     assert found is not None
-    assert (found.start, found.part_s) == (START, 1.0)
+    assert (found.time.start, found.time.gaps, found.part_s) == (START, (), 1.0)
     assert list(found.answered) == [0, 0, 1, 1, 1, 1, 1, 1, 1]
     assert list(found.failed) == [0] * 8 + [1]
     one, two, judge = found.lanes
@@ -70,6 +70,38 @@ def test_a_run_is_cut_into_parts_of_time(db: sqlite3.Connection) -> None:
     assert [name for name, _ in found.costs] == ["one", "two", "judges"]
     assert [spent[-1] for _, spent in found.costs] == [2.0, 1.5, 7.0]
     assert found.unpriced == 0
+
+
+def test_time_without_an_engine_is_left_out(db: sqlite3.Connection, tmp_path: Path) -> None:
+    day = 86_400.0
+    with writing(tmp_path / "s.sqlite3") as changing:
+        # five calls, the last until second 6; a day; the others, a second later than otherwise
+        for table, at in (("attempts", "sent_at"), ("limits", "at")):
+            changing.execute(f"UPDATE {table} SET {at} = {at} + ? WHERE {at} > ?", (day, START + 4))
+        changing.execute("UPDATE judge_calls SET call_s = 1.0")
+        changing.execute("UPDATE runs SET wall_s = 10.0, active_s = 0, active_since = NULL")
+        changing.commit()
+    found = timeline(db, 1, 10, now=0.0)
+    assert found is not None
+    assert (found.time.left_out_s, found.part_s) == (day - 1, 1.0)
+    assert list(found.answered) == [0, 0, 1, 1, 1, 1, 1, 0, 1, 1]
+    assert list(found.failed) == [0] * 9 + [1]
+    assert list(found.lanes[0].slots) == [4] * 6 + [2] * 4
+    assert sum(found.lanes[0].in_flight) + sum(found.lanes[1].in_flight) == pytest.approx(16)
+
+
+def test_a_pause_of_an_engine_that_goes_on_is_no_gap(
+    db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    with writing(tmp_path / "s.sqlite3") as changing:
+        later = "UPDATE attempts SET sent_at = sent_at + 600 WHERE sent_at > ?"
+        changing.execute(later, (START + 4,))
+        changing.execute("UPDATE runs SET wall_s = 609.0, active_s = 0, active_since = NULL")
+        changing.commit()
+    found = timeline(db, 1, 9, now=0.0)
+    assert found is not None
+    assert found.time.gaps == ()
+    assert found.part_s == pytest.approx(609.0 / 9)
 
 
 def test_what_is_in_flight_is_so_until_now(db: sqlite3.Connection, tmp_path: Path) -> None:

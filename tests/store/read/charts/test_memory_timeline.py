@@ -5,6 +5,7 @@ import sqlite3
 from tests.support import do, key, output, staged
 from tui_eval.model.attempt_record import AttemptRecord, UsageSample
 from tui_eval.store.read.charts.memory_timeline import memory_over_time
+from tui_eval.store.read.charts.working_time import WorkingTime
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
 
@@ -23,8 +24,9 @@ def test_programs_that_run_at_once_are_added_up(db: sqlite3.Connection) -> None:
             tx.db.execute("UPDATE attempts SET sent_at = ? WHERE id = ?", (1000.0 + late, attempt))
 
     do(db, unit)
-    assert memory_over_time(db, made.run, 5, 1000.0, 1.0) == [100, 200, 400, 300, 0]
-    assert memory_over_time(db, made.run + 1, 5, 1000.0, 1.0) is None
+    worked = WorkingTime(1000.0)
+    assert memory_over_time(db, made.run, 5, worked, 1.0) == [100, 200, 400, 300, 0]
+    assert memory_over_time(db, made.run + 1, 5, worked, 1.0) is None
 
 
 def test_the_most_is_the_same_however_long_the_parts_are(db: sqlite3.Connection) -> None:
@@ -40,6 +42,6 @@ def test_the_most_is_the_same_however_long_the_parts_are(db: sqlite3.Connection)
 
     do(db, unit)
     for parts, part_s in ((40, 0.1), (4, 1.0), (2, 2.0), (1, 4.0)):
-        found = memory_over_time(db, made.run, parts, 1000.0, part_s)
+        found = memory_over_time(db, made.run, parts, WorkingTime(1000.0), part_s)
         assert found is not None
         assert (len(found), max(found)) == (parts, 100)

@@ -4,9 +4,11 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from tui_eval.store.read.charts.working_time import WorkingTime
+
 
 def memory_over_time(
-    db: sqlite3.Connection, run: int, parts: int, start: float, part_s: float
+    db: sqlite3.Connection, run: int, parts: int, worked: WorkingTime, part_s: float
 ) -> Sequence[float] | None:
     """Return the most bytes that all programs took together in each part; None: none told.
 
@@ -16,7 +18,7 @@ def memory_over_time(
         db: The connection.
         run: The run.
         parts: How many parts there are.
-        start: When the first begins, in seconds since the epoch.
+        worked: What they are parts of.
         part_s: How long each is, in seconds.
     """
     changes = sorted(_changes(db, run))
@@ -24,7 +26,7 @@ def memory_over_time(
         return None
     most, taken, at = [0] * parts, 0, 0
     for when, by in changes:
-        place = (when - start) / part_s
+        place = worked.since_start(when) / part_s
         part = min(max(int(place), 0), parts - 1)
         for earlier in range(at + 1, part + (place > part)):  # nothing changed in them
             most[earlier] = max(most[earlier], taken)

@@ -10,11 +10,19 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from tui_eval.model.endpoint_event import HOLDS_BACK, EndpointEventKind
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.charts.working_time import WorkingTime, working_time
 from tui_eval.store.text import unpack_text
 
 _ENDED = "(a.sent_at + a.call_s)"
 _OF_RUN = "FROM trials t JOIN attempts a ON a.trial = t.id WHERE t.run = :run"
 _OF_JUDGES = "FROM judge_calls a WHERE a.run = :run"
+_TOLD = (
+    "sum(a.error_kind IS 'rate_limit'), ifnull(sum(coalesce(a.cost_usd, a.about_usd)), 0), "
+    "sum(a.cost_usd IS NULL AND a.about_usd IS NOT NULL), "
+    "sum(coalesce(a.cost_usd, a.about_usd) IS NULL)"
+)
+"""The last fields of `_Calls`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +47,8 @@ class EndpointTimeline:
 class Timeline:
     """What happened when."""
 
-    start: float
-    """When the first call was sent, in seconds since the epoch."""
+    time: WorkingTime
+    """What the parts are of."""
     part_s: float
     answered: Sequence[int]
     """Calls of targets that ended with an answer, by part."""
@@ -68,23 +76,21 @@ def timeline(db: sqlite3.Connection, run: int, parts: int, now: float) -> Timeli
     Returns:
         None where nobody was called.
     """
-    calls = f"a.sent_at AS begun, ifnull({_ENDED}, a.sent_at) AS ended, a.state = 'sent' AS open"
+    columns = f"a.sent_at AS begun, ifnull({_ENDED}, a.sent_at) AS ended, a.state = 'sent' AS open"
+    calls = f"SELECT {columns} {_OF_RUN} UNION ALL SELECT {columns} {_OF_JUDGES}"
     start, end, open_calls = db.execute(
-        "SELECT min(begun), max(ended), sum(open) FROM "
-        f"(SELECT {calls} {_OF_RUN} UNION ALL SELECT {calls} {_OF_JUDGES})",
-        {"run": run},
+        f"SELECT min(begun), max(ended), sum(open) FROM ({calls})", {"run": run}
     ).fetchone()
     if start is None:
         return None
     end = max(end, now) if open_calls else end
-    counted = _Counted(db, run, start, max((end - start) / parts, 1e-3), parts)
+    wall_s = run_queries.run(db, run).wall(now)
+    worked = working_time(db, calls, run, (start, end), wall_s)
+    part_s = max(worked.since_start(end) / parts, 1e-3)
+    counted = _Counted(db, run, worked, part_s, parts)
     counted.count_targets()
     counted.count_judges()
     return counted.timeline()
-
-
-def _part(moment: str) -> str:
-    return f"max(min(CAST(({moment} - :start) / :part AS INTEGER), :last), 0)"
 
 
 class _Calls(NamedTuple):
@@ -96,7 +102,7 @@ class _Calls(NamedTuple):
     """None: they are in flight, or were lost, and how long those took nobody knows."""
     n: int
     begun_s: float
-    """Seconds after the start at which they began, together."""
+    """Seconds of work after which they began, together."""
     ended_s: float | None
     limited: int
     cost: float
@@ -105,16 +111,6 @@ class _Calls(NamedTuple):
     """How many of them have an estimate in place of their cost."""
     unknown: int
     """How many have neither."""
-
-
-_CALLS = (
-    f"a.state, {_part('a.sent_at')}, {_part(_ENDED)}, count(*), "
-    f"sum(max(a.sent_at - :start, 0)), sum(max({_ENDED} - :start, 0)), "
-    "sum(a.error_kind IS 'rate_limit'), ifnull(sum(coalesce(a.cost_usd, a.about_usd)), 0), "
-    "sum(a.cost_usd IS NULL AND a.about_usd IS NOT NULL), "
-    "sum(coalesce(a.cost_usd, a.about_usd) IS NULL)"
-)
-"""`_Calls`, after whose they are."""
 
 
 class _Flight:
@@ -174,11 +170,11 @@ class _Counted:
     """The calls of a run, as they are counted."""
 
     def __init__(
-        self, db: sqlite3.Connection, run: int, start: float, part_s: float, parts: int
+        self, db: sqlite3.Connection, run: int, worked: WorkingTime, part_s: float, parts: int
     ) -> None:
         self._db = db
-        self._start, self._part_s, self._parts = start, part_s, parts
-        self._given = {"run": run, "start": start, "part": part_s, "last": parts - 1}
+        self._time, self._part_s, self._parts = worked, part_s, parts
+        self._given = {"run": run, "part": part_s, "last": parts - 1, **worked.parameters}
         self._answered, self._failed = [0] * parts, [0] * parts
         self._flights: dict[str, _Flight] = {}
         """By endpoint; judges have names of their own among them, as limits have."""
@@ -212,9 +208,16 @@ class _Counted:
             self._flights.setdefault(lane, _Flight(self._parts, [lane]))
             self._count(lane, None, calls)
 
+    def _part(self, moment: str) -> str:
+        return f"max(min(CAST({self._time.sql(moment)} / :part AS INTEGER), :last), 0)"
+
     def _calls(self, whose: str, table: str) -> Iterator[tuple[Any, _Calls]]:
+        begun, ended = self._time.sql("a.sent_at"), self._time.sql(_ENDED)
         for one, *calls in self._db.execute(
-            f"SELECT {whose}, {_CALLS} {table} GROUP BY 1, 2, 3, 4 ORDER BY 1", self._given
+            f"SELECT {whose}, a.state, {self._part('a.sent_at')}, {self._part(_ENDED)}, count(*), "
+            f"sum(max({begun}, 0)), sum(max({ended}, 0)), {_TOLD} {table} "
+            "GROUP BY 1, 2, 3, 4 ORDER BY 1",
+            self._given,
         ):
             yield one, _Calls(*calls)
 
@@ -231,7 +234,7 @@ class _Counted:
         self._count_holds()
         none: list[int | None] = [None] * self._parts
         return Timeline(
-            start=self._start,
+            time=self._time,
             part_s=self._part_s,
             answered=self._answered,
             failed=self._failed,
@@ -251,7 +254,7 @@ class _Counted:
     def _count_holds(self) -> None:
         """Count how often the machine had no room for more of what is asked at an endpoint."""
         for endpoint, kind, part, n in self._db.execute(
-            f"SELECT endpoint, kind, {_part('at')}, count(*) FROM limits WHERE run = :run "
+            f"SELECT endpoint, kind, {self._part('at')}, count(*) FROM limits WHERE run = :run "
             f"AND kind IN ({', '.join(repr(str(kind)) for kind in HOLDS_BACK)}) GROUP BY 1, 2, 3",
             self._given,
         ):
@@ -263,7 +266,7 @@ class _Counted:
         """Return the slots of each endpoint by part."""
         slots: dict[str, list[int | None]] = {}
         for endpoint, part, concurrency, _ in self._db.execute(
-            f"SELECT endpoint, {_part('at')}, concurrency, max(id) FROM limits "
+            f"SELECT endpoint, {self._part('at')}, concurrency, max(id) FROM limits "
             "WHERE run = :run GROUP BY 1, 2 ORDER BY 2",
             self._given,
         ):

@@ -125,6 +125,8 @@ def throughput(db: sqlite3.Connection, run: int, parts: int) -> Chart:
         f"{number(sum(found.answered))} answered, {number(sum(found.failed))} failed calls in "
         f"{clock(span)}: {per_second(mean)}"
     )
+    if found.time.gaps:
+        words += f"; {clock(found.time.left_out_s)} without an engine left out"
     return Drawing([_over_time(found, curves, words, fine_rate)])
 
 
@@ -206,7 +208,7 @@ def memory(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     found = timeline(db, run, parts, time.time())
     if found is None:
         return NO_PROGRAMS
-    taken = memory_over_time(db, run, parts, found.start, found.part_s)
+    taken = memory_over_time(db, run, parts, found.time, found.part_s)
     if taken is None:
         return NO_PROGRAMS
     curves = [Curve("all programs together", taken, LINE, "accent")]
