@@ -90,3 +90,11 @@ def test_what_it_is_expected_to_cost(tmp_path: Path) -> None:
     assert bulk is not None
     assert bulk.input.base == single.input.base / 2
     assert bulk.output.base == single.output.base / 2
+
+
+@pytest.mark.parametrize(("bulk", "said"), [("true", ", in bulk"), ("false", "")])
+def test_a_target_says_that_it_is_asked_in_bulk(tmp_path: Path, bulk: str, said: str) -> None:
+    text = SUITE.replace("MESSAGES", 'user = "{{ q }}"').replace("MORE", "")
+    (tmp_path / "s.toml").write_text(text.replace("TARGET", f"{ASKED}bulk = {bulk}"))
+    (target,) = load(tmp_path / "s.toml", trusted=True).targets
+    assert target.in_words() == f"model at http://127.0.0.1:1/v1{said}"

@@ -74,6 +74,10 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
             return self.bulk
         return BulkSpec() if self.bulk else None
 
+    def in_words(self) -> str:
+        """Return its model, its endpoint, and whether it is asked in bulk."""
+        return super().in_words() + ("" if self.bulk_settings is None else ", in bulk")
+
     def bulk_prices(self) -> BulkPrices | None:
         """Return what its tokens cost in bulk; None: not even single calls have a known price."""
         own = self.token_prices() if self.prices is not None else None
