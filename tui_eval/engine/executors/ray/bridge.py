@@ -10,6 +10,7 @@ import os
 import platform
 import socket
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -23,7 +24,11 @@ from tui_eval.engine.executors.ray.ray_worker import ANSWERS_S, RayWorker
 from tui_eval.model.json import JsonObject
 
 _REACHED_S: Final = 5.0
-"""Seconds in which the head has to answer."""
+"""Seconds in which the head has to take a connection."""
+_JOINED_S: Final = 60.0
+"""Seconds in which the head has to let this process join its cluster."""
+_ALIVE_S: Final = 5.0
+"""Seconds between two signs of life to the engine."""
 _PLACED_S: Final = 60.0
 """Seconds in which a worker has to begin on a node that has room for it."""
 _NONE_S: Final = 30.0
@@ -62,6 +67,8 @@ class Bridge:
         """What follows the worker of each node, by the node's id."""
         self._count = 0
         self._shared: dict[str, list[Any]] = {}
+        self._giving: set[asyncio.Task[None]] = set()
+        """Handfuls that workers have not taken yet."""
         self._sent: dict[str, set[str]] = {}
         """What each worker was told to be shared."""
         self._why_none = "no node has a free processor"
@@ -70,19 +77,25 @@ class Bridge:
         """Work until the engine closes its end, or there is no worker to be had."""
         looking = asyncio.create_task(self._look())
         listening = asyncio.create_task(self._listen())
+        living = asyncio.create_task(self._say_that_it_lives())
         await asyncio.wait((looking, listening), return_when=asyncio.FIRST_COMPLETED)
-        if looking.done():
-            self._tell({"is": "failed", "why": looking.result()})
+        if (why := _reason(looking) or _reason(listening)) is not None:
+            self._tell({"is": "failed", "why": why})
             with suppress(ConnectionError):
                 await self._writer.drain()
         ends = [self._ended(actor) for actor in self._actors.values()]
         await asyncio.gather(*ends)
-        for task in (looking, listening, *self._nodes.values()):
+        for task in (looking, listening, living, *self._nodes.values(), *self._giving):
             task.cancel()
 
     async def _ended(self, actor: Any) -> None:  # noqa: ANN401  # Ray makes its class
         with suppress(Exception):
             await asyncio.wait_for(actor.end.remote(), _ENDED_S)
+
+    async def _say_that_it_lives(self) -> None:
+        while True:
+            await asyncio.sleep(_ALIVE_S)
+            self._tell({"is": "alive"})
 
     async def _listen(self) -> None:
         while (got := await next_frame(self._reader)) is not None:
@@ -90,31 +103,51 @@ class Bridge:
             if head["do"] == "share":
                 self._shared[head["name"]] = [await asyncio.to_thread(ray.put, body)]
             elif (actor := self._actors.get(head["worker"])) is not None:
-                known = self._sent[head["worker"]]
-                new = {name: self._shared[name] for name in self._shared.keys() - known}
-                known |= new.keys()
-                actor.take.remote(body, new)
+                giving = asyncio.create_task(self._give(head["worker"], actor, body))
+                self._giving.add(giving)
+                giving.add_done_callback(self._giving.discard)
+
+    async def _give(self, worker: str, actor: Any, body: bytes) -> None:  # noqa: ANN401  # likewise
+        """Have a worker take messages; one that cannot is lost, as its attempts would never end."""
+        known = self._sent[worker]
+        new = {name: self._shared[name] for name in self._shared.keys() - known}
+        known |= new.keys()
+        try:
+            await actor.take.remote(body, new)
+        except Exception as error:  # noqa: BLE001 - whatever Ray says is told to a person
+            self._lose(worker, f"it did not take what it was sent: {_why(error, '')}")
 
     async def _look(self) -> str:
-        """Keep a worker on each node; return why there is none, once that is so."""
+        """Keep a worker on each node; return why there is none, once that is so.
+
+        A head that does not answer is no reason to end what workers do.
+        """
         loop = asyncio.get_running_loop()
         had_one, gone = loop.time(), 0
+        asking: asyncio.Task[list[dict[str, Any]] | None] | None = None
         while True:
-            nodes = await asyncio.to_thread(_nodes)
-            gone = gone + 1 if nodes is None else 0
-            if gone >= _GONE_LOOKS:
-                return f"Ray's head has gone: start the cluster again. {_GOING_ON}"
-            for node in nodes or ():
-                if node["NodeID"] not in self._nodes:
-                    task = asyncio.create_task(self._follow(node))
-                    self._nodes[node["NodeID"]] = task
-                    task.add_done_callback(partial(self._over, node["NodeID"]))
+            asking = asking or asyncio.create_task(asyncio.to_thread(_nodes))
+            answered, _ = await asyncio.wait((asking,), timeout=_REACHED_S)
+            if answered:
+                nodes, asking = asking.result(), None
+                gone = gone + 1 if nodes is None else 0
+                if gone >= _GONE_LOOKS:
+                    return f"Ray's head has gone: start the cluster again. {_GOING_ON}"
+                self._follow_new(nodes or ())
             now = loop.time()
             if self._actors:
                 had_one = now
             elif now - had_one > _NONE_S:
-                return f"no worker can be placed: {self._why_none}"
+                why = "Ray's head does not answer" if asking is not None else self._why_none
+                return f"no worker can be placed: {why}. {_GOING_ON}"
             await asyncio.sleep(_LOOK_S)
+
+    def _follow_new(self, nodes: Iterable[dict[str, Any]]) -> None:
+        for node in nodes:
+            if node["NodeID"] not in self._nodes:
+                task = asyncio.create_task(self._follow(node))
+                self._nodes[node["NodeID"]] = task
+                task.add_done_callback(partial(self._over, node["NodeID"]))
 
     def _over(self, node: str, _: "asyncio.Task[None]") -> None:
         del self._nodes[node]
@@ -130,9 +163,10 @@ class Bridge:
         made = ray.remote(num_cpus=1, max_restarts=0, max_concurrency=1000)(RayWorker)
         actor = made.options(scheduling_strategy=there).remote(self._setup)
         try:
-            said = await asyncio.wait_for(actor.begin.remote(), _PLACED_S)
+            said = await asyncio.wait_for(actor.versions.remote(), _PLACED_S)
             _see_that_it_is_ours(said, host)
-        except Exception as error:  # noqa: BLE001 - whatever Ray says is told to a person
+            await asyncio.wait_for(actor.begin.remote(), _PLACED_S)
+        except Exception as error:  # noqa: BLE001 - likewise
             self._why_none = _why(error, f"on {host} none began within {_PLACED_S:g} s: its "
                                   f"{cpus:g} processors may be others'")  # fmt: skip
             ray.kill(actor)
@@ -145,15 +179,32 @@ class Bridge:
                 for handful in await asyncio.wait_for(actor.fetch.remote(), _SILENT_S):
                     self._tell({"is": "came", "worker": name}, handful)
         except Exception as error:  # noqa: BLE001 - likewise
-            why = _why(error, f"it has said nothing for {_SILENT_S:g} s")
-            self._tell({"is": "lost", "worker": name, "why": why})
+            self._lose(name, _why(error, f"it has said nothing for {_SILENT_S:g} s"))
         finally:
             self._actors.pop(name, None)
             with suppress(Exception):
                 ray.kill(actor)
 
+    def _lose(self, worker: str, why: str) -> None:
+        """Give a worker up, and say so; it is ended."""
+        if (actor := self._actors.pop(worker, None)) is None:
+            return  # it was lost before
+        self._tell({"is": "lost", "worker": worker, "why": why})
+        with suppress(Exception):
+            ray.kill(actor)
+
     def _tell(self, head: JsonObject, body: bytes = b"") -> None:
         self._writer.write(frame(head, body))
+
+
+def _reason(task: "asyncio.Task[str] | asyncio.Task[None]") -> str | None:
+    """Return what a task has ended with that is to be told; None: it goes on, or nothing."""
+    if not task.done():
+        return None
+    try:
+        return task.result()
+    except Exception as error:  # noqa: BLE001 - whatever Ray says is told to a person
+        return f"Ray: {_why(error, 'it has not answered')}"
 
 
 def _nodes() -> list[dict[str, Any]] | None:
@@ -248,9 +299,11 @@ async def _main() -> None:
         return
     head, body = started
     try:
-        await asyncio.to_thread(_connect, head["address"])
-    except _NoClusterError as error:
-        writer.write(frame({"is": "failed", "why": str(error)}))
+        joining = asyncio.to_thread(_connect, head["address"])
+        await asyncio.wait_for(joining, _JOINED_S)
+    except (_NoClusterError, TimeoutError) as error:
+        why = str(error) or f"Ray's head has not answered for {_JOINED_S:g} s. {_GOING_ON}"
+        writer.write(frame({"is": "failed", "why": why}))
         await writer.drain()
         return
     await Bridge(reader, writer, body).run()

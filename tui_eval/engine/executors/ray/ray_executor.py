@@ -25,6 +25,11 @@ _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PAT
 _RAY: Final = "RAY_"
 _ENDED_S: Final = 8.0
 """Seconds that the process with Ray has to end by itself."""
+_LOOK_S: Final = 5.0
+"""Seconds between two looks whether that process has said anything since …"""
+_SILENT_LOOKS: Final = 9
+"""… and after how many in vain it is taken as hanging. (Looks, as an engine may be stopped itself
+for a while, and hears then what was said meanwhile.)"""
 _SAID: Final = 2_000
 """Bytes of what it has printed last that the log gets, where it ends by itself."""
 
@@ -49,6 +54,9 @@ class RayExecutor(Executor):
         self._process: asyncio.subprocess.Process | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._silent = 0
+        """Looks since that process said something."""
         self._printed: IO[bytes] | None = None
 
     @staticmethod
@@ -93,6 +101,7 @@ class RayExecutor(Executor):
             )
         reader, self._writer = await asyncio.open_connection(sock=ours)
         self._listening = asyncio.create_task(self._listen(reader), name="ray")
+        self._watching = asyncio.create_task(self._watch(), name="ray's silence")
         self._say({"do": "start", "address": self._address}, setup.packed())
 
     def give(self, worker: str, handful: bytes) -> None:
@@ -111,6 +120,8 @@ class RayExecutor(Executor):
         self._closing = True
         if self._writer is not None:
             self._writer.close()
+        if self._watching is not None:
+            self._watching.cancel()
         if self._process is not None:
             try:
                 await asyncio.wait_for(self._process.wait(), _ENDED_S)
@@ -131,10 +142,24 @@ class RayExecutor(Executor):
         if not self._writer.is_closing():
             self._writer.write(frame(head, body))
 
+    async def _watch(self) -> None:
+        """Go on without the process that speaks with Ray once it hangs: nothing comes by it."""
+        while self._silent < _SILENT_LOOKS:
+            await asyncio.sleep(_LOOK_S)
+            self._silent += 1
+        assert self._process is not None
+        self._attempts.failed(
+            f"the process that speaks with Ray ({self._process.pid}) has said nothing for "
+            f"{_LOOK_S * _SILENT_LOOKS:g} s and is ended: see that the cluster runs, then resume "
+            "the run"
+        )
+        self._process.kill()
+
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         attempts = self._attempts
         try:
             while (got := await next_frame(reader)) is not None:
+                self._silent = 0
                 self._heard(*got)
         except Exception as error:  # else everybody would wait for what nobody hears
             log.exception("what Ray's process says")
@@ -151,6 +176,8 @@ class RayExecutor(Executor):
 
     def _heard(self, head: dict[str, str], body: bytes) -> None:
         match head["is"]:
+            case "alive":
+                pass
             case "came":
                 self._attempts.came(head["worker"], body)
             case "joined":

@@ -29,8 +29,12 @@ class RayWorker:
         self._shared: dict[str, Any] = {}
         """References to what the engine has shared, by name; each in a list of its own."""
 
-    async def begin(self) -> dict[str, str]:
-        """Make the worker's targets; tell what it runs on."""
+    async def versions(self) -> dict[str, str]:
+        """Tell what it is; nothing of a run is read before that is known."""
+        return {"tui-eval": tui_eval.__version__, "python": platform.python_version()}
+
+    async def begin(self) -> None:
+        """Make the worker's targets."""
         # not in the process that starts the actor: it needs nothing of this
         from tui_eval.engine.executors.attempt_worker import AttemptWorker
         from tui_eval.engine.executors.worker_setup import WorkerSetup
@@ -39,11 +43,6 @@ class RayWorker:
         setup = WorkerSetup.unpacked(self._setup)
         worker = AttemptWorker(setup, self._send, self._fetch, where)
         self._worker = await worker.__aenter__()
-        return {
-            "tui-eval": tui_eval.__version__,
-            "python": platform.python_version(),
-            "host": where,
-        }
 
     async def take(self, handful: bytes, shared: dict[str, Any]) -> None:
         """Do what an engine says.
