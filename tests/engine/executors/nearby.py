@@ -70,7 +70,7 @@ class NearbyExecutor(Executor):
                 assert not isinstance(message, UnreadableMessage)
                 changed.append(self.told(self._told, message))
                 self._told += 1
-            handful = packed(changed)
+            handful = packed(*changed)
             self.sent.append(handful)
             loop.call_soon(self._attempts.came, name, handful)
 

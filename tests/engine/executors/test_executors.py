@@ -17,6 +17,7 @@ from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
+from tui_eval.engine.executors import attempt_worker
 from tui_eval.engine.executors.handful import (
     AttemptReturn,
     CallAsked,
@@ -542,3 +543,19 @@ async def test_a_grade_that_cannot_be_is_none(
     assert harness.counts(run).ungraded == 3
     reasons = harness.sql("SELECT reason FROM scores WHERE value IS NULL")
     assert len(reasons) == 3, reasons
+
+
+async def test_an_attempt_whose_files_cannot_be_read_at_its_worker_fails(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> tuple[bytes, ...]:
+        raise OSError("no such file")
+
+    monkeypatch.setattr(attempt_worker, "_files", gone)
+    async with FakeModel() as server:
+        run = await asyncio.wait_for(
+            harness.run(suite(server.base_url, 1, run={"retries": 0}), NEARBY), 20
+        )
+    (trial,) = harness.trials(run)
+    assert (trial.state, trial.error_kind) == (TrialState.ERROR, "bug")
+    assert "an error in tui-eval, on node of w" in (trial.error_message or "")

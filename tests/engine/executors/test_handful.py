@@ -71,14 +71,14 @@ def test_everything_that_comes_back_is_what_was_sent() -> None:
         CallAsked(4, DialogueCall(CallParty.USER, {"messages": []})),
         CheckReturn(-1, Grade.of(True, "right")),
     ]
-    assert returns(packed(sent)) == sent
+    assert returns(packed(*sent)) == sent
 
 
 def test_orders_are_no_returns() -> None:
     given: list[Order] = [AttemptOrder(1, "t", "id", {"q": 1}, 2.0, {}), AttemptRecall(1)]
-    assert orders(packed(given)) == given
+    assert orders(packed(*given)) == given
     with pytest.raises(HandfulError):
-        returns(packed(given))
+        returns(packed(*given))
 
 
 class _Calls:
@@ -94,7 +94,7 @@ class _Calls:
     [(os.getpid, ()), (eval, ("1",)), (getattr, (Output, "digest")), (Exception, ("x",))],
 )
 def test_nothing_is_made_or_called(what: Any) -> None:
-    data = pickle.dumps([(1, plain(AttemptReturn(1, None))), _Calls(*what)])
+    data = packed(AttemptReturn(1, None)) + pickle.dumps(_Calls(*what))
     with pytest.raises(HandfulError, match="only data is read"):
         returns(data)
 
@@ -169,15 +169,13 @@ def test_a_field_that_is_not_what_it_has_to_be_makes_its_message_unreadable(whol
     for wrong in WRONG:
         for form in changed(plain(whole)[2:], wrong):
             told = (7, (type(whole).__name__, 7, *form))
-            found, other = returns(
-                pickle.dumps([told, (8, plain(AttemptReturn(8, None)))], protocol=5)
-            )
+            found, other = returns(pickle.dumps(told, protocol=5) + packed(AttemptReturn(8, None)))
             assert other == AttemptReturn(8, None)  # its neighbours are taken
             assert found.attempt == 7
             if isinstance(found, UnreadableMessage):
                 refused += 1
             else:  # it is one that could have been sent
-                assert returns(packed([found])) == [found]
+                assert returns(packed(found)) == [found]
                 canonical([repr(found)])
     assert refused > 10 * len(plain(whole))
 
@@ -199,22 +197,22 @@ def test_a_field_that_is_not_what_it_has_to_be_makes_its_message_unreadable(whol
     ],
 )
 def test_it_is_said_which_field_is_what(reply: Output, why: str) -> None:
-    assert returns(packed([AttemptReturn(7, reply)])) == [UnreadableMessage(7, why)]
+    assert returns(packed(AttemptReturn(7, reply))) == [UnreadableMessage(7, why)]
 
 
 def test_numbers_of_attempts_alone_may_be_below_0_and_are_numbers() -> None:
     wrong: list[Any] = ["1", None, [], 1.0, True]
     for attempt in wrong:
         with pytest.raises(HandfulError):
-            returns(pickle.dumps([(attempt, plain(AttemptReturn(1, None)))]))
-    assert returns(packed([CheckReturn(-3, None)])) == [CheckReturn(-3, None)]
+            returns(pickle.dumps((attempt, plain(AttemptReturn(1, None)))))
+    assert returns(packed(CheckReturn(-3, None))) == [CheckReturn(-3, None)]
 
 
 def test_more_messages_than_are_sent_together_are_none() -> None:
     one = (1, plain(AttemptReturn(1, None)))
-    assert len(returns(pickle.dumps([one] * HANDFUL))) == HANDFUL
+    assert len(returns(pickle.dumps(one) * HANDFUL)) == HANDFUL
     with pytest.raises(HandfulError):
-        returns(pickle.dumps([one] * (HANDFUL + 1)))
+        returns(pickle.dumps(one) * (HANDFUL + 1))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80\x05", b"nonsense", pickle.dumps(3)])

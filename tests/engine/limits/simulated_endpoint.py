@@ -56,6 +56,8 @@ class Server:
     timeout_s: float = 1e9
     breaks: float = 0.0
     """The share of calls that come back as broken, whatever their number."""
+    breaks_when: Callable[[float], float] | None = None
+    """The same, by the moment."""
     breakage: Failure = BROKEN
     """What is said of these."""
     requests: int = 0
@@ -71,7 +73,8 @@ class Server:
         above = self.refuses_above if self.refuses_when is None else self.refuses_when(now)
         if in_flight > above:
             return now + 0.05, self.refusal
-        if rng.random() < self.breaks:
+        breaks = self.breaks if self.breaks_when is None else self.breaks_when(now)
+        if rng.random() < breaks:
             return now + 0.05, self.breakage
         begins = now
         self._busy = [until for until in self._busy if until > now]

@@ -7,6 +7,7 @@ import pytest
 
 from tests.engine.limits.simulated_endpoint import (
     BUSY,
+    FULL,
     Server,
     Takes,
     drive,
@@ -17,6 +18,7 @@ from tests.engine.limits.simulated_endpoint import (
 )
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
 from tui_eval.engine.limits.limiter import FIRST
+from tui_eval.model.output import Failure
 
 SEEDS = range(3)
 
@@ -133,6 +135,34 @@ def test_a_full_server_that_bears_less_from_now_on_is_followed(seed: int) -> Non
     of = drive(server, 2000, seed)
     assert of.limit <= 10
     assert server.requests <= 2000 * 1.15
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("refusal", [FULL, BUSY], ids=["429", "503"])
+def test_a_full_server_that_bears_more_from_now_on_is_asked_for_more(
+    refusal: Failure, seed: int
+) -> None:
+    server = Server(steady(0.5), refuses_when=lambda now: 16 if now < 20 else 500, refusal=refusal)
+    of = drive(server, 8000, seed)
+    assert of.reached(100) <= 40
+    assert server.requests <= 8000 * 1.01
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("share", [0.03, 0.2])
+def test_a_server_that_was_full_and_breaks_in_another_way_now_is_not_held_for_full(
+    share: float, seed: int
+) -> None:
+    server = Server(
+        steady(0.5),
+        refuses_when=lambda now: 16 if now < 20 else 10**6,
+        refusal=BUSY,
+        breaks_when=lambda now: 0.0 if now < 20 else share,
+        breakage=BUSY,
+    )
+    of = drive(server, 5000, seed)
+    assert of.seconds <= 120
+    assert "of fewer calls as many are turned away" in {one.event.words for one in of.changes}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -21,9 +21,9 @@ from tui_eval.engine.executors.handful import (
     AttemptRecall,
     AttemptReturn,
     CheckOrder,
+    CheckReturn,
     Return,
     orders,
-    packed,
 )
 from tui_eval.engine.executors.outbox import Outbox
 from tui_eval.engine.executors.remote_calls import RemoteCalls
@@ -80,7 +80,7 @@ class AttemptWorker:
         self._opened: dict[tuple[str, str], LazyOpen] = {}
         """By the target's name, and the digest of the identity it is to have."""
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._outbox: Outbox[Return] = Outbox(lambda told: send(packed(told)), lambda: PAUSE_S)
+        self._outbox: Outbox[Return] = Outbox(send, lambda: PAUSE_S)
         self._calls: dict[int, RemoteCalls] = {}
         """Of the conversations that attempts hold."""
         self._workspaces: dict[str, asyncio.Task[Path]] = {}
@@ -138,6 +138,14 @@ class AttemptWorker:
         self._calls.pop(attempt, None)
         if task.cancelled():  # before it had begun
             self._outbox.put(AttemptReturn(attempt, None))
+        elif (error := task.exception()) is not None:  # what came of it cannot be told
+            log.error("attempt %d", attempt, exc_info=error)
+            why = f"{self._where}: {type(error).__name__}: {error}"
+            self._outbox.put(
+                AttemptReturn(attempt, Failure("bug", f"an error in tui-eval, on {why}"))
+                if attempt >= 0
+                else CheckReturn(attempt, None, f"an error in tui-eval, at its worker on {why}")
+            )
 
     async def _done(self, order: AttemptOrder | CheckOrder) -> None:
         if isinstance(order, AttemptOrder):

@@ -7,7 +7,7 @@ that cannot be made is told as such (`UnreadableMessage`), so that it ends its a
 
 import io
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, get_args
 
@@ -20,7 +20,9 @@ from tui_eval.scoring.check import Check
 from tui_eval.targets.conversation.call_log import DialogueCall
 
 HANDFUL: Final = 64
-"""Messages that are sent at once, however short it is since the last ones were."""
+"""Messages that are sent at once, however short it is since the last ones were …"""
+HANDFUL_BYTES: Final = 1_000_000
+"""… and bytes of them: a longer message goes alone, and holds up no shorter ones."""
 
 
 @dataclass(slots=True)
@@ -148,9 +150,9 @@ class HandfulError(Exception):
     """Bytes are no handful of ours."""
 
 
-def packed(messages: Sequence[Order | Return]) -> bytes:
-    """Return messages as bytes."""
-    return pickle.dumps([(one.attempt, plain(one)) for one in messages], protocol=5)
+def packed(*messages: Order | Return) -> bytes:
+    """Return messages as bytes; those of several one after the other are those of all."""
+    return b"".join([pickle.dumps((one.attempt, plain(one)), protocol=5) for one in messages])
 
 
 def orders(data: bytes) -> list[Order]:
@@ -170,18 +172,21 @@ def returns(data: bytes) -> list[Return | UnreadableMessage]:
     """Return what a worker has packed, each message by itself.
 
     Raises:
-        HandfulError: they are no list of messages, each with the number of its attempt.
+        HandfulError: they are no messages, each with the number of its attempt.
     """
     return _read(data, _RETURNS)
 
 
 def _read(data: bytes, kinds: _Kinds) -> list[Any]:
+    came = io.BytesIO(data)
+    found: list[object] = []
     try:
-        found = _PlainData(io.BytesIO(data)).load()
+        while came.tell() < len(data) and len(found) <= HANDFUL:
+            found.append(_PlainData(came).load())
     except Exception as error:
         raise HandfulError(f"what came cannot be read: {error}") from error
-    if type(found) is not list or len(found) > HANDFUL:
-        raise HandfulError(f"what came is no list of at most {HANDFUL} messages")
+    if not 0 < len(found) <= HANDFUL:
+        raise HandfulError(f"what came is not 1 to {HANDFUL} messages")
     return [_message(one, kinds) for one in found]
 
 

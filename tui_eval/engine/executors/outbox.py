@@ -5,35 +5,41 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from tui_eval.engine.executors.handful import HANDFUL
+from tui_eval.engine.executors.handful import HANDFUL, HANDFUL_BYTES, Order, Return, packed
 
-M = TypeVar("M")
+M = TypeVar("M", Order, Return)
 
 
 class Outbox(Generic[M]):
     """Sends what is put into it at once where nothing was sent lately, else in handfuls.
 
     What each sending costs is the same for one message as for many: so there are few where there
-    are many messages, and nobody waits where there are few.
+    are many messages, and nobody waits where there are few, or for long ones.
     """
 
-    def __init__(self, send: Callable[[list[M]], None], pause_s: Callable[[], float]) -> None:
+    def __init__(self, send: Callable[[bytes], None], pause_s: Callable[[], float]) -> None:
         """Make one that is empty, for the running loop.
 
         Args:
-            send: Sends messages; it does not wait.
+            send: Sends a handful; it does not wait.
             pause_s: Gives the seconds between two sendings, where no handful is together sooner.
         """
         self._send = send
         self._pause_s = pause_s
-        self._messages: list[M] = []
+        self._messages: list[bytes] = []
+        self._size = 0
+        """Bytes of them."""
         self._sent_at = 0.0
         self._due: asyncio.Handle | None = None
 
     def put(self, message: M) -> None:
         """Have a message sent, after all those before it."""
-        self._messages.append(message)
-        if len(self._messages) >= HANDFUL:
+        data = packed(message)
+        if self._messages and self._size + len(data) > HANDFUL_BYTES:
+            self.flush()
+        self._messages.append(data)
+        self._size += len(data)
+        if len(self._messages) >= HANDFUL or self._size >= HANDFUL_BYTES:
             self.flush()
         elif self._due is None:
             wait = self._sent_at + self._pause_s() - time.monotonic()
@@ -45,15 +51,15 @@ class Outbox(Generic[M]):
 
     def flush(self) -> None:
         """Send what there is, now."""
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
-        messages, self._messages = self._messages, []
+        messages = self._messages
+        self.drop()
         if messages:
             self._sent_at = time.monotonic()
-            self._send(messages)
+            self._send(b"".join(messages))
 
     def drop(self) -> None:
         """Send nothing of what is left."""
-        self._messages.clear()
-        self.flush()
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        self._messages, self._size = [], 0

@@ -25,7 +25,6 @@ from tui_eval.engine.executors.handful import (
     Order,
     Return,
     UnreadableMessage,
-    packed,
     returns,
 )
 from tui_eval.engine.executors.outbox import Outbox
@@ -216,8 +215,8 @@ class RemoteAttempts:
         made = _Made(worker, context)
         self._made[order.attempt] = made
         worker.attempts.add(order.attempt)
-        worker.outbox.put(order)
         try:
+            worker.outbox.put(order)
             return await self._followed(made)
         except asyncio.CancelledError:
             worker.outbox.put(AttemptRecall(order.attempt))
@@ -266,7 +265,7 @@ class RemoteAttempts:
         """A worker is ready."""
         node = visible_line(node, 100)
         log.info("worker %s on %s, %g processors", worker, node, cpus)
-        send = partial(self._send, worker)
+        send = partial(self._transport.give, worker)
         self._workers[worker] = _Worker(worker, node, cpus, Outbox(send, self._pause))
         self._changed.set()
 
@@ -334,9 +333,6 @@ class RemoteAttempts:
     def _give_up(self, worker: _Worker, failure: Failure) -> None:
         for attempt in worker.attempts:
             self._made[attempt].told.put_nowait(failure)
-
-    def _send(self, worker: str, messages: list[Order]) -> None:
-        self._transport.give(worker, packed(messages))
 
     def _pause(self) -> float:
         return min(LONGEST_PAUSE_S, PAUSE_S * len(self._workers))

@@ -23,6 +23,8 @@ FIRST = 4
 """Where `auto` starts."""
 MOST = 1000
 """Where `auto` ends."""
+_BEYOND = 1.25
+"""How many times the limit that was refused last is borne once more is borne than then."""
 COOL_DOWN_S = 1.0
 """Seconds in which several refusals cut the limit once."""
 GONE_AFTER = 10
@@ -41,7 +43,7 @@ class _Growth(IntEnum):
     CAREFUL = 1
     """By its root, as Gradient2: more of them once took longer."""
     CREEPING = 2
-    """By one: more of them were once refused."""
+    """By one: more of them were refused."""
 
 
 class Limiter:
@@ -50,7 +52,8 @@ class Limiter:
     Fixed, the ceiling moves only when a person moves it. With `auto` it starts low and doubles
     with each clean round until the first refusal, which halves it; from then on it creeps up by
     one a round, and a refusal takes a quarter of it (additive increase, multiplicative decrease:
-    Chiu and Jain, 1989; as CUBIC, RFC 9438, it is cut by less than half). A round is as
+    Chiu and Jain, 1989; as CUBIC, RFC 9438, it is cut by less than half). A quarter above where
+    calls were refused last the endpoint bears more than it did: it grows by its root. A round is as
     many successes as the ceiling is high; it is clean where the ceiling was the bound in it, no
     call broke, and calls took no longer than when there were fewer (see `Gradient`). Where they
     take much longer the endpoint queues what it cannot serve: that halves the ceiling too.
@@ -111,6 +114,8 @@ class Limiter:
         self._gradient = Gradient(self.concurrency)
         self._overload = Overload()
         self._growth = _Growth.FAST
+        self._refused_at = 0
+        """The ceiling at which calls were refused, or not answered in time, last."""
         self._successes = 0
         self._was_bound = False
         self._timed_out = 0
@@ -315,6 +320,8 @@ class Limiter:
             self._growth = _Growth.FAST
             self._move(self._gradient.before, EndpointEvent(EndpointEventKind.NO_FASTER))
         elif trend is LatencyTrend.LEVEL and self._may_grow:
+            if self._growth is _Growth.CREEPING and self.concurrency >= _BEYOND * self._refused_at:
+                self._growth = _Growth.CAREFUL
             step = {_Growth.FAST: self.concurrency, _Growth.CAREFUL: isqrt(self.concurrency)}
             more = self.concurrency + step.get(self._growth, 1)
             self._move(min(more, self._top), EndpointEvent(EndpointEventKind.CLEAN_ROUND))
@@ -357,6 +364,7 @@ class Limiter:
         self._new_round()
         if self.auto and now - self._cut_at >= max(COOL_DOWN_S, asked):
             self._cut_at = now
+            self._refused_at = self.concurrency
             fewer = self.concurrency * 3 // 4 if crept else self.concurrency // 2
             self._move(max(1, fewer), EndpointEvent(why))
 
@@ -367,6 +375,7 @@ class Limiter:
         verdict = self._overload.heard(turned_away, self.concurrency)
         if verdict is OverloadVerdict.TRY_HALF:
             self._growth = _Growth.CREEPING
+            self._refused_at = self.concurrency
             half = EndpointEvent(EndpointEventKind.OVERLOADED)
             self._move(self.concurrency // 2, half)
         elif verdict is OverloadVerdict.REFUSED:
