@@ -132,12 +132,15 @@ def test_whatever_a_line_holds_it_is_read(value: Any, of: ReadReply) -> None:
 def test_lines_say_the_same_whatever_the_provider_calls_them() -> None:
     one = read({"id": "1", "custom_id": "t-0", "response": {**DONE, "request_id": "a"}})
     two = read({"id": "2", "custom_id": "t-0", "response": {**DONE, "request_id": "b"}})
-    other = {**BODY, "id": "another"}
+    named = {**BODY, "id": "another", "created": 7, "system_fingerprint": "fp"}
+    four = read({"custom_id": "t-0", "response": {**DONE, "body": named}})
+    other = {**BODY, "usage": {"prompt_tokens": 7}}
     three = read({"id": "1", "custom_id": "t-0", "response": {**DONE, "body": other}})
     assert isinstance(one, BulkLine)
     assert isinstance(two, BulkLine)
     assert isinstance(three, BulkLine)
-    assert one.digest == two.digest != three.digest
+    assert isinstance(four, BulkLine)
+    assert one.digest == two.digest == four.digest != three.digest
 
 
 def test_an_id_is_within_what_providers_take_and_is_taken_apart_again() -> None:

@@ -41,6 +41,7 @@ from tui_eval.providers.bulk.connection import (
     no_batch_api,
 )
 from tui_eval.providers.bulk.openai_lines import undone
+from tui_eval.providers.bulk.result_lines import without_names
 from tui_eval.providers.bulk.settling import found_for_certain
 from tui_eval.providers.bulk.spooling import BulkFraming, spooled
 from tui_eval.providers.patience import EndpointIdentity
@@ -254,7 +255,8 @@ def anthropic_reply(row: JsonObject, where: EndpointIdentity) -> tuple[Output | 
     """Read a line of results, see `ReadReply`."""
     result = row.get("result")
     told = result if isinstance(result, dict) else {}
-    return _result(told, where), result
+    said = {**told, "message": without_names(told.get("message"))}
+    return _result(told, where), said
 
 
 def _result(result: JsonObject, where: EndpointIdentity) -> Output | Failure:

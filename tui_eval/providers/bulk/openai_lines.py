@@ -16,7 +16,7 @@ from tui_eval.model.visible import visible_line
 from tui_eval.providers import patience
 from tui_eval.providers.answers import chat_output, error_inside, responses_output
 from tui_eval.providers.bulk.api import BulkRequest
-from tui_eval.providers.bulk.result_lines import ReadReply
+from tui_eval.providers.bulk.result_lines import ReadReply, without_names
 from tui_eval.providers.patience import EndpointIdentity
 
 CallForm: TypeAlias = Literal["chat", "responses"]
@@ -69,10 +69,10 @@ def undone(how: str, message: str) -> Failure:
 
 
 def _said(row: JsonObject) -> Json:
-    """Return what must be the same in two lines: not the names a provider gives to each."""
+    """Return what must be the same in two lines."""
     response = row.get("response")
     told = response if isinstance(response, dict) else {}
-    return [told.get("status_code"), told.get("body"), row.get("error")]
+    return [told.get("status_code"), without_names(told.get("body")), row.get("error")]
 
 
 def _reply(row: JsonObject, where: EndpointIdentity, form: CallForm) -> Output | Failure:

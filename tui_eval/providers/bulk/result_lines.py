@@ -13,11 +13,22 @@ from tui_eval.providers.bulk.line_stream import MOST_LINE, lines_of
 from tui_eval.providers.keys import redact_json
 from tui_eval.providers.patience import EndpointIdentity
 
+_NAMES: Final = frozenset({"completed_at", "created", "created_at", "id", "system_fingerprint"})
 _TOO_LONG: Final = f"it is longer than {MOST_LINE / 1e6:.0f} MB"
 
 ReadReply: TypeAlias = Callable[[JsonObject, EndpointIdentity], tuple[Output | Failure, Json]]
 """A function of a module: gives what a line's row says, and what of it must be the same in another
 line that says the same. Of the row no string is trusted."""
+
+
+def without_names(body: Json) -> Json:
+    """Return an answer without what its provider calls it, and when it was made.
+
+    That differs between two lines that say the same.
+    """
+    if not isinstance(body, dict):
+        return body
+    return {name: value for name, value in body.items() if name not in _NAMES}
 
 
 class ResultReader:
