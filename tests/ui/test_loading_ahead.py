@@ -1,6 +1,7 @@
 """What first openings need is there before: their modules, and their styles."""
 
 import asyncio
+import gc
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from textual.css.stylesheet import Stylesheet
 
 from tests.ui.playing import app_on, plain_run, run_screen, shown_on, until
 from tui_eval.resources import styles_dir
+from tui_eval.ui import app as app_module
+from tui_eval.ui import loading_ahead
 from tui_eval.ui.dialogs.help_dialog import HelpDialog
 from tui_eval.ui.loading_ahead import load_ahead
 
@@ -54,3 +57,24 @@ async def test_nothing_is_loaded_while_keys_are_pressed(tmp_path: Path) -> None:
     pressed.set()
     await loading
     assert styles.source
+
+
+async def test_what_was_loaded_is_not_looked_through_for_garbage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take a tenth of a second, whenever somebody presses a key."""
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    done: list[str] = []
+
+    async def loading(*_: object) -> None:
+        done.append("loaded")
+
+    monkeypatch.setattr(app_module, "_FIRST_S", 0.0)
+    monkeypatch.setattr(loading_ahead, "load_ahead", loading)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        monkeypatch.setattr(gc, "freeze", lambda: done.append("frozen"))
+        await app._load_ahead().wait()
+    assert done == ["loaded", "frozen"]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events, work
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.filter import LineFilter
@@ -33,6 +32,7 @@ from tui_eval.ui.keys.global_keys import EVERYWHERE
 from tui_eval.ui.keys.key_queue import KeyFollower, KeyQueue
 from tui_eval.ui.keys.palette import Actions
 from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
+from tui_eval.ui.lean_app import LeanApp
 from tui_eval.ui.navigation import LaunchSuite, OpenRun
 from tui_eval.ui.screens.base_screen import BaseScreen
 from tui_eval.ui.screens.laid_out_once import LaidOutOnce
@@ -70,7 +70,7 @@ _REFUSED = 2
 """Exit code where the store or the run named is wrong, as everywhere in the program."""
 
 
-class TuiEvalApp(App[None]):
+class TuiEvalApp(LeanApp):
     """The workbench on a store.
 
     Args:
@@ -179,6 +179,7 @@ class TuiEvalApp(App[None]):
         await self.context.client.reader()
         await asyncio.sleep(_FIRST_S)
         await load_ahead(lambda: self.stylesheet, self._quiet)
+        gc.freeze()  # what was loaded stays: looking through it would hold a key up
 
     async def _quiet(self) -> None:
         """Wait until no key has been pressed for a while."""

@@ -1,5 +1,7 @@
 """Opening a dialog costs one picture, and lays out nothing of what is below."""
 
+import sqlite3
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,16 @@ from typing import Any
 import pytest
 from textual._compositor import LayoutUpdate
 from textual.app import App
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
 from tests.ui.playing import app_on, plain_run, run_screen, shown_on, text, until
+from tui_eval.store.search.groups import Groups
+from tui_eval.ui.dialogs.dialog import PaintedOnce
 from tui_eval.ui.dialogs.menu import Choice, Menu
+from tui_eval.ui.screens import groups_screen
 from tui_eval.ui.screens.run_screen import RunScreen
 
 KEYS = ("question_mark", "ctrl+p", "f", "E")
@@ -69,6 +76,78 @@ async def test_a_dialog_is_painted_once(tmp_path: Path, done: Counter[str]) -> N
             await until(pilot, lambda: isinstance(app.screen, RunScreen))
             await pilot.pause(0.03)
             done.clear()
+
+
+async def test_styles_of_a_dialog_are_applied_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has the focus is styled once more; a box knows the size of its screen from the first."""
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    app = app_on(store, run="last")
+    applied: Counter[DOMNode] = Counter()
+    apply = Stylesheet.apply
+
+    def applying(styles: Stylesheet, node: DOMNode, **named: Any) -> None:
+        applied[node] += 1
+        apply(styles, node, **named)
+
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        monkeypatch.setattr(Stylesheet, "apply", applying)
+        for key in KEYS:
+            applied.clear()
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, ModalScreen))
+            await until(pilot, lambda: app.screen.focused is not None)
+            await pilot.pause(0.03)
+            assert app.screen.has_class("-normal")
+            if key != "ctrl+p":  # Textual's own gives itself classes as its list comes
+                still = [app.screen, *app.screen.query("Vertical, Hints, Bar")]
+                assert {applied[node] for node in still} == {1}, key
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, RunScreen))
+
+
+@pytest.mark.parametrize("seconds", [60.0, 0.0])
+async def test_the_first_picture_waits_for_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """Groups are painted with what was counted first, not empty before; but not for ever."""
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    seen: list[str] = []
+    ticks: list[PaintedOnce[Any]] = []
+    counts = threading.Event()
+    display, tick, step = App._display, PaintedOnce._on_timer_update, Groups.step
+
+    def displayed(app: App[Any], screen: Screen[Any], update: Any) -> None:
+        display(app, screen, update)
+        if isinstance(screen, ModalScreen) and update is not None:
+            seen.append(text(app))  # type: ignore[arg-type]
+
+    def ticking(dialog: PaintedOnce[Any]) -> None:
+        tick(dialog)
+        ticks.append(dialog)
+        if len(ticks) == 8:  # it would have been painted by now
+            counts.set()
+
+    def counting(groups: Groups, db: sqlite3.Connection) -> bool:
+        assert counts.wait(60)
+        return step(groups, db)
+
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        await run_screen(pilot)
+        monkeypatch.setattr(groups_screen, "TOGETHER_S", seconds)
+        monkeypatch.setattr(App, "_display", displayed)
+        monkeypatch.setattr(PaintedOnce, "_on_timer_update", ticking)
+        monkeypatch.setattr(Groups, "step", counting)
+        await pilot.press("b")
+        await until(pilot, lambda: seen)
+        assert ("did not pass" in seen[0]) == (seconds > 0)
+        counts.set()
+        await until(pilot, lambda: "did not pass" in text(app))
 
 
 async def test_a_dialog_on_a_dialog_shows_both(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ class CapDialog(Dialog[str | None]):
     def on_mount(self) -> None:
         """Stand in the field."""
         self.query_one(".label").styles.width = len(self.question.label) + 1
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     @on(Input.Changed)
     def _look(self) -> None:

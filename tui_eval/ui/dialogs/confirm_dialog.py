@@ -61,7 +61,7 @@ class ConfirmDialog(Dialog[bool]):
 
     def on_mount(self) -> None:
         """Stand on what `enter` does."""
-        self._yes.focus()
+        self.set_focus(self._yes)
 
     @on(FormButton.Pressed)
     def _pressed(self, event: FormButton.Pressed) -> None:

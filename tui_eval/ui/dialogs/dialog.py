@@ -1,11 +1,13 @@
 """What all dialogs have in common: each is painted once, over a dimmed screen."""
 
+import time
 from functools import lru_cache
 from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.color import Color
 from textual.geometry import Size
 from textual.renderables.background_screen import BackgroundScreen
@@ -19,6 +21,8 @@ _TICK_S = 0.004
 """Seconds from a layout to the next tick while a dialog opens: enough for what it brings about."""
 _MOST_PASSES = 4
 """Ticks after which a dialog is painted, whatever is still to be laid out."""
+TOGETHER_S = 0.05
+"""Seconds that the first picture may wait for what is read for it."""
 _STYLES = 4096
 """Styles of what lies below that are kept with their dimmed ones."""
 
@@ -38,6 +42,21 @@ class PaintedOnce(LaidOutOnce[T]):
     _passes = 0
     """Ticks that had to lay something out while it opens."""
     _opening = True
+    _content_by = float("-inf")
+    """Until when it is waited for what the first picture shows, by the monotonic clock."""
+
+    def wait_for_content(self, seconds: float) -> None:
+        """Paint nothing before `content_is_there`, or so many seconds have passed."""
+        self._content_by = time.monotonic() + seconds
+
+    def content_is_there(self) -> None:
+        """Paint now: nothing more is waited for."""
+        self._content_by = float("-inf")
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        # Textual calls its own after this one
+        if self._opening:
+            event.refresh_styles = False  # they have been applied as widgets were added
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
         self._lays_out = True
@@ -72,6 +91,9 @@ class PaintedOnce(LaidOutOnce[T]):
         super()._on_timer_update()
         if not self._unpainted or not self.is_current:
             return
+        if self._opening and time.monotonic() < self._content_by:
+            self._paint_soon()
+            return
         self._passes += 1
         if self._opening and needed_layout and self._passes < _MOST_PASSES:
             self._paint_soon()
@@ -88,7 +110,13 @@ class PaintedOnce(LaidOutOnce[T]):
 
 
 class Dialog(PaintedOnce[T], ModalScreen[T]):
-    """A question that stands on a screen until it is answered."""
+    """A question that stands on a screen until it is answered.
+
+    What has the focus is said by each dialog when it is mounted: another that had it before, for a
+    moment, would be styled and drawn for nothing.
+    """
+
+    AUTO_FOCUS = ""
 
 
 class _Dimmed(BackgroundScreen):

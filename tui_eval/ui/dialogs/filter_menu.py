@@ -117,7 +117,7 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
         rows.resize_to(len(self.offers))
         chosen = [at for at, offer in enumerate(self.offers) if offer.part in self.ticked]
         rows.cursor = chosen[0] if chosen else 0
-        rows.focus()
+        self.set_focus(rows)
         self._show_sum()
         self._count_offers()
 

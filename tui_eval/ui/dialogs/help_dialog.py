@@ -66,7 +66,7 @@ class HelpDialog(Dialog[ActiveBinding | None]):
 
     def on_mount(self) -> None:
         """Stand on the first key."""
-        self.query_one(_Lines).focus()
+        self.set_focus(self.query_one(_Lines))
 
     def _lines(self) -> Iterator[_Line]:
         """Yield the lines, groups apart; of what is sought with the groups it stands in."""

@@ -64,7 +64,7 @@ class Menu(Dialog[T | None], Generic[T]):
         rows.resize_to(len(self.choices))
         chosen = [at for at, choice in enumerate(self.choices) if choice.chosen]
         rows.cursor = chosen[0] if chosen else 0
-        rows.focus()
+        self.set_focus(rows)
 
     def on_rows_opened(self) -> None:
         """Take the line that was clicked twice."""

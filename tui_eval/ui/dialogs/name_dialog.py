@@ -78,7 +78,7 @@ class NameDialog(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Stand in the field, before the ending."""
-        self.field.focus()
+        self.set_focus(self.field)
         self.field.cursor_position = len(self.field.value)
         self._look()
 

@@ -2,11 +2,15 @@
 
 from textual.command import CommandList, CommandPalette
 
-from tui_eval.ui.dialogs.dialog import PaintedOnce
+from tui_eval.ui.dialogs.dialog import TOGETHER_S, PaintedOnce
 
 
 class PaletteDialog(PaintedOnce[None], CommandPalette):
     """Every action by its name; what it offers comes from the app's providers."""
+
+    def on_mount(self) -> None:
+        """Show what is offered from the first."""
+        self.wait_for_content(TOGETHER_S)
 
     # Textual gathers what is offered in a worker, which may find something while the palette is
     # being taken away: what it would show it in has gone, and the app with it.
@@ -14,6 +18,8 @@ class PaletteDialog(PaintedOnce[None], CommandPalette):
     def _watch__list_visible(self) -> None:
         if self.query(CommandList):
             super()._watch__list_visible()
+        if self._list_visible:
+            self.content_is_there()
 
     async def _watch__show_busy(self) -> None:
         if self.query(CommandList):

@@ -72,6 +72,10 @@ class TrustQuestion(Dialog[Answer | None]):
                 ("consent.no", "no"),
             )
 
+    def on_mount(self) -> None:
+        """Have keys scroll the list."""
+        self.set_focus(self.query_one(Page))
+
     def action_answer(self, answer: str) -> None:
         """Give the answer."""
         match answer:

@@ -10,14 +10,14 @@ from textual.containers import Vertical
 
 from tui_eval.format import number
 from tui_eval.resources import styles_dir
-from tui_eval.store.search.confusion import Confusion, choice_scorers
+from tui_eval.store.search.confusion import Confusion
 from tui_eval.store.search.groups import Grouping, Groups
 from tui_eval.store.search.views import Condition
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.dialogs.dialog import Dialog
+from tui_eval.ui.dialogs.dialog import TOGETHER_S, Dialog
 from tui_eval.ui.run.groups.choice_rows import ChoiceRows
 from tui_eval.ui.run.groups.group_rates import GroupRates, group_rates
-from tui_eval.ui.run.groups.group_rows import GroupRows
+from tui_eval.ui.run.groups.group_rows import RATED, GroupRows
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece
@@ -63,13 +63,22 @@ class GroupsScreen(Dialog[Condition | None]):
         Binding("escape,q,b", "close", "Close", id="groups.close", tooltip="Back to the list"),
     ]
 
-    def __init__(self, context: AppContext, run_id: int, trial_list: "TrialList") -> None:
+    def __init__(
+        self,
+        context: AppContext,
+        run_id: int,
+        trial_list: "TrialList",
+        columns: Sequence[str],
+        choice_scorers: Sequence[str],
+    ) -> None:
         """Prepare it.
 
         Args:
             context: What all screens share.
             run_id: The run.
             trial_list: Which of its trials are grouped: those that are listed now.
+            columns: The names of the run's columns; foreign.
+            choice_scorers: Those of its multiple-choice scorers.
         """
         super().__init__()
         self.by: str = Grouping.REASON
@@ -81,10 +90,11 @@ class GroupsScreen(Dialog[Condition | None]):
         self._searching = trial_list.searching
         self._tabs = Bar(id="tabs")
         self._over = Bar(id="over")
-        self._rows = GroupRows(context.glyphs)
+        self._rows = GroupRows(context.glyphs, columns, self._count)
         self._choice_rows = ChoiceRows(context.glyphs)
-        self._choice_scorers: list[str] = []
-        self._rates: GroupRates | None = None
+        self._choice_scorers = tuple(choice_scorers)
+        self._reads_rates = False
+        """Whether rates have been read, or are being read."""
 
     @property
     def groups(self) -> Sequence[tuple[Condition, int]]:
@@ -113,9 +123,8 @@ class GroupsScreen(Dialog[Condition | None]):
 
     def on_mount(self) -> None:
         """Begin to count."""
-        self._show_tabs()
+        self.wait_for_content(TOGETHER_S)
         self.action_group(self.by)
-        self._read_choices_and_rates()
 
     def on_rows_opened(self) -> None:
         """List the group that was clicked twice."""
@@ -141,12 +150,15 @@ class GroupsScreen(Dialog[Condition | None]):
         self._show_tabs()
         self._rows.display = by != CHOICES
         self._choice_rows.display = by == CHOICES
-        (self._choice_rows if by == CHOICES else self._rows).focus()
+        self.set_focus(self._choice_rows if by == CHOICES else self._rows)
         if by == CHOICES:
             self._count_choices()
-        else:
-            self._rows.show((), 0)
-            self._group(Grouping(by))
+            return
+        self._rows.begin(Grouping(by))
+        self._group(Grouping(by))
+        if by in RATED and not self._reads_rates:
+            self._reads_rates = True
+            self._read_rates()
 
     def action_close(self) -> None:
         """Back to the list."""
@@ -161,13 +173,10 @@ class GroupsScreen(Dialog[Condition | None]):
         self._tabs.show([_tab(one, one == self.by) for one in self._groupings])
 
     @work(group="rates")
-    async def _read_choices_and_rates(self) -> None:
+    async def _read_rates(self) -> None:
         """Read what is not counted over the listed trials: it is the run's."""
-        client = self._app_context.client
-        self._choice_scorers = await client.ponder(choice_scorers, self._run_id)
-        self._show_tabs()
-        self._rates = await client.ponder(group_rates, self._run_id)
-        self._rows.show_rates(self._rates)
+        found = await self._app_context.client.survey(group_rates, self._run_id)
+        self._rows.show_rates(found or GroupRates())
 
     @work(exclusive=True, group="groups")
     async def _group(self, by: Grouping) -> None:
@@ -177,6 +186,7 @@ class GroupsScreen(Dialog[Condition | None]):
         while left:
             left = await self._app_context.client.ponder(found.step)
             self._show(by, found, going_on=left)
+            self.content_is_there()
 
     @work(exclusive=True, group="groups")
     async def _count_choices(self) -> None:
@@ -207,7 +217,7 @@ class GroupsScreen(Dialog[Condition | None]):
             said += f", the largest {len(self.groups)} here"
         if going_on:
             said += f"; {number(self._count)} listed"
-        if by in (Grouping.TAG, Grouping.TARGET) and self._count < self._total:
+        if by in RATED and self._count < self._total:
             said += "; rates are of all its trials, listed or not"
         self._say_over(found.grouped, said)
 

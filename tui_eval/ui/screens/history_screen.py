@@ -74,7 +74,7 @@ class HistoryScreen(Dialog[PastTrial | None]):
             if past.run == self._run and past.epoch == self._epoch
         ]
         rows.cursor = here[0] if here else 0
-        rows.focus()
+        self.set_focus(rows)
 
     def on_rows_opened(self) -> None:
         """Open the line that was clicked twice."""

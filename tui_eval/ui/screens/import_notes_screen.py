@@ -51,6 +51,10 @@ class ImportNotesScreen(Dialog[None]):
                 ]
             )
 
+    def on_mount(self) -> None:
+        """Have keys scroll the list."""
+        self.set_focus(self._page)
+
     def on_resize(self) -> None:
         """Be as high as the list, where there is room."""
         width = min(_WIDTH, max(self.app.size.width - _AROUND, 20))

@@ -102,7 +102,7 @@ class ImportScreen(Dialog["WrittenSuite | None"]):
 
     def on_mount(self) -> None:
         """Stand in the first field."""
-        self.file.focus()
+        self.set_focus(self.file)
         self._look()
 
     @on(Input.Changed, "#file")

@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual import events
+from textual.app import App
 from textual.geometry import Size
 from textual.screen import Screen
 
@@ -53,6 +54,16 @@ class LaidOutOnce(_OfScreen[T]):
         """Whether there is anything to lay out or to paint."""
         to_lay_out = self._layout_required or self._scroll_required
         return to_lay_out or self._repaint_required or bool(self._dirty_widgets)
+
+    def _post_register(self, app: App[object]) -> None:
+        """Have the classes of the size from the first: with others everything is styled twice."""
+        super()._post_register(app)
+        breakpoints = (
+            (app.size.width, self.HORIZONTAL_BREAKPOINTS or app.HORIZONTAL_BREAKPOINTS or []),
+            (app.size.height, self.VERTICAL_BREAKPOINTS or app.VERTICAL_BREAKPOINTS or []),
+        )
+        for cells, of_kind in breakpoints:
+            self.add_class(*self._get_breakpoint_classes(cells, of_kind), update=False)
 
     def _screen_resized(self, size: Size) -> None:
         if size != self._compositor.size:

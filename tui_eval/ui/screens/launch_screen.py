@@ -148,7 +148,7 @@ class LaunchScreen(Dialog[int | EditRequest | None]):
     def on_mount(self) -> None:
         """Stand on Start, and begin to count."""
         self._share_height(self.app.size.height)
-        self._start.focus()
+        self.set_focus(self._start)
         self._count()
 
     def on_resize(self, event: events.Resize) -> None:

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from tui_eval.ui.widgets.bar import Bar
-from tui_eval.ui.widgets.hints import screen_binding
+from tui_eval.ui.widgets.hints import screen_bindings
 from tui_eval.ui.widgets.toned import Piece, Toned, width_of
 
 
@@ -36,7 +36,7 @@ class FieldLabel(Bar):
     def on_mount(self) -> None:
         """Look which key it is."""
         if self._binding:
-            found = screen_binding(self.screen, self._binding)
+            (found,) = screen_bindings(self.screen, [self._binding])
             action = f"screen.{found.action}"
             key = self.app.get_key_display(found)
             self.show([Piece(key, "accent", action), Piece(f" {self._words}", "dim", action)])

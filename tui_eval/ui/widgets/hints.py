@@ -29,18 +29,19 @@ class Hints(Bar):
     def on_mount(self) -> None:
         """Look which keys they are."""
         pieces: list[Piece] = []
-        for name, words in self._hints:
-            binding = screen_binding(self.screen, name)
+        found = screen_bindings(self.screen, [name for name, _ in self._hints])
+        for (_, words), binding in zip(self._hints, found, strict=True):
             action = f"screen.{binding.action}" if "." not in binding.action else binding.action
             key = _NAMES.get(binding.key) or self.app.get_key_display(binding)
             pieces += [Piece(key, "accent", action), Piece(f" {words}   ", "plain", action)]
         self.show([*pieces, *self._more])
 
 
-def screen_binding(screen: Screen[object], name: str) -> Binding:
-    """Return a binding of a screen with the key it has now, even if a field takes that."""
+def screen_bindings(screen: Screen[object], names: Sequence[str]) -> list[Binding]:
+    """Return bindings of a screen with the keys they have now, even if a field takes these."""
+    found: dict[str | None, Binding] = {}
     for active in screen.active_bindings.values():
-        if active.binding.id == name:
-            return active.binding
-    made = Binding.make_bindings(type(screen).BINDINGS)
-    return next(binding for binding in made if binding.id == name)
+        found.setdefault(active.binding.id, active.binding)
+    for binding in Binding.make_bindings(type(screen).BINDINGS):
+        found.setdefault(binding.id, binding)
+    return [found[name] for name in names]

@@ -279,7 +279,7 @@ def by_tag(db: sqlite3.Connection, run: int, parts: int) -> Chart:
     found = None if any(one.between for one in groups) else group_rates(db, run)
     if found is None:
         return Spreads(groups, "tag")
-    several = len(found.columns) > 1
+    several = len(found.by_column) > 1
     rates = [
         (f"{tag}, {column}" if several else tag, of)
         for tag, of_tag in found.by_tag.items()

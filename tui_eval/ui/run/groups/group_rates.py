@@ -16,20 +16,18 @@ from tui_eval.suites.frozen_suite import readable_suite
 class GroupRates:
     """Rates over all trials of a run, never pooled over targets."""
 
-    columns: Sequence[str] = ()
-    """The names of the run's columns, in order; foreign."""
     by_column: Mapping[str, Rates] = field(default_factory=dict)
     by_tag: Mapping[str, Mapping[str, Rates]] = field(default_factory=dict)
     """For each tag, by the column's name."""
     judged: bool = False
     """Whether they rest on what judges say."""
 
-    def of(self, group: Condition) -> list[Rates | None]:
+    def of(self, group: Condition, columns: Sequence[str]) -> list[Rates | None]:
         """Return the rates of a group: of a target its own, of a tag one for each column."""
         if group.kind is FilterKind.TARGET:
             return [self.by_column.get(group.value)]
         of_tag = self.by_tag.get(group.value, {})
-        return [of_tag.get(name) for name in self.columns]
+        return [of_tag.get(name) for name in columns]
 
     def words(self, of: Rates | None) -> str:
         """Return `72.1%  66.1–77.4`, or `12 of 15` where there are few; for a cell."""
@@ -49,7 +47,6 @@ def group_rates(db: sqlite3.Connection, run: int) -> GroupRates | None:
     found = rates(db, run, suite.run)
     names = {column.index: column.name for column in run_queries.columns(db, run)}
     return GroupRates(
-        tuple(names.values()),
         {names[col]: of for col, of in found.columns.items()},
         {tag: {names[col]: of for col, of in of_tag.items()} for tag, of_tag in found.tags.items()},
         rests_on_judges(db, run),

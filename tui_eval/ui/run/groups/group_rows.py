@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tui_eval.format import number, percent
+from tui_eval.store.search.groups import Grouping
 from tui_eval.store.search.views import Condition, FilterKind
 from tui_eval.ui.run.groups.group_rates import GroupRates
 from tui_eval.ui.run.list.filters import part_words
@@ -19,20 +20,36 @@ _MOST_RATES = 4
 """Targets whose rates are shown beside a tag."""
 _PLAIN = (FilterKind.SCORER, FilterKind.TAG, FilterKind.TARGET)
 """Groups whose value says all, below the words of their grouping."""
-RATED = (FilterKind.TAG, FilterKind.TARGET)
+RATED = (Grouping.TAG, Grouping.TARGET)
 """Groups that have a pass rate."""
 
 
 class GroupRows(Rows):
     """The groups of one grouping."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self, glyphs: Glyphs, columns: Sequence[str], most: int) -> None:
+        """Make the rows; they have the columns of a grouping before anything is counted.
+
+        Args:
+            glyphs: The shapes.
+            columns: The names of the run's columns; foreign.
+            most: How many trials are grouped at most.
+        """
         super().__init__([], glyphs=glyphs, id="groups")
         self.groups: Sequence[tuple[Condition, int]] = ()
         """The largest first."""
+        self._columns = columns
+        self._most = most
         self._over = 0
+        self._by: Grouping = Grouping.REASON
         self._rates: GroupRates | None = None
-        self._lay_fields()
+        """None: not read yet."""
+
+    def begin(self, by: Grouping) -> None:
+        """Show another grouping, of which nothing has been counted yet."""
+        self._by = by
+        self.say_empty("counting")
+        self.show((), 0)
 
     def show(self, groups: Sequence[tuple[Condition, int]], over: int) -> None:
         """Show other groups; the cursor stays on the one it is on.
@@ -47,11 +64,11 @@ class GroupRows(Rows):
         self._lay_fields()
         self.place(len(groups), at)
 
-    def show_rates(self, rates: GroupRates | None) -> None:
-        """Show the rates of tags and targets; None: there are none, or not yet."""
+    def show_rates(self, rates: GroupRates) -> None:
+        """Show the rates of tags and targets."""
         self._rates = rates
-        self._lay_fields()
-        self.redraw()
+        if self._by in RATED:
+            self.redraw()
 
     def row(self, index: int) -> DrawnRow | None:
         """Return a group."""
@@ -62,30 +79,30 @@ class GroupRows(Rows):
             return DrawnRow((Cell(named, "dim"), Cell(number(n), "dim"), Cell(""), Cell("")))
         share = n / self._over if self._over else 0.0
         cells = [Cell(words), Cell(number(n), "strong"), Cell(percent(share), "dim")]
-        if part.kind in RATED:
+        if self._by in RATED:
             return DrawnRow([*cells, *self._rate_cells(part)])
         bar = self._glyphs.bar * max(round(share * _BAR), 1)
         return DrawnRow((*cells, Cell(bar, "accent")))
 
     def _rate_cells(self, part: Condition) -> list[Cell]:
-        """Return a cell for each column of rates; without text until they are known."""
+        """Return a cell for each column of rates; until they are known they say so."""
         wanted = len(self.fields) - _COUNTS
         if self._rates is None:
-            return [Cell("")] * wanted
-        return [Cell(self._rates.words(of)) for of in self._rates.of(part)[:wanted]]
+            return [Cell(self._glyphs.working, "dim")] * wanted
+        found = self._rates.of(part, self._columns[:wanted])
+        return [Cell(self._rates.words(of)) for of in found]
 
     def _lay_fields(self) -> None:
-        title = f"of {number(self._over)}"
+        title, longest = f"of {number(self._over)}", f"of {number(self._most)}"
         fields = [
             Field("group", 20, share=1),
             Field("n", 7, right=True),
-            Field(title, max(len(title), 7), right=True, drop=1),
+            Field(title, max(len(longest), 7), right=True, drop=1),
         ]
-        kind = self.groups[0][0].kind if self.groups else None
-        if kind is FilterKind.TARGET:
+        if self._by is Grouping.TARGET:
             fields.append(Field("pass 95%", _RATE))
-        elif kind is FilterKind.TAG:
-            names = () if self._rates is None else self._rates.columns[:_MOST_RATES]
+        elif self._by is Grouping.TAG:
+            names = self._columns[:_MOST_RATES]
             fields += [
                 Field(f"pass {name}", _RATE, drop=len(names) - at if at else 0)
                 for at, name in enumerate(names)

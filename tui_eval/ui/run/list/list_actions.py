@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tui_eval.format import many
+from tui_eval.store.search.confusion import choice_scorers
 from tui_eval.store.search.views import Condition, FilterKind, TrialOutcome
 from tui_eval.ui.dialogs.filter_menu import FilterMenu, FilterTotal
 from tui_eval.ui.dialogs.menu import Menu
@@ -86,7 +87,12 @@ class ListActions(ActionGroup):
     @in_worker
     async def action_groups(self) -> None:
         """Show what the listed trials have in common; what is chosen there is listed."""
-        groups = GroupsScreen(self.context, self.run.id, self._list)
+        if self.run.snapshot is None:
+            return
+        with self.context.keys_wait():
+            scorers = await self.context.client.read(choice_scorers, self.run.id)
+        columns = [column.name for column in self.run.snapshot.columns]
+        groups = GroupsScreen(self.context, self.run.id, self._list, columns, scorers)
         part = await self.screen.app.push_screen_wait(groups)
         if part is not None:
             self._list.filter(self._list.view.with_part(part).parts)
