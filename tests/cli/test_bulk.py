@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Beside, Place, document
+from tests.engine.judging.bulk.judged_runs import Grading
 from tests.servers.fake_bulk import FakeBulk, Refuse
 from tui_eval.engine.bulk import cancelling
 from tui_eval.targets import model_bulk
@@ -120,7 +121,7 @@ async def test_submitting_needs_something_that_is_asked_in_bulk(
 ) -> None:
     refused = await beside("run", place.suite(), "--submit")
     assert refused.code == 2
-    assert "--submit: no target here is asked in bulk" in refused.err
+    assert "--submit: nobody here is asked in bulk" in refused.err
 
 
 async def test_what_lies_in_a_folder_is_told_of_the_folder(
@@ -142,3 +143,30 @@ async def test_what_lies_in_a_folder_is_told_of_the_folder(
     assert (folder / "cancelled-0001.jsonl").exists()
     gone = await beside("delete", "last", "--yes", "--json")
     assert document(gone)["at_providers"] == []
+
+
+async def test_a_judge_is_submitted_shown_and_deleted_like_a_target(
+    place: Place, suite: str, beside: Beside
+) -> None:
+    file = place.folder / suite
+    of_page = file.read_text().replace("bulk = true\n", "")
+    file.write_text(
+        of_page[: of_page.index("[[scorers]]")]
+        + '[judge]\nprovider = "openai"\nmodel = "gpt-5"\nbatch_size = 1\nbulk = true\n\n'
+        + '[[scorers]]\nkind = "judge"\nrubric = "Right?"\nscale = "pass-fail"\n'
+    )
+    grading = Grading(lambda item: {"score": 1})
+    async with FakeBulk(grading, looks=0) as server:
+        asking(place, suite, server)
+        sent = await beside("run", suite, "--submit", "--json")
+        assert sent.code == 0, sent.err
+        whole = document(sent)
+        assert [(one["asked"], one["target"]) for one in whole["bulk"]] == [("judge", "judge")]
+        assert whole["counts"]["scoring"] == 3
+        refused = await beside("delete", "last")
+        assert f"3 requests at {server.base_url.split('/')[2]} in bulk may still be" in refused.err
+        server.finish()
+        done = document(await beside("resume", "last", "--collect", "--json"))
+        assert (done["state"], done["counts"]["passed"]) == ("done", 3)
+        traced = await beside("trace", "last", "--trial", "1")
+    assert "in bulk: consignment 1" in traced.out

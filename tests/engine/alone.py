@@ -11,6 +11,7 @@ class Alone:
     pools_idle = True
     ungraded = 0
     judges_rest = False
+    outputs_rest = False
     dispatching = True
     stopping = False
     leaving = False

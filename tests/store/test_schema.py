@@ -52,6 +52,7 @@ _SCHEMAS = [
     "fec5db3e4fe0",
     "e40d965ec254",
     "1f5bb4d578b9",
+    "b9643037f75c",
 ]
 """Digests of what each migration has made; append only, like the migrations."""
 

@@ -49,6 +49,10 @@ class Coordination(Protocol):
         """Whether no pool of an endpoint has anything left to do."""
 
     @property
+    def outputs_rest(self) -> bool:
+        """Whether no output comes for now: nothing is asked but of providers in bulk."""
+
+    @property
     def ungraded(self) -> int:
         """Outputs that wait for a grade, or may once they are there."""
 

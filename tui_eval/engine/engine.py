@@ -230,7 +230,7 @@ class Engine:
             await coming.take_up()
             await coming.go_on()
             await handler.answer_pending()  # a retry may be why this engine was started
-            await workers.judging.prepare()
+            await workers.prepare()
             await self._end_bulk(workers)
             if await writer.write(self._finish(owes=workers.judging.owes)):
                 return

@@ -97,6 +97,7 @@ def _run(of: Results) -> JsonObject:
 
 def _consignment(one: ConsignmentRow) -> JsonObject:
     return {
+        "asked": one.asked,
         "target": one.target,
         "number": one.number,
         "state": one.state,

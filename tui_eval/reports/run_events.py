@@ -35,7 +35,7 @@ class RunChange:
     """What a sweep has come to; None: the run is none."""
     settled: Sequence[JsonObject]
     """The trials that settled; empty where nobody wants them."""
-    bulk: BulkProgress | None = None
+    bulk: tuple[BulkProgress, ...] = ()
     """How far is what providers are asked in bulk; None: they are not."""
 
 

@@ -65,6 +65,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     runs.runs_staged_as,
     consignments.consignments_of_runs,
     scores.errored_trials,
+    consignments.judge_calls_consigned,
 )
 """Every change the schema ever went through, in order. Append only."""
 

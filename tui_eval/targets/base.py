@@ -271,6 +271,10 @@ class Judge(Asked):
         self.model: str = spec.asked_model() or spec.kind
         """The model it asks for; its kind where it asks none."""
 
+    def bulk(self) -> BulkAccess | None:
+        """Return how it is asked through its provider's batch API; None: it is asked live."""
+        return None
+
     @abstractmethod
     def body(self, messages: Sequence[JsonObject], schema: JsonObject) -> JsonObject:
         """Return a request as it goes out, as far as the endpoint takes a form."""

@@ -1,4 +1,4 @@
-"""How a target's requests go to its provider's batch API, and what comes back."""
+"""How the requests of a target, or of a judge, go to a batch API, and what comes back."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractAsyncContextManager
@@ -18,8 +18,15 @@ class MostTaken:
     tokens: int | None
 
 
+def sum_of(one: MostTaken, other: MostTaken) -> MostTaken:
+    """Return what two take together."""
+    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
+    tokens = None if one.tokens is None or other.tokens is None else one.tokens + other.tokens
+    return MostTaken(usd, tokens)
+
+
 class BulkAccess(ABC):
-    """What an engine needs of a target that is asked in bulk."""
+    """What an engine needs of a target, or a judge, that is asked in bulk."""
 
     wanted: BulkLimits
     """What one consignment is to hold at most; the API may take less."""
@@ -28,7 +35,7 @@ class BulkAccess(ABC):
         """Return where consignments go, as endpoints are named.
 
         Args:
-            endpoint: Where single calls of the target go.
+            endpoint: Where single calls of the target, or the judge, go.
         """
         return endpoint
 
@@ -42,11 +49,15 @@ class BulkAccess(ABC):
 
     @abstractmethod
     async def body(self, request: JsonObject) -> JsonObject | Failure:
-        """Return what is posted for a request, as its target made it."""
+        """Return what is posted for a request, as its target, or its judge, made it."""
 
     @abstractmethod
     def priced(self, reply: Output | Failure) -> Output | Failure:
         """Return what came back with what it cost."""
+
+    @abstractmethod
+    def heard(self, failure: Failure) -> None:
+        """Learn what was refused: further requests may have to be others."""
 
     @abstractmethod
     def most(self, size: int) -> MostTaken:

@@ -16,7 +16,7 @@ from tui_eval.providers.bulk.request_files import RequestFiles
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.prices import FREE
 from tui_eval.suites.data.attachments import Attachments
-from tui_eval.suites.spec import ModelTargetSpec
+from tui_eval.suites.spec import BulkEndpointSpec
 from tui_eval.suites.spec.bulk import BulkDialect, BulkSpec, bulk_dialect
 from tui_eval.suites.spec.model_endpoint import Api
 from tui_eval.targets.bulk_access import BulkAccess, MostTaken, with_bulk_price
@@ -29,23 +29,23 @@ before it says that there is none."""
 
 
 class ModelBulk(BulkAccess):
-    """Sends what a model target would post, many requests at once."""
+    """Sends what a model would be asked alone, many requests at once."""
 
     def __init__(
         self,
-        spec: ModelTargetSpec,
+        spec: BulkEndpointSpec,
         settings: BulkSpec,
         connection: EndpointConnection,
-        files: Attachments,
+        files: Attachments | None,
         folder: Path,
     ) -> None:
         """Describe it; cheap, nothing is opened yet.
 
         Args:
-            spec: The target.
+            spec: The target, or the judge.
             settings: What it says of asking in bulk.
             connection: Where it asks.
-            files: Those that its messages name.
+            files: Those that its messages name; None: they name none.
             folder: The suite's own.
         """
         self._folder = folder
@@ -101,17 +101,23 @@ class ModelBulk(BulkAccess):
         found = self._folder / self._settings.folder
         if not found.resolve().is_relative_to(self._folder.resolve()):
             raise UnavailableError(
-                f"target {self._spec.name!r}: bulk.folder leads out of the suite's folder: {found}"
+                f"{self._spec.WHAT} {self._spec.name!r}: "
+                f"bulk.folder leads out of the suite's folder: {found}"
             )
         return found
 
     async def body(self, request: JsonObject) -> JsonObject | Failure:
         """Return the request with the bytes of the files that it names."""
+        if self._files is None:
+            return request
         return await with_files(request, self._files, self._spec.api)
 
     def priced(self, reply: Output | Failure) -> Output | Failure:
         """Return what came back with what it cost."""
         return with_bulk_price(reply, self._prices)
+
+    def heard(self, failure: Failure) -> None:
+        """Learn what was refused; a target's further requests are the same."""
 
     def most(self, size: int) -> MostTaken:
         """Return what a request takes at most: a token a byte, and the whole of its answer.

@@ -17,8 +17,9 @@ from tests.engine.harness import Harness
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.waiting import until
-from tui_eval.engine.bulk.arrivals import Arrivals, LineCounts
+from tui_eval.engine.bulk.arrivals import Arrivals
 from tui_eval.engine.bulk.polling import BulkPolling
+from tui_eval.engine.bulk.result_lines import LineCounts
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.limits.spend_caps import SpendCaps

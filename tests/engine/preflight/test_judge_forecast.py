@@ -154,3 +154,15 @@ def test_requests_are_those_of_one_case_for_each_column_scorer_judge_and_require
     one_column = ["clear", "l", "l"]
     assert found == [(column, scorer, "c0") for column in ("t/p", "t/r") for scorer in one_column]
     assert list(judge_requests(None, both, "nowhere")) == []
+
+
+def test_what_is_asked_in_bulk_is_priced_so_and_gold_and_the_audit_are_not() -> None:
+    known = {"provider": "openai", "model": "gpt-4o-mini", "base_url": None}
+    for more in ({}, {"audit": 0.1}):
+        live, bulk = (only(suite(judge={**known, **more, "bulk": bulk})) for bulk in (False, True))
+        assert live.cost_usd is not None
+        assert bulk.cost_usd is not None
+        assert (bulk.calls, bulk.all_calls) == (live.calls, live.all_calls)
+        half = live.cost_usd / 2
+        assert bulk.cost_usd == pytest.approx(half) if not more else half < bulk.cost_usd
+        assert bulk.cost_usd < live.cost_usd

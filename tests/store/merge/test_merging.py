@@ -15,6 +15,7 @@ import pytest
 
 from tests.engine.bulk.bulk_runs import SOON, bulk_suite, run_bulk
 from tests.engine.harness import Harness
+from tests.engine.judging.bulk.judged_runs import Grading, bulk_judged
 from tests.servers.fake_bulk import FakeBulk
 from tests.store.recounting import recount
 from tests.waiting import until
@@ -640,12 +641,17 @@ async def test_a_part_that_was_scored_by_another_suite_does_not_unite(
     assert looked.refusal == second.refusal
 
 
-async def test_a_run_that_waits_in_bulk_is_left_out_until_it_has_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", ["target", "judge"])
+async def test_a_run_that_waits_in_bulk_is_left_out_until_it_has_ended(
+    tmp_path: Path, asked: str
+) -> None:
     """Its trials would be queued, and paid, once more."""
     path, into = tmp_path / "one.sqlite3", tmp_path / "into.sqlite3"
     harness = Harness(path)
-    async with FakeBulk(looks=0) as server:
-        run = await run_bulk(harness, bulk_suite(server, 4), submit=True)
+    async with FakeBulk(Grading(), looks=0) as server:
+        judged = bulk_judged(server, 4, judge={"batch_size": 1})
+        of = bulk_suite(server, 4) if asked == "target" else judged
+        run = await run_bulk(harness, of, submit=True)
         (merged,) = united(into, [path])
         host = server.base_url.split("/")[2]
         assert merged.refusal == f"has 4 requests at {host} in bulk: resume it first"

@@ -32,8 +32,8 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
         "bulk 2/2, 0 of 1, ends 01-02 14:20",
     ]
     found = consignment_queries.bulk_progress(db, made.run)
-    assert found is not None
-    assert found.words == "bulk 1 of 3, 2 consignments, ends 01-02 14:20"
+    words = "bulk 1 of 3, 2 consignments, ends 01-02 14:20"
+    assert consignment_queries.progress_words(found) == words
     (tried,) = run_queries.attempts(db, made.trials[2])
     assert (tried.consignment, tried.provider_id) == (2, "batch1")
 

@@ -72,10 +72,10 @@ def test_what_goes_on_after_an_answer(tmp_path: Path) -> None:
     assert "[user] goes on with its conversations" in found
 
 
-def test_a_judge_is_asked_live(tmp_path: Path) -> None:
-    judge = '[judge]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "j"\nbulk = true'
+def test_a_simulated_judge_has_no_batch_api(tmp_path: Path) -> None:
+    judge = '[judge]\nkind = "simulated"\nbulk = true'
     (found,) = mistakes(tmp_path, ASKED, more=judge)
-    assert "judge.bulk: unknown key; judges are asked live" in found
+    assert "judge.bulk: unknown key; only models are asked in bulk" in found
 
 
 def test_what_it_is_expected_to_cost(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ class LaunchOptions:
 
         Raises:
             SuiteError: it has mistakes, or needs trust.
-            CommandError: none of its targets is asked in bulk, and that is wanted.
+            CommandError: nobody is asked in bulk, and that is wanted.
         """
         from tui_eval.suites.loading.suite_file import load
 
@@ -153,10 +153,13 @@ class LaunchOptions:
             sets = (*sets, ("run.epochs", str(self.epochs)))
         suite = load(path, sets=sets, trusted=trusted)
         chosen = [one for one in suite.targets if not self.targets or one.name in self.targets]
-        in_bulk = any(one.asked_in_bulk(one.model_dump()) for one in chosen)
-        if (self.bulk or self.submit) and not in_bulk:
-            option = "--bulk" if self.bulk else "--submit"
-            raise CommandError(f"{option}: no target here is asked in bulk: only models are")
+        judging = () if self.no_judge else suite.judges
+        targets = any(one.asked_in_bulk(one.model_dump()) for one in chosen)
+        judges = any(one.asked_in_bulk(one.model_dump()) for one in judging)
+        if self.bulk and not targets:
+            raise CommandError("--bulk: no target here is asked in bulk: only models are")
+        if self.submit and not (targets or judges):
+            raise CommandError("--submit: nobody here is asked in bulk: only models are")
         return suite
 
     def settings(self) -> "Settings":

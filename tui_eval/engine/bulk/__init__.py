@@ -1,12 +1,19 @@
-"""Asking in bulk: many trials sent to a provider as one consignment, answered within a day.
+"""Asking in bulk: many requests sent to a provider as one consignment, answered within a day.
 
-    bulk_pool      the trials of one target: from the queue into consignments, and home again
-    forming        queued trials → attempts written down, and their requests in a file
-    request_file   the requests of a consignment, in a file while they are sent
+    bulk_pool      what one target, or one judge, is asked: into consignments, and home again
+    home           what a pool needs to know of what its requests are about
     sending        sent once: looked for at the provider before it is sent again
     following      a consignment from its sending until nothing of it is left to take
-    arrivals       lines of results → what `Journey.brought` makes of each, in one transaction
+    request_file   the requests of a consignment, in a file while they are sent
+    request_size   how large requests are, and may be
+    result_lines   what lines of results are, whatever their requests are about
     polling        how often a provider is asked how far it is
+
+Of trials (of a judge's calls: `judging/bulk`):
+
+    trial_home     a target's trials: what is consigned, and what becomes of it
+    forming        queued trials → attempts written down, and their requests in a file
+    arrivals       lines of results → what `Journey.brought` makes of each, in one transaction
 
     queued trials ─ forming ─→ attempts `sent`, consignment `forming` ─ sending ─→ `sent`
          ↑                                                                │ polling

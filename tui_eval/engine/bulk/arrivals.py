@@ -6,6 +6,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from tui_eval.engine.bulk.result_lines import (
+    ASKED_AGAIN,
+    MISSING,
+    TWO,
+    TWO_ANSWERS,
+    LineCounts,
+    by_ordinal,
+)
 from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.journey.steps import Step
 from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
@@ -13,7 +21,7 @@ from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.output import Failure, Output
-from tui_eval.providers.bulk.api import BulkLine, StrayLine, token_and_ordinal
+from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import NEVER_DONE, ConsignedTrial, ConsignmentRow
 from tui_eval.store.read.figures.call_spending import NO_LINE
@@ -21,28 +29,12 @@ from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes, trial_writes
 from tui_eval.targets.bulk_access import BulkAccess
 
-ASKED_AGAIN: Final = 2
-"""How often a request that the provider never did is asked again."""
-_MISSING: Final = Failure(NO_LINE, "the provider's results have no line for this request")
 _GIVEN_UP: Final = (
     f"the provider did not do it in {ASKED_AGAIN + 1} consignments: retry asks it live"
 )
-_TWO: Final = b"two"
-"""What stands for the digest of a line where there were two that differ."""
-_TWO_ANSWERS: Final = "the provider's results have two different answers to this request"
 
 Unit: TypeAlias = Callable[[Tx], bool]
 """Writes down what came of a request; returns whether an output is left to be scored."""
-
-
-@dataclass(slots=True)
-class LineCounts:
-    """What the lines of one consignment's results were, read from the first to the last."""
-
-    came: int
-    """Requests that a line came for, in this reading or before."""
-    unknown: int = 0
-    """Those that name none of its requests, or nothing at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +50,14 @@ class Arrivals:
         self, consignment: ConsignmentRow, lines: Iterable[BulkLine | StrayLine], seen: LineCounts
     ) -> bool:
         """Write down what came of some lines; return whether outputs are left to be scored."""
-        by_ordinal: dict[int, list[BulkLine]] = {}
-        for line in lines:
-            found = token_and_ordinal(line.custom_id) if isinstance(line, BulkLine) else None
-            if not isinstance(line, BulkLine) or found is None or found[0] != consignment.token:
-                seen.unknown += 1
-            else:
-                by_ordinal.setdefault(found[1], []).append(line)
+        named = by_ordinal(lines, consignment.token, seen)
         asked = await self.store.reading.call(
-            consignment_queries.consigned, consignment.id, [*by_ordinal]
+            consignment_queries.consigned, consignment.id, [*named]
         )
-        seen.unknown += sum(len(same) for n, same in by_ordinal.items() if n not in asked)
+        seen.unknown += sum(len(same) for n, same in named.items() if n not in asked)
         units: list[Unit] = []
         for ordinal, trial in asked.items():
-            unit = await self._of_one(consignment, trial, by_ordinal[ordinal], seen)
+            unit = await self._of_one(consignment, trial, named[ordinal], seen)
             if unit is not None:
                 units.append(unit)
         if not units:
@@ -93,7 +79,7 @@ class Arrivals:
         """Return what is to be written of the lines of one request; None: nothing."""
         first = trial.line or lines[0].digest
         seen.came += trial.line is None
-        if trial.line == _TWO:
+        if trial.line == TWO:
             return None  # an earlier reading has said so
         if any(line.digest != first for line in lines):
             self.spend_caps.errored()
@@ -106,7 +92,7 @@ class Arrivals:
 
     async def never_came(self, portion: Mapping[int, ConsignedTrial]) -> None:
         """Write down that the results have no line for some requests."""
-        steps = [self._step(trial, _MISSING) for trial in portion.values()]
+        steps = [self._step(trial, MISSING) for trial in portion.values()]
 
         def write(tx: Tx) -> None:
             for step in steps:
@@ -155,12 +141,12 @@ def _too_late(attempt: int, failure: Failure, tx: Tx) -> bool:
 
 def _contradicted(consignment: int, trial: ConsignedTrial, reply: Output | Failure, tx: Tx) -> bool:
     """Let a trial be an error whose request has two answers: nobody knows which one it is."""
-    failure = Failure("bad_answer", _TWO_ANSWERS, usage=reply.usage, cost_usd=reply.cost_usd)
-    if consignment_writes.arrived(tx, consignment, trial.ordinal, _TWO):
+    failure = Failure("bad_answer", TWO_ANSWERS, usage=reply.usage, cost_usd=reply.cost_usd)
+    if consignment_writes.arrived(tx, consignment, trial.ordinal, TWO):
         trial_writes.fail_attempt(tx, trial.attempt, failure, None)
     else:
         trial_writes.supersede_output_of(tx, trial.attempt)
-        consignment_writes.contradicted(tx, consignment, trial.ordinal, _TWO)
+        consignment_writes.contradicted(tx, consignment, trial.ordinal, TWO)
     if trial_writes.stands(tx, trial.work.trial, trial.work.opening):
         trial_writes.reject(tx, trial.work.trial, failure)
     return False

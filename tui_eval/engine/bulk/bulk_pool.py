@@ -1,21 +1,19 @@
-"""The trials of one target that are asked in bulk: from the queue into consignments, and home."""
+"""What one target, or one judge, is asked in bulk: into consignments, and home."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
 
 from tui_eval.engine.bulk import cancelling
-from tui_eval.engine.bulk.arrivals import Arrivals
 from tui_eval.engine.bulk.following import Following
-from tui_eval.engine.bulk.forming import Forming
+from tui_eval.engine.bulk.home import ConsignmentHome, RequestSource
 from tui_eval.engine.bulk.polling import BulkPolling, Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.sending import Sending
 from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import Departure, halted
-from tui_eval.engine.dispatch.work_queue import WorkQueue
-from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.output import Failure
@@ -23,13 +21,24 @@ from tui_eval.providers.bulk.api import BulkApi, BulkError
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow
+from tui_eval.store.write.consignment_writes import WhoIsAsked
 from tui_eval.targets.bulk_access import BulkAccess
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class ConsignmentOwner:
+    """Whose requests consignments hold."""
+
+    name: str
+    kind: WhoIsAsked
+    endpoint: str
+    """Where it is asked, as limiters know it."""
+
+
 class BulkPool:
-    """Sends a target's queued trials in consignments, and follows each in a task of its own.
+    """Sends what waits in consignments, and follows each in a task of its own.
 
     A further one is formed once all others rest: what one that has just ended leaves to be asked
     again goes out together.
@@ -37,11 +46,10 @@ class BulkPool:
 
     def __init__(
         self,
-        target: str,
-        endpoint: str,
+        whose: ConsignmentOwner,
         access: BulkAccess,
-        queue: WorkQueue,
-        journey: Journey,
+        queue: RequestSource,
+        home: ConsignmentHome,
         store: RunStore,
         spend_caps: SpendCaps,
         coordination: Coordination,
@@ -51,26 +59,26 @@ class BulkPool:
         """Make a pool that is closed.
 
         Args:
-            target: The target's name.
-            endpoint: Where it is asked, as limiters know it.
-            access: How its requests go to the provider.
-            queue: Its open trials that need a call.
-            journey: Says what comes of what is brought.
+            whose: Who is asked.
+            access: How requests go to the provider.
+            queue: What is to be asked.
+            home: Makes consignments of it, and takes what comes.
             store: Where facts go.
             spend_caps: Bound what consignments take.
             coordination: Told when nothing is left to do but wait.
-            to_score: Told that outputs in the store wait to be scored.
+            to_score: Told that outputs in the store wait to be scored, or scored ones for grades
+                that are there.
             polling: How often a provider is asked.
         """
         self.queue = queue
         self._store = store
-        self._target = target
+        self.whose = whose
+        """Who is asked."""
         self._access = access
         self._coordination = coordination
         self._to_score = to_score
         self._polling = polling
-        self._forming = Forming(target, endpoint, access, queue, journey, store, spend_caps)
-        self._arrivals = Arrivals(store, journey, access, spend_caps)
+        self._home = home
         self._spend_caps = spend_caps
         self._following: Following | None = None
         """None: the API is not open."""
@@ -81,6 +89,8 @@ class BulkPool:
         """Whether it is known which consignments are under way."""
         self._making: asyncio.Task[None] | None = None
         """Forms a consignment."""
+        self._size = access.wanted.requests
+        """Requests of the next consignment at most: fewer where a provider has had no room."""
         self._room = True
         """Whether the provider has room, as far as is known."""
         self._room_pauses = Pauses(polling)
@@ -139,7 +149,7 @@ class BulkPool:
 
     def had_room(self) -> None:
         """Send more at once, as long as there is room."""
-        self._forming.size = min(self._access.wanted.requests, self._forming.size * 2)
+        self._size = min(self._access.wanted.requests, self._size * 2)
         self._room_pauses = Pauses(self._polling)
 
     def no_room(self, requests: int, failure: Failure) -> None:
@@ -148,7 +158,7 @@ class BulkPool:
         As long as others of this target are under way, or less can be tried, there may be some
         without anybody's doing. Else the run waits as long as its patience lasts.
         """
-        self._forming.size = max(1, requests // 2)
+        self._size = max(1, requests // 2)
         pause_s: float | None = self._polling.first_s
         if len(self._followed) > 1:  # beside the one that there is no room for
             pause_s = self._room_pauses.after_answer()
@@ -194,7 +204,10 @@ class BulkPool:
 
     async def _open_consignments(self) -> list[ConsignmentRow]:
         return await self._store.reading.call(
-            consignment_queries.open_consignments, self._store.run, self._target
+            consignment_queries.open_consignments,
+            self._store.run,
+            self.whose.name,
+            self.whose.kind,
         )
 
     async def cancel(self) -> None:
@@ -209,8 +222,8 @@ class BulkPool:
             log.warning("what is under way cannot be cancelled: %s", error)
 
     def _followed_by(self, api: BulkApi) -> Following:
-        sending = Sending(api, self._store, self._forming, self, self._polling)
-        return Following(sending, self._arrivals, self._spend_caps, self)
+        sending = Sending(api, self._store, self._home, self, self._polling)
+        return Following(sending, self._home, self._spend_caps, self)
 
     async def _something_queued(self) -> bool:
         """Wait until there is a trial to ask; False: the engine ends first."""
@@ -250,11 +263,12 @@ class BulkPool:
             and not self.leaving
             and len(self._resting) == len(self._followed)
             and not self._nothing_queued
+            and self._home.ready
         )
 
     async def _form(self, api: BulkApi) -> None:
         try:
-            made = await self._forming.form(api)
+            made = await self._home.form(api, self._size)
         except BulkError as error:
             self.leave(halted(error.failure))
             return
@@ -262,7 +276,7 @@ class BulkPool:
             self._making = None
         if made is not None:
             self._follow(*made)
-        elif len(self.queue):
+        elif len(self.queue) and self._home.ready:
             self._held = True
 
     def _follow(self, row: ConsignmentRow, requests: RequestFile | None) -> None:
@@ -276,6 +290,8 @@ class BulkPool:
         del self._followed[consignment]
         self.queue.rewind()
         self._held = False
+        if self.whose.kind == "judge":
+            self._to_score()
         self._tell()
 
     @contextmanager
@@ -314,6 +330,11 @@ class BulkPool:
         self._held = False
         self._changed.set()
 
+    def look(self) -> None:
+        """See whether what waits for company is to leave: perhaps nobody comes any more."""
+        if self._may_form:
+            self._changed.set()
+
     def drop_withdrawn(self) -> None:
         """Forget what a person took away before it was consigned."""
         self.queue.drop_withdrawn()
@@ -330,9 +351,8 @@ class BulkPool:
             task.cancel()
 
     def give_up(self) -> None:
-        """Forget trials that were read ahead."""
-        while (ready := self.queue.take()) is not None:
-            self.queue.flights.pop(ready.work.trial, None)
+        """Forget what was read ahead, and is in no consignment."""
+        self.queue.forget()
 
     def end(self) -> None:
         """Let everything end that rests or waits; whoever has something to do finishes it first."""

@@ -4,21 +4,20 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
-from tui_eval.engine.bulk.arrivals import ASKED_AGAIN, Arrivals, LineCounts
 from tui_eval.engine.bulk.bulk_host import BulkHost
+from tui_eval.engine.bulk.home import ConsignmentHome
 from tui_eval.engine.bulk.polling import Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
+from tui_eval.engine.bulk.result_lines import LineCounts
 from tui_eval.engine.bulk.sending import Sending
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkState, BulkStatus, StrayLine
-from tui_eval.store.read import consignment_queries
-from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow
+from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import consignment_writes, trial_writes
+from tui_eval.store.write import consignment_writes
 
 _PORTION: Final = 64
 """Lines of results that are written down in one transaction."""
@@ -31,9 +30,6 @@ ASKED_FOR_GONE: Final = 4
 _READINGS: Final = 4
 """How often results are read until a line is missing for certain: files come late, and a stream may
 end early without a word."""
-_GIVEN_UP: Final = Failure(
-    "expired", f"the provider lost it in {ASKED_AGAIN + 1} consignments: retry asks it live"
-)
 _NO_REASON: Final = Failure("bulk_failed", "the provider refused the batch and did not say why")
 
 log = logging.getLogger(__name__)
@@ -41,10 +37,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Follows consignments of one target, each in a task of its own."""
+    """Follows consignments of one target or judge, each in a task of its own."""
 
     sending: Sending
-    arrivals: Arrivals
+    home: ConsignmentHome
     spend_caps: SpendCaps
     host: BulkHost
 
@@ -57,10 +53,11 @@ class Following:
             row: The consignment.
             requests: What it holds, where it was formed just now; None: an earlier engine did.
         """
-        self._hold(row, await self._came(row))
+        self._hold(row, await self.home.came(row))
         try:
             if row.state == "forming":
                 row = await self.sending.sent(row, requests)
+                self._hold(row, await self.home.came(row))  # some may have been withdrawn
         finally:
             if requests is not None:
                 requests.close()
@@ -80,7 +77,7 @@ class Following:
         """
         unknown = 0
         if row.provider_id is None or row.state == "lost":
-            await self._give_back(row)
+            await self.home.give_back(row)
         else:
             failed = row.state == "failed"
             again = certain and not failed
@@ -89,9 +86,13 @@ class Following:
                 return False
             unknown = seen.unknown
             # one that failed was not begun as a rule: what it has no line for was never asked
-            await (self._give_back(row) if failed else self._take_missing(row))
-        taken = partial(consignment_writes.taken, consignment=row.id, unknown=unknown)
-        await self.sending.store.writer.write(taken)
+            await (self.home.give_back(row) if failed else self.home.never_came(row))
+
+        def close(tx: Tx) -> None:
+            self.home.settle(row, tx)
+            consignment_writes.taken(tx, row.id, unknown)
+
+        await self.sending.store.writer.write(close)
         self.spend_caps.settled(row.id)
         log.info("consignment %d of %s: %s, nothing is left", row.number, row.target, row.state)
         return True
@@ -142,20 +143,17 @@ class Following:
         return await self._take(row)
 
     async def _lacks(self, row: ConsignmentRow, seen: LineCounts) -> bool:
-        """Return whether a trial waits for what no line came for, or the provider has done more."""
+        """Return whether somebody waits for what has no line, or the provider has done more."""
         if row.done is not None and seen.came < row.done:
             return True
-        return await self.sending.store.reading.call(consignment_queries.is_waited_for, row.id)
-
-    async def _came(self, row: ConsignmentRow) -> int:
-        return await self.sending.store.reading.call(consignment_queries.came, row.id)
+        return await self.home.lacks(row)
 
     async def _take(self, row: ConsignmentRow) -> LineCounts | None:
         """Take all results there are; None: the engine leaves first."""
         pauses = Pauses(self.sending.polling)
         while True:
             assert row.provider_id is not None, "it was sent"
-            seen = LineCounts(await self._came(row))
+            seen = LineCounts(await self.home.came(row))
             try:
                 await self._take_lines(row, self.sending.api.results(row.provider_id), seen)
             except BulkError as error:
@@ -173,7 +171,7 @@ class Following:
         assert row.provider_id is not None, "it was sent"
         try:
             news = self.sending.api.news(row.provider_id)
-            await self._take_lines(row, news, LineCounts(await self._came(row)))
+            await self._take_lines(row, news, LineCounts(await self.home.came(row)))
         except BulkError as error:
             # all results are read once it has ended
             log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)
@@ -210,45 +208,9 @@ class Following:
         for line in lines:
             if isinstance(line, StrayLine):
                 log.warning("results of %s, %s: %s", row.provider_id, line.where, line.problem)
-        if await self.arrivals.take(row, lines, seen):
+        if await self.home.take(row, lines, seen):
             self.host.to_score()
         self._hold(row, seen.came)
-
-    async def _take_missing(self, row: ConsignmentRow) -> None:
-        """Have asked again what the results have no line for."""
-        while portion := await self._untold(row):
-            log.warning("results of %s lack %d requests", row.provider_id, len(portion))
-            await self.arrivals.never_came(portion)
-
-    async def _give_back(self, row: ConsignmentRow) -> None:
-        """Put the trials of a consignment back into the queue of which nothing comes."""
-        lost = row.state == "lost"
-        while portion := await self._untold(row):
-            trials = list(portion.values())
-
-            def unit(tx: Tx, trials: list[ConsignedTrial] = trials) -> None:
-                for trial in trials:
-                    trial_writes.drop_attempt(
-                        tx, trial.attempt, "lost" if lost else "cancelled", None
-                    )
-                    if not trial_writes.stands(tx, trial.work.trial, trial.work.opening):
-                        continue
-                    if lost and _given_up(trial):
-                        trial_writes.fail_trial(tx, trial.work.trial, _GIVEN_UP)
-                    else:
-                        trial_writes.give_back(tx, trial.work.trial)
-
-            await self.sending.store.writer.write(unit)
-            if lost:
-                for trial in trials:
-                    self.spend_caps.unanswered(trial.work.col)
-                    if _given_up(trial):
-                        self.spend_caps.errored()
-
-    async def _untold(self, row: ConsignmentRow) -> dict[int, ConsignedTrial]:
-        return await self.sending.store.reading.call(
-            consignment_queries.nothing_came_for, row.id, -1, _PORTION
-        )
 
     async def told(self, row: ConsignmentRow, status: BulkStatus) -> ConsignmentRow:
         """Write down what the provider says."""
@@ -261,11 +223,6 @@ class Following:
         usd = None if row.most_usd is None else row.most_usd * left
         tokens = None if row.most_tokens is None else round(row.most_tokens * left)
         self.spend_caps.consigned(row.id, usd, tokens)
-
-
-def _given_up(trial: ConsignedTrial) -> bool:
-    """Return whether a trial that waits was sent in vain as often as it may be."""
-    return trial.waits and trial.never_done >= ASKED_AGAIN
 
 
 def _characters(line: BulkLine | StrayLine) -> int:

@@ -1,12 +1,12 @@
 """From queued trials to a consignment: attempts written down, and their requests in a file."""
 
 import itertools
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.engine.bulk.request_file import RequestFile
+from tui_eval.engine.bulk.request_size import most_bytes, new_token, sized
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
@@ -14,17 +14,15 @@ from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
-from tui_eval.providers.bulk.api import BulkApi, BulkRequest, custom_id
+from tui_eval.providers.bulk.api import BulkApi
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes, trial_writes
-from tui_eval.targets.bulk_access import BulkAccess, MostTaken
+from tui_eval.targets.bulk_access import BulkAccess, MostTaken, sum_of
 
 _PORTION: Final = 64
 """Trials whose attempts are written down in one transaction."""
-_TOKEN_BYTES: Final = 12
-_MEGABYTE: Final = 1_000_000
 _NOTHING: Final = MostTaken(0.0, 0)
 
 
@@ -82,21 +80,23 @@ class Forming:
         self._journey = journey
         self._store = store
         self._spend_caps = spend_caps
-        self.size = access.wanted.requests
-        """Requests of the next consignment at most: fewer where a provider has had no room."""
 
-    async def form(self, api: BulkApi) -> tuple[ConsignmentRow, RequestFile] | None:
+    async def form(self, api: BulkApi, most: int) -> tuple[ConsignmentRow, RequestFile] | None:
         """Write down the next consignment; None: there was nothing to ask, or no room for it.
 
         Whoever gets the file closes it.
 
+        Args:
+            api: Where it is to be sent.
+            most: How many requests it may have.
+
         Raises:
             BulkError: there is no room for the requests on this machine.
         """
-        draft = ConsignmentDraft(secrets.token_hex(_TOKEN_BYTES))
+        draft = ConsignmentDraft(new_token())
         requests = RequestFile(draft.token)
         try:
-            await self._fill(draft, requests, api)
+            await self._fill(draft, requests, api, min(most, api.limits.requests))
             row = await self._complete(draft, requests.count)
         except BaseException:
             requests.close()
@@ -161,9 +161,10 @@ class Forming:
         if withdrawn:
             await self._store.writer.write(withdraw)
 
-    async def _fill(self, draft: ConsignmentDraft, requests: RequestFile, api: BulkApi) -> None:
+    async def _fill(
+        self, draft: ConsignmentDraft, requests: RequestFile, api: BulkApi, size: int
+    ) -> None:
         """Take trials until the consignment is full, nothing is queued, or there is no room."""
-        size = min(self.size, api.limits.requests)
         full = False
         while not full and requests.count < size:
             flights = await self._next(min(_PORTION, size - requests.count))
@@ -195,30 +196,21 @@ class Forming:
     async def _prepared(self, flight: TrialInFlight, token: str, api: BulkApi) -> PreparedRequest:
         flight.phase, flight.consigned = Phase.STARTING, True
         request = await self._journey.prepared(flight)
-        body = request if isinstance(request, Failure) else await self._access.body(request)
-        if isinstance(body, Failure):
-            return PreparedRequest(flight, body)
-        sent = api.encoded(BulkRequest(custom_id(token, 0), body))
-        if isinstance(sent, Failure):
-            return PreparedRequest(flight, sent)
-        # its own ordinal may have some more digits
-        size = len(sent) + 1 + len(str(self.size))
-        if size > self._most_bytes(api):
-            why = f"the request has {size:,} bytes, more than a whole consignment may have"
-            return PreparedRequest(flight, Failure("bad_request", why))
-        return PreparedRequest(flight, body, size)
-
-    def _most_bytes(self, api: BulkApi) -> int:
-        return min(self._access.wanted.megabytes, api.limits.megabytes) * _MEGABYTE
+        if isinstance(request, Failure):
+            return PreparedRequest(flight, request)
+        made = await sized(request, token, self._access, api)
+        if isinstance(made, Failure):
+            return PreparedRequest(flight, made)
+        return PreparedRequest(flight, made.body, made.size)
 
     def _fits(self, draft: ConsignmentDraft, prepared: PreparedRequest, api: BulkApi) -> bool:
         """Add a request to what a consignment takes, where it still has room for it."""
         if isinstance(prepared.body, Failure):
             return True
         size = draft.size + prepared.size
-        if size > self._most_bytes(api):
+        if size > most_bytes(self._access, api):
             return False
-        most = _sum(draft.most, self._access.most(prepared.size))
+        most = sum_of(draft.most, self._access.most(prepared.size))
         if draft.size:
             if not self._spend_caps.has_room(most.usd, most.tokens):
                 return False
@@ -282,9 +274,3 @@ class Forming:
 
 def _failed(one: PreparedRequest) -> bool:
     return isinstance(one.body, Failure)
-
-
-def _sum(one: MostTaken, other: MostTaken) -> MostTaken:
-    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
-    tokens = None if one.tokens is None or other.tokens is None else one.tokens + other.tokens
-    return MostTaken(usd, tokens)

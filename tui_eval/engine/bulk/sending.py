@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from tui_eval.engine.bulk.bulk_host import BulkHost
-from tui_eval.engine.bulk.forming import Forming
+from tui_eval.engine.bulk.home import ConsignmentHome
 from tui_eval.engine.bulk.polling import BulkPolling, Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.departure import halted
@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """Sends consignments of one target."""
+    """Sends consignments of one target or judge."""
 
     api: BulkApi
     store: RunStore
-    forming: Forming
+    home: ConsignmentHome
     host: BulkHost
     polling: BulkPolling
 
@@ -51,7 +51,7 @@ class Sending:
             if found is not None or self.host.leaving:
                 return row if found is None else await self._now_sent(row, found)
         try:
-            made = await self.forming.again(row, self.api)
+            made = await self.home.again(row, self.api)
         except BulkError as error:
             self.host.leave(halted(error.failure))
             return row

@@ -3,12 +3,10 @@
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tui_eval.engine.bulk.bulk_pool import BulkPool
-from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.dispatch.trial_pool import TrialPool
 from tui_eval.engine.dispatch.work_queue import WorkQueue
@@ -26,7 +24,7 @@ from tui_eval.engine.journey.progress_writer import ProgressWriter
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.judging.judge_panel import JudgePanel
-from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
+from tui_eval.engine.judging.judge_pool import BulkQuestions, JudgePool, PooledJudge
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.judging.quality.audit import Auditing
 from tui_eval.engine.judging.quality.gold_round import GoldRound
@@ -55,7 +53,6 @@ from tui_eval.suites.judge_choice import asked_judges
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import Concurrency, fixed
-from tui_eval.targets.bulk_access import BulkAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +69,18 @@ class Assembly:
     coordination: Coordination
     took: Mapping[int, ResourceFigures]
     """What programs of each column took so far: the most of each, and all of the time."""
-    polling: BulkPolling
-    """How often providers that were asked in bulk are asked how far they are."""
     executor: Executor | None = None
     """Who makes the attempts; None: the targets, here."""
 
     def judging(self) -> Judging:
-        """Return the judging with its judges."""
-        judging = Judging(
+        """Return the judging, without judges."""
+        return Judging(
             self.store,
             self.flights,
             self.spend_caps,
             self.coordination,
             reuse=self.session.reuses,
         )
-        self.use_judges(judging)
-        return judging
 
     def user_limit(self) -> UserLimit | None:
         """Return the limit of the simulated user; None: the suite has none."""
@@ -104,9 +97,16 @@ class Assembly:
         )
         return UserLimit(USER, limiter)
 
-    def pools(self, judging: Judging, journey: Journey) -> dict[str, TrialPool]:
-        """Return the pool of each endpoint."""
-        bulk = frozenset(column.index for name in self._bulk for column in self._columns_of(name))
+    def pools(
+        self, judging: Judging, journey: Journey, in_bulk: frozenset[int]
+    ) -> dict[str, TrialPool]:
+        """Return the pool of each endpoint.
+
+        Args:
+            judging: Grades outputs.
+            journey: Takes trials from one state to the next.
+            in_bulk: The columns of which a pool takes only what a person has asked again.
+        """
         folder = Path.cwd() if self.store.path is None else attempt_folders(self.store.path)
         machine = MachineShares(Machine(folder))
         return {
@@ -116,7 +116,7 @@ class Assembly:
                     self.store.run,
                     tuple(column.index for column in columns),
                     self.flights,
-                    ByRetried(bulk, retried=True),
+                    ByRetried(in_bulk, retried=True),
                 ),
                 self._limiter(endpoint, machine),
                 journey,
@@ -128,57 +128,14 @@ class Assembly:
             for endpoint, columns in self._endpoints().items()
         }
 
-    def bulk_pools(self, pools: Mapping[str, TrialPool], journey: Journey) -> list[BulkPool]:
-        """Return the pool of each target that is asked in bulk.
-
-        What a person has asked again is asked live, by the endpoint's own pool, and so are outputs
-        scored there that are in the store.
-        """
-        made = []
-        polling = replace(self.polling, patience_s=self.session.suite.run.patience)
-        for name, access in self._bulk.items():
-            target = self.session.targets[name]
-            indexes = tuple(column.index for column in self._columns_of(name))
-            by_retried = ByRetried(frozenset(indexes), retried=False)
-            queue = WorkQueue(
-                self.store.reading,
-                self.store.run,
-                indexes,
-                self.flights,
-                by_retried,
-                scores=False,
-            )
-            made.append(
-                BulkPool(
-                    name,
-                    access.sent_to(target.endpoint),
-                    access,
-                    queue,
-                    journey,
-                    self.store,
-                    self.spend_caps,
-                    self.coordination,
-                    partial(pools[target.endpoint].look_again, calls=False),
-                    polling,
-                )
-            )
-        return made
-
-    @property
-    def _bulk(self) -> dict[str, BulkAccess]:
-        """The targets that are asked in bulk, by name."""
-        asked = {column.target for column in self.session.columns}
-        found = {name: self.session.targets[name].bulk() for name in sorted(asked)}
-        return {name: access for name, access in found.items() if access is not None}
-
-    def _columns_of(self, target: str) -> list[Column]:
-        return [column for column in self.session.columns if column.target == target]
-
-    def use_judges(self, judging: Judging, *, anew: bool = False) -> None:
+    def use_judges(
+        self, judging: Judging, in_bulk: Mapping[str, BulkQuestions], *, anew: bool = False
+    ) -> None:
         """Give the judging its judges; those it has make room once they have no work left.
 
         Args:
             judging: The judging.
+            in_bulk: Those that are asked in bulk, by name.
             anew: Whether they come while the run goes on, so that their limits are told.
         """
         session = self.session
@@ -197,6 +154,8 @@ class Assembly:
         )
         gold = GoldRound(self.store, session.gold(), panel, self.coordination, reuse=session.reuses)
         auditing = Auditing(self.store, session.suite, panel, self._outcome, self.coordination)
+        for name, questions in in_bulk.items():
+            panel.pools[name].bulk = questions
         judging.use_judges(panel, gold, auditing)
         if anew:
             for judge_pool in panel.pools.values():

@@ -99,6 +99,11 @@ class WorkQueue:
             self._called_up_to, self._all_to_call = -1, False
         self._rewound = True
 
+    def forget(self) -> None:
+        """Forget what was read ahead: it stays open in the store."""
+        while (ready := self.take()) is not None:
+            self.flights.pop(ready.work.trial, None)
+
     def wants(self, most: int) -> bool:
         """Whether there is more to read and room for it.
 

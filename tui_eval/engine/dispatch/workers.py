@@ -8,6 +8,7 @@ from typing import Protocol
 from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
+from tui_eval.engine.dispatch.bulk_assembly import BulkAssembly
 from tui_eval.engine.executors.executor import Executor
 from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.limits.limiter import Limiter
@@ -112,13 +113,20 @@ class Workers:
         self._ended = asyncio.Event()
         self.spend_caps = SpendCaps(self)
         self._assembly = Assembly(
-            session, store, opened, self._flights, self.spend_caps, self, took, polling, executor
+            session, store, opened, self._flights, self.spend_caps, self, took, executor
+        )
+        self._bulk_assembly = BulkAssembly(
+            session, store, self._flights, self.spend_caps, self, polling
         )
         self.judging = self._assembly.judging()
+        bulk_judges = self._bulk_assembly.judges(self.judging)
+        self._assembly.use_judges(self.judging, bulk_judges)
         self._user = self._assembly.user_limit()
         journey = self._assembly.journey(self._user)
-        self.pools = self._assembly.pools(self.judging, journey)
-        self.bulk_pools = self._assembly.bulk_pools(self.pools, journey)
+        self.pools = self._assembly.pools(self.judging, journey, self._bulk_assembly.columns())
+        self.bulk_pools = self._bulk_assembly.target_pools(self.pools, journey)
+        self.bulk_judges = self._bulk_assembly.judge_pools(self.pools)
+        self.bulk_judges.use(bulk_judges)
 
     @property
     def _pools(self) -> list[Pool]:
@@ -128,7 +136,8 @@ class Workers:
     @property
     def idle(self) -> bool:
         """Whether nothing is left to do, as far as the store was read."""
-        return self.pools_idle and self.judging.idle
+        judges = all(pool.idle for pool in self.bulk_judges.all)
+        return self.pools_idle and self.judging.idle and judges
 
     @property
     def dispatching(self) -> bool:
@@ -143,8 +152,9 @@ class Workers:
     @property
     def waits_for_bulk(self) -> bool:
         """Whether all that is left to do is to wait for providers that were asked in bulk."""
-        idle = all(pool.idle for pool in self.pools.values()) and self.judging.idle
-        waits = [pool.waits for pool in self.bulk_pools if not pool.idle]
+        idle = all(pool.idle for pool in self.pools.values()) and self.judging.only_in_bulk
+        in_bulk = [*self.bulk_pools, *self.bulk_judges.all]
+        waits = [pool.waits for pool in in_bulk if not pool.idle]
         return idle and bool(waits) and all(waits)
 
     @property
@@ -158,9 +168,16 @@ class Workers:
         return all(pool.idle for pool in self._pools)
 
     @property
+    def outputs_rest(self) -> bool:
+        """Whether no output comes for now: nothing is asked but of providers in bulk."""
+        live = all(pool.idle for pool in self.pools.values())
+        return live and all(pool.idle or pool.waits for pool in self.bulk_pools)
+
+    @property
     def busy(self) -> int:
         """Workers that have a trial, a batch or facts to write."""
-        return sum(pool.busy for pool in self._pools) + self.judging.busy
+        pools: list[Pool] = [*self._pools, *self.bulk_judges.all]
+        return sum(pool.busy for pool in pools) + self.judging.busy
 
     async def run(self) -> None:
         """Work until `end`."""
@@ -168,6 +185,7 @@ class Workers:
             for pool in self._pools:
                 group.create_task(pool.run())
             group.create_task(self.judging.run())
+            group.create_task(self.bulk_judges.run())
             looking = group.create_task(self._look_for_room())
             await self._ended.wait()
             looking.cancel()
@@ -188,6 +206,7 @@ class Workers:
         self.held_back += not self._dispatching
         self._open_pools()
         self.judging.set_open(self._dispatching)
+        self.bulk_judges.set_open(self._dispatching)
 
     def _open_pools(self) -> None:
         """Let targets be asked, unless nothing is to begin or gold is to be graded first."""
@@ -196,9 +215,16 @@ class Workers:
 
     async def use_judges(self) -> None:
         """Take the judges that the session has now; what they are asked is asked anew."""
-        self._assembly.use_judges(self.judging, anew=True)
-        await self.judging.prepare()
+        bulk_judges = self._bulk_assembly.judges(self.judging)
+        self._assembly.use_judges(self.judging, bulk_judges, anew=True)
+        self.bulk_judges.use(bulk_judges)
+        await self.prepare()
         self._open_pools()
+
+    async def prepare(self) -> None:
+        """See what is known of the judges; to be done before anything is asked."""
+        await self.bulk_judges.prepare()
+        await self.judging.prepare()
 
     def leave(self, why: Departure) -> None:
         """The run cannot go on, or is not to before a person has looked."""
@@ -226,6 +252,8 @@ class Workers:
         for pool in self._pools:
             pool.tell()
         self.judging.tell()
+        for judges in self.bulk_judges.all:
+            judges.tell()
 
     def targets_held(self) -> None:
         """Caps hold targets' calls back: batches need not wait for their outputs."""
@@ -295,25 +323,26 @@ class Workers:
         """
         for flight in self._flights.values():
             flight.end()
-        for pool in self.bulk_pools:
+        for pool in [*self.bulk_pools, *self.bulk_judges.all]:
             pool.drop_calls()
         self.judging.drop_calls()
         self._off_loop.end()
 
     async def cancel_bulk(self) -> None:
         """Have what providers were asked in bulk end there; what they have done is kept."""
-        await asyncio.gather(*(pool.cancel() for pool in self.bulk_pools))
+        await asyncio.gather(*(pool.cancel() for pool in [*self.bulk_pools, *self.bulk_judges.all]))
 
     def give_up(self) -> list[int]:
         """Let go of everything that has no worker; give the trials that run in the store."""
         self.judging.give_up()
-        for pool in self.bulk_pools:
+        for pool in [*self.bulk_pools, *self.bulk_judges.all]:
             pool.give_up()
         return [flight.work.trial for pool in self.pools.values() for flight in pool.give_up()]
 
     def end(self) -> None:
         """Let all workers leave."""
-        for pool in self._pools:
+        everybody: list[Pool] = [*self._pools, *self.bulk_judges.all]
+        for pool in everybody:
             pool.end()
         self.judging.end()
         self._ended.set()

@@ -27,6 +27,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.providers.patience import Patience
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store.errors import StoreError
+from tui_eval.store.read.judges.consigned_call_queries import CallItem
 from tui_eval.store.tx import Fact
 from tui_eval.store.write.judges import judge_writes
 from tui_eval.store.write.judges.judge_writes import SentCall, SentItem
@@ -64,6 +65,32 @@ class ResultSink(Protocol):
 
     def judge_pool_idle(self) -> None:
         """Learn that a pool has nothing left to do."""
+
+
+class BulkQuestions(Protocol):
+    """Takes the questions that a judge is asked in bulk."""
+
+    def put(self, question: Question) -> None:
+        """Take a question up."""
+
+    def look(self) -> None:
+        """See whether what waits for company is to leave: perhaps nobody comes any more."""
+
+    def grade_alone(self, scorer: str) -> bool:
+        """Grade a scorer's outputs one at a time from now on; False where it does already."""
+
+    def drop_withdrawn(self) -> None:
+        """Forget questions nobody waits for."""
+
+    def forget(self) -> None:
+        """Forget questions that are in no call."""
+
+    async def join(self, question: Question, equal: CallItem) -> bool:
+        """Let a question wait for an item of a call that is written down, an equal one.
+
+        Returns:
+            False where nothing comes of that any more: it is to be asked.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +165,8 @@ class JudgePool(WorkerPool):
         self._secret = random.SystemRandom()  # ids and nonces that no output can know
         self._jitter = random.Random()  # noqa: S311 - jitter, not a secret
         self._calls: dict[asyncio.Task[_Reply | None], Batch] = {}
+        self.bulk: BulkQuestions | None = None
+        """Takes what may be asked in bulk; None: everything is asked live."""
         self._closed = ""
         """Why this judge can answer nobody; empty: it can."""
         self._long_rests = 0
@@ -157,18 +186,25 @@ class JudgePool(WorkerPool):
         return not self.limiter.in_flight and (later or self._long_rests > 0)
 
     def put(self, question: Question) -> None:
-        """Take a question up."""
+        """Take a question up, or pass it on to be asked in bulk."""
+        if self.bulk is not None and question.in_bulk:
+            self.bulk.put(question)
+            return
         self._batcher.add(question, time.monotonic())
         self.tell()
 
     def grade_alone(self, scorer: str) -> bool:
         """Grade a scorer's outputs one at a time from now on; False where it does already."""
         changed = self._batcher.grade_alone(scorer)
+        if self.bulk is not None:
+            changed = self.bulk.grade_alone(scorer) or changed
         self.tell()
         return changed
 
     def look(self) -> None:
         """See whether batches that wait for company are to leave: perhaps nobody comes any more."""
+        if self.bulk is not None:
+            self.bulk.look()
         if not self.idle:
             self.tell()
 
@@ -182,6 +218,8 @@ class JudgePool(WorkerPool):
         """Forget questions nobody waits for; a call that is about nothing else ends at once."""
         self._batcher.drop_withdrawn()
         self._refused.drop_withdrawn()
+        if self.bulk is not None:
+            self.bulk.drop_withdrawn()
         for call, batch in self._calls.items():
             if batch.live is None:
                 call.cancel()
@@ -195,6 +233,8 @@ class JudgePool(WorkerPool):
         """Let go of everything that waits; it stays open in the store."""
         self._batcher.forget()
         self._refused.forget()
+        if self.bulk is not None:
+            self.bulk.forget()
 
     async def _work(self) -> None:
         with self._employed():

@@ -8,23 +8,26 @@ from functools import partial
 from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.journey.trial_scoring import JudgedCheck
+from tui_eval.engine.judging.bulk.bulk_history import BulkAnswers
 from tui_eval.engine.judging.deduplication import EqualQuestions
 from tui_eval.engine.judging.finding_lookup import FindingLookup
 from tui_eval.engine.judging.judge_panel import JudgePanel
 from tui_eval.engine.judging.judge_pool import JudgePool
+from tui_eval.engine.judging.judge_pools import JudgePools
 from tui_eval.engine.judging.pending_judgement import PendingJudgement
 from tui_eval.engine.judging.quality.audit import Auditing
 from tui_eval.engine.judging.quality.gold_round import GoldRound
-from tui_eval.engine.judging.question import Question
+from tui_eval.engine.judging.quality.measuring import Measuring
+from tui_eval.engine.judging.question import AnswerRecipient, Question
 from tui_eval.engine.judging.question_plan import QuestionContext, questions
-from tui_eval.engine.judging.settlement import Settlement
+from tui_eval.engine.judging.settlement import Settlement, commit
 from tui_eval.engine.judging.subscriber import Subscriber
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.output import Output
 from tui_eval.model.score import Score
-from tui_eval.store.tx import Fact, Tx
-from tui_eval.store.write.judges import judge_writes
+from tui_eval.store.read.judges.consigned_call_queries import CallItem
+from tui_eval.store.tx import Fact
 from tui_eval.store.write.judges.measured_judges import GOLD
 
 MOST = 2000
@@ -67,23 +70,21 @@ class Judging:
         """Trials that a person has scored again, and so waits for."""
         self._writer = store.writer
         self._panel = JudgePanel()
-        self._leaving: list[JudgePool] = []
-        self._open = False
+        self._pools = JudgePools()
+        self._measuring = Measuring(coordination, self.ask)
         self._flights = flights
         self._spend_caps = spend_caps
         self._coordination = coordination
         self._reuse = reuse
-        self._gold: GoldRound | None = None
-        self._auditing: Auditing | None = None
         self._pending: dict[int, PendingJudgement] = {}
         self._arrived: list[PendingJudgement] = []
         self._looking = False
         self._lookup = FindingLookup(store.reading, reuse=reuse)
+        self._bulk_answers = BulkAnswers(store, reuse=reuse)
         self._shared = EqualQuestions()
         self._was_full = False
         self._ended = False
         self._changed = asyncio.Event()
-        self._group: asyncio.TaskGroup | None = None
 
     def use_judges(self, panel: JudgePanel, gold: GoldRound, auditing: Auditing) -> None:
         """Give the judges; those that were there are let go of once their calls have ended.
@@ -94,52 +95,28 @@ class Judging:
             auditing: What their batches are measured by.
         """
         self.let_go_all()
-        self._end_measuring()
-        self._leaving += self.judge_pools.values()
-        self._panel, self._gold, self._auditing = panel, gold, auditing
-        for judge_pool in self.judge_pools.values():
-            judge_pool.set_open(self._open)
-            if self._group is not None:
-                self._group.create_task(judge_pool.run())
+        self._measuring.use(gold, auditing)
+        self._panel = panel
+        self._pools.use(panel.pools)
 
     @property
     def judge_pools(self) -> Mapping[str, JudgePool]:
         """The judges by name."""
-        return self._panel.pools
+        return self._pools.named
 
     async def prepare(self) -> None:
         """See what was measured of the judges before; to be done before anything is asked."""
-        if self._gold is not None and self._auditing is not None:
-            await self._gold.prepare()
-            await self._auditing.prepare()
-            if self._group is not None:
-                self._measure(self._group, self._gold, self._auditing)
-
-    def _measure(self, group: asyncio.TaskGroup, gold: GoldRound, auditing: Auditing) -> None:
-        if not gold.over:
-            group.create_task(self._grade_gold(gold))
-        group.create_task(auditing.run())
-
-    async def _grade_gold(self, gold: GoldRound) -> None:
-        await gold.run(self.ask)
-        if gold.over and not gold.withdrawn:
-            self._coordination.gold_graded()
-
-    def _end_measuring(self) -> None:
-        if self._gold is not None:
-            self._gold.end()
-        if self._auditing is not None:
-            self._auditing.end()
+        await self._measuring.prepare()
 
     @property
     def gold_first(self) -> bool:
         """Whether gold is to be graded before any target is asked."""
-        return self._gold is not None and not self._gold.over
+        return self._measuring.gold_first
 
     @property
     def owes(self) -> bool:
         """Whether an audit is not complete."""
-        return self._auditing is not None and not self._auditing.idle
+        return self._measuring.owes
 
     @property
     def more_to_come(self) -> bool:
@@ -151,6 +128,13 @@ class Judging:
         return not (self._coordination.pools_idle or self._spend_caps.holds_targets)
 
     @property
+    def quiet(self) -> bool:
+        """Whether no output comes for now: nothing is asked but of providers in bulk."""
+        if self._arrived or self._looking:
+            return False
+        return self._coordination.outputs_rest or self._spend_caps.holds_targets
+
+    @property
     def waiting(self) -> int:
         """Trials that wait for judges."""
         return len(self._pending)
@@ -158,8 +142,7 @@ class Judging:
     @property
     def rests(self) -> bool:
         """Whether nothing is asked for some seconds of the judges that have something to grade."""
-        at_work = [judge_pool for judge_pool in self._all if not judge_pool.idle]
-        return bool(at_work) and all(judge_pool.rests for judge_pool in at_work)
+        return self._pools.rest
 
     @property
     def full(self) -> bool:
@@ -172,14 +155,16 @@ class Judging:
         return not self._pending and not self.busy and not self.owes and not self.gold_first
 
     @property
+    def only_in_bulk(self) -> bool:
+        """Whether nothing is asked live or looked up: trials that wait are to be asked in bulk."""
+        looked_up = bool(self._arrived) or self._looking
+        return not (looked_up or self.owes or self.gold_first) and self._pools.idle
+
+    @property
     def busy(self) -> int:
         """What is asked, looked up or written down at this moment."""
         looked_up = bool(self._arrived) or self._looking
-        return sum(judge_pool.busy for judge_pool in self._all) + looked_up
-
-    @property
-    def _all(self) -> list[JudgePool]:
-        return [*self.judge_pools.values(), *self._leaving]
+        return self._pools.busy + looked_up
 
     def take(
         self,
@@ -214,28 +199,22 @@ class Judging:
 
     async def run(self) -> None:
         """Work until `end`."""
-        async with asyncio.TaskGroup() as self._group:
-            for judge_pool in self._all:
-                self._group.create_task(judge_pool.run())
-            if self._gold is not None and self._auditing is not None:
-                self._measure(self._group, self._gold, self._auditing)
-            self._group.create_task(self._look_up_all())
+        async with asyncio.TaskGroup() as group:
+            self._pools.run(group)
+            self._measuring.run(group)
+            group.create_task(self._look_up_all())
 
     def set_open(self, dispatching: bool) -> None:
         """Begin new calls, or begin none until told otherwise; those in flight go on."""
-        self._open = dispatching
-        for judge_pool in self._all:
-            judge_pool.set_open(dispatching)
+        self._pools.set_open(dispatching)
 
     def tell(self) -> None:
         """Have judges that were held back look whether a call may begin now."""
-        for judge_pool in self._all:
-            judge_pool.tell()
+        self._pools.tell()
 
     def look(self) -> None:
         """See whether batches that wait for company are to leave now."""
-        for judge_pool in self._all:
-            judge_pool.look()
+        self._pools.look()
         self._finish_audit()
 
     def let_go_all(self) -> None:
@@ -246,8 +225,7 @@ class Judging:
         self._pending.clear()
         self._arrived.clear()
         self._shared.clear()
-        for judge_pool in self._all:
-            judge_pool.drop_withdrawn()
+        self._pools.drop_withdrawn()
 
     def ask_anew(self) -> None:
         """Answer nobody who comes now with what was asked before: a person wants newer answers."""
@@ -255,8 +233,7 @@ class Judging:
 
     def reopen(self) -> None:
         """Let judges that could answer nobody try again."""
-        for judge_pool in self.judge_pools.values():
-            judge_pool.reopen()
+        self._pools.reopen()
 
     def drop_withdrawn(self) -> None:
         """Forget trials that a person took away; batches in flight go on for the others."""
@@ -264,21 +241,18 @@ class Judging:
         for trial in gone:
             del self._pending[trial]
         if gone:
-            for judge_pool in self._all:
-                judge_pool.drop_withdrawn()
+            self._pools.drop_withdrawn()
             for successor in self._shared.drop_withdrawn():
                 self.judge_pools[successor.judge].put(successor)
             self._make_room()
 
     def drop_calls(self) -> None:
         """End every call in flight."""
-        for judge_pool in self._all:
-            judge_pool.drop_calls()
+        self._pools.drop_calls()
 
     def give_up(self) -> None:
         """Let go of all trials; they stay where they are in the store."""
-        for judge_pool in self._all:
-            judge_pool.give_up()
+        self._pools.give_up()
         for trial in self._pending:
             self._flights.pop(trial, None)
         self._pending.clear()
@@ -288,10 +262,9 @@ class Judging:
     def end(self) -> None:
         """Let all workers leave."""
         self._ended = True
-        self._end_measuring()
+        self._measuring.end()
         self._changed.set()
-        for judge_pool in self._all:
-            judge_pool.end()
+        self._pools.end()
 
     async def told(self, fact: Fact | None, closed: Sequence[Question]) -> None:
         """Write down what a judge found with what it settles, as one transaction."""
@@ -299,9 +272,7 @@ class Judging:
 
     def judge_pool_idle(self) -> None:
         """Learn that a pool has nothing left to do."""
-        for judge_pool in [judge_pool for judge_pool in self._leaving if judge_pool.idle]:
-            judge_pool.end()
-            self._leaving.remove(judge_pool)
+        self._pools.let_go_idle()
         self._tell_if_idle()
 
     def _questions(self, pending: PendingJudgement, ask: JudgedCheck) -> list[Question]:
@@ -312,6 +283,7 @@ class Judging:
             pending,
             alone=work.trial in self.alone,
             hurried=work.trial in self.hurried,
+            opening=work.opening,
         )
         names = ask.check.settings["judges"]
         assert isinstance(names, list)
@@ -338,14 +310,54 @@ class Judging:
 
     async def _look_up(self, pendings: list[PendingJudgement]) -> None:
         questions = [question for pending in pendings for question in pending.questions]
-        await self._lookup.answer(questions)
+        written = await self._answer_known(questions)
         live = [question for question in questions if not question.holder.withdrawn]
         # at once: no answer can land between the look-up and the wait for it
-        asked = [one for one in live if not one.closed and not self._joins(one)]
-        await self._write(None, [question for question in live if question.closed])
+        open_ = [one for one in live if not one.closed and not one.consigned]
+        asked = [one for one in open_ if not self._joins(one)]
+        await self._write(None, [one for one in live if one.closed and one not in written])
         for question in asked:
             if not question.holder.withdrawn:
                 self.judge_pools[question.judge].put(question)
+        self._let_go_consigned(pendings)
+
+    async def _answer_known(self, questions: Sequence[Question]) -> set[Question]:
+        """Answer what the store can answer, or let it wait for what is asked in bulk already.
+
+        Returns:
+            Those whose answers came in bulk: they are written down, so that equal ones find them.
+        """
+        left, written = list(questions), set[Question]()
+        while left:
+            given = await self._bulk_answers.answer(left, self.judge_pools)
+            await self._write(None, given)
+            written.update(given)
+            left = [one for one in left if not one.closed and not one.consigned]
+            await self._lookup.answer(left)
+            left = [one for one in left if not one.closed and self._bulk_answers.missed(one)]
+        return written
+
+    async def consigned(self, questions: Sequence[Question], call: int) -> None:
+        """Let go of trials whose questions are written down in a consignment.
+
+        They stay in the store, and so do those whose equal questions waited for the same answers.
+        """
+        for position, question in enumerate(questions):
+            question.consigned = True
+            self._bulk_answers.consigned(question)
+            judge_pool = self.judge_pools[question.judge]
+            for equal in self._shared.answered(question):
+                item, bulk = CallItem(call, position), judge_pool.bulk
+                if bulk is not None and equal.in_bulk and await bulk.join(equal, item):
+                    self._let_go_consigned([equal.holder])
+                else:  # as gold, which is asked live
+                    judge_pool.put(equal)
+        self._let_go_consigned([question.holder for question in questions])
+
+    def _let_go_consigned(self, holders: Sequence[AnswerRecipient]) -> None:
+        for holder in dict.fromkeys(holders):
+            if isinstance(holder, PendingJudgement) and holder.consigned and not holder.withdrawn:
+                self._let_go(holder)
 
     def ask(self, question: Question) -> None:
         """Take a question to its judge, unless an equal one is asked already."""
@@ -367,7 +379,7 @@ class Judging:
         written: dict[Question, int] = {}
         if fact is not None or live:
             written, stale = await self._writer.write(
-                partial(_commit, fact=fact, of=live, settlements=settlements)
+                partial(commit, fact=fact, of=live, settlements=settlements)
             )
             self._drop(stale)
         for question in live:
@@ -375,11 +387,12 @@ class Judging:
                 question.holder.told()
             elif question.holder.withdrawn:
                 continue
-            elif self._auditing is not None and question.call is not None:
-                self._auditing.graded(question)
+            else:
+                self._measuring.graded(question)
         for one in settlements:
             if one.last and not one.pending.withdrawn:
                 self._let_go(one.pending)
+        self._let_go_consigned([one.pending for one in settlements])
         await self._pass_on(closed, written)
         self._tell_if_idle()
 
@@ -427,34 +440,10 @@ class Judging:
 
     def _finish_audit(self) -> None:
         """Have audits completed where nothing more comes."""
-        waits = self._pending or self._arrived or self._looking
-        if self._auditing is not None and not waits and self._coordination.pools_idle:
-            self._auditing.finish()
+        if not (self._pending or self._arrived or self._looking):
+            self._measuring.finish()
 
     def _tell_if_idle(self) -> None:
         self._finish_audit()
         if self.idle:
             self._coordination.judging_idle()
-
-
-def _commit(
-    tx: Tx, fact: Fact | None, of: Sequence[Question], settlements: Sequence[Settlement]
-) -> tuple[dict[Question, int], list[PendingJudgement]]:
-    """Write down what came of questions.
-
-    Returns:
-        The ids of their findings; and the trials that are not open any more as they were taken, of
-        which nothing is written: what was said of them is about an earlier opening.
-    """
-    if fact is not None:
-        fact(tx)
-    stale = {one.pending for one in settlements if not one.pending.flight.stands(tx)}
-    written = {
-        question: judge_writes.add_finding(tx, question.fact())
-        for question in of
-        if not question.own and question.holder not in stale and not question.holder.withdrawn
-    }
-    for one in settlements:
-        if one.pending not in stale:
-            one.write(tx)
-    return written, [*stale]

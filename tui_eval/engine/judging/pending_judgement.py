@@ -55,6 +55,12 @@ class PendingJudgement:
         return new
 
     @property
+    def consigned(self) -> bool:
+        """Whether all that is still asked is to come out of consignments."""
+        left = [question for question in self.questions if not question.closed]
+        return bool(left) and all(question.consigned for question in left)
+
+    @property
     def whole(self) -> bool:
         """Whether no check is open."""
         return not self._open

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.scoring.judge.item import Item
 from tui_eval.scoring.judge.reading import Finding, PartFinding
 from tui_eval.store.write.judges.judge_writes import NewFinding
+
+GRADE: Final = "grade"
+"""The purpose of a question whose answer settles its trial."""
 
 
 class AnswerRecipient(Protocol):
@@ -44,7 +47,7 @@ class Question:
     repeat: int
     item: Item
     key: bytes
-    purpose: str = "grade"
+    purpose: str = GRADE
     alone: bool = False
     """Whether it is to be graded in a request of its own."""
     hurried: bool = False
@@ -60,8 +63,26 @@ class Question:
     position: int | None = None
     origin: int | None = None
     """The finding of another trial that answers it."""
+    opening: int | None = None
+    """The trial's, where it is of one; see `trial_writes.stands`."""
+    consigned: bool = False
+    """Whether its answer is to come out of a consignment: nothing waits for it in memory."""
+    asked_before: bool = False
+    """Whether an earlier consignment has asked it, on the same opening."""
     own: bool = False
     """Whether the store has its answer for this very trial already."""
+
+    @property
+    def in_bulk(self) -> bool:
+        """Whether it may be asked in bulk: no gold, no audit, nothing that a person waits for."""
+        return self.trial is not None and self.purpose == GRADE and not self.alone
+
+    @property
+    def bulk_round(self) -> Round:
+        """How it comes to be asked in bulk."""
+        if not self.asked_before:
+            return Round.FIRST
+        return Round.ALONE if self.failed_before else Round.AGAIN
 
     @property
     def missing(self) -> tuple[int, ...]:

@@ -41,6 +41,8 @@ class QuestionContext:
     """Whether each question has a request of its own: a person asked about this one trial."""
     hurried: bool = False
     """Whether a person waits for them while the run goes on."""
+    opening: int | None = None
+    """The trial's; None: it is of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def questions(
             purpose=about.purpose,
             alone=about.alone,
             hurried=about.hurried,
+            opening=about.opening,
         )
         for repeat in range(judge.repeats)
         for one in items

@@ -1,13 +1,16 @@
 """What a judge's answers make of a trial."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.engine.internal_error import bug
 from tui_eval.engine.judging.pending_judgement import PendingJudgement
+from tui_eval.engine.judging.question import Question
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Score, Tally
-from tui_eval.store.tx import Tx
+from tui_eval.store.tx import Fact, Tx
 from tui_eval.store.write import trial_writes
+from tui_eval.store.write.judges import judge_writes
 
 WAITS = "waits for the judge"
 
@@ -50,3 +53,26 @@ class Settlement:
             stands = bool(self.scores) and trial_writes.await_judge(tx, trial, WAITS)
         if stands:
             trial_writes.add_scores(tx, trial, self.scores, fresh=False)
+
+
+def commit(
+    tx: Tx, fact: Fact | None, of: Sequence[Question], settlements: Sequence[Settlement]
+) -> tuple[dict[Question, int], list[PendingJudgement]]:
+    """Write down what came of questions.
+
+    Returns:
+        The ids of their findings; and the trials that are not open any more as they were taken, of
+        which nothing is written: what was said of them is about an earlier opening.
+    """
+    if fact is not None:
+        fact(tx)
+    stale = {one.pending for one in settlements if not one.pending.flight.stands(tx)}
+    written = {
+        question: judge_writes.add_finding(tx, question.fact())
+        for question in of
+        if not question.own and question.holder not in stale and not question.holder.withdrawn
+    }
+    for one in settlements:
+        if one.pending not in stale:
+            one.write(tx)
+    return written, [*stale]

@@ -225,6 +225,7 @@ class _Tally:
     count: CallCount
     """Of gold and grades together: what stands in both is asked once."""
     gold_calls: int = 0
+    gold_items: int = 0
     trials: int = 0
     by_rule: int = 0
     known: int = 0
@@ -263,6 +264,7 @@ class _Forecaster:
                 tally = self._tally(question)
                 self._add(tally, question)
                 tally.gold_calls = tally.count.calls
+                tally.gold_items = tally.items
         run = self._suite.run
         for want, output, real in _outputs(self._db, self._session, self._session.wanted(only)):
             checks = self._session.checks(want.column, want.case, output)
@@ -366,7 +368,10 @@ class _Forecaster:
             basis = "what its grades took in the last run"
         sent = round(asked * each) + calls * tally.overhead
         produced = round(asked * grade)
-        prices = spec.token_prices()
+        # gold and audits are asked live, whatever the others are
+        live_calls, live = tally.gold_calls + audits, tally.gold_items + audits
+        live_sent = round(live * each) + live_calls * tally.overhead
+        cost = _cost(spec, (sent, produced), (live_sent, round(live * grade)))
         return JudgeForecast(
             scorer=scorer,
             judge=name,
@@ -381,9 +386,25 @@ class _Forecaster:
             audit_calls=audits,
             input_tokens=sent,
             output_tokens=produced,
-            cost_usd=None if prices is None else prices.about(sent, produced),
+            cost_usd=cost,
             basis=basis,
         )
+
+
+def _cost(spec: JudgeSpec, all_: tuple[int, int], live: tuple[int, int]) -> float | None:
+    """Return what tokens cost, read and produced; None: the price is unknown.
+
+    Args:
+        spec: What the suite says of the judge.
+        all_: All of them.
+        live: Those of single calls, whether the others are asked in bulk or not.
+    """
+    prices, single = spec.expected_prices(), spec.token_prices()
+    if prices is None or single is None:
+        return None
+    rest = prices.about(all_[0] - live[0], all_[1] - live[1])
+    alone = single.about(*live)
+    return None if rest is None or alone is None else rest + alone
 
 
 def _decided(session: Session, check: Check, output: Output, real: bool) -> Grade | Item:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 
-from tui_eval.format import decimal, seconds
+from tui_eval.format import decimal, in_bulk, seconds
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import tally
 from tui_eval.model.states import TrialState, Verdict
@@ -206,11 +206,13 @@ def _call(call: JudgeCall, trial: int) -> Iterator[TraceEvent]:
     mates = [_named(mate.case_id, mate.column) for mate in call.items if not mate.here]
     beside = ", ".join(mates[:_MATES]) + (", …" if len(mates) > _MATES else "")
     places = ", ".join(str(mate.position + 1) for mate in call.items if mate.here)
+    bulk = "" if call.consignment is None else f", {in_bulk(call.consignment, call.provider_id)}"
     yield TraceEvent(
         call.sent_at,
         "judge_sent",
         f"{name} to {call.judge} left: {call.purpose} by {call.scorer}, round {call.round}, "
-        f"try {call.attempt}; {'item' if own else 'equal to item'} {places} of {len(call.items)}"
+        f"try {call.attempt}{bulk}; "
+        f"{'item' if own else 'equal to item'} {places} of {len(call.items)}"
         f"{f' with {beside}' if beside else ''}",
         {
             "call": call.id,
@@ -220,6 +222,7 @@ def _call(call: JudgeCall, trial: int) -> Iterator[TraceEvent]:
             "purpose": call.purpose,
             "round": call.round,
             "try": call.attempt,
+            "consignment": call.consignment,
             "items": [
                 {
                     "trial": mate.trial,

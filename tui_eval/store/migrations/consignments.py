@@ -44,3 +44,40 @@ CREATE INDEX consigned_trial ON consigned (trial);
 def consignments_of_runs(db: sqlite3.Connection) -> None:
     """Make room for what was sent to providers in bulk."""
     run_script(db, _CONSIGNMENTS)
+
+
+_CALLS = """
+ALTER TABLE consignments ADD COLUMN asked TEXT NOT NULL DEFAULT 'target';
+CREATE TABLE consigned_calls (          -- the judge calls of a consignment
+    consignment INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,           -- token and ordinal name it in the results
+    call INTEGER NOT NULL,
+    nonce TEXT NOT NULL,                -- must come back
+    line BLOB,                          -- digest of what came for it; NULL: nothing has
+    PRIMARY KEY (consignment, ordinal)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX consigned_calls_call ON consigned_calls (call);
+CREATE TABLE consigned_questions (      -- who waits for which item of such a call
+    call INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    trial INTEGER NOT NULL,
+    opening INTEGER NOT NULL,           -- the trial's, when it was consigned
+    scorer TEXT NOT NULL,
+    key BLOB NOT NULL,                  -- the question's score key
+    item TEXT,                          -- its id in the request; NULL: an equal one was asked
+    form TEXT NOT NULL,                 -- how the reply must look; whether all is asked of it
+    made TEXT,                          -- the parts that were read; NULL: none
+    problem TEXT,                       -- why it is not answered wholly; NULL: it is, or waits
+    PRIMARY KEY (call, position, trial, scorer)
+) WITHOUT ROWID;
+CREATE INDEX consigned_questions_trial ON consigned_questions (trial);
+CREATE INDEX consigned_questions_key ON consigned_questions (key);
+"""
+
+
+def judge_calls_consigned(db: sqlite3.Connection) -> None:
+    """Make room for judge calls among what was sent in bulk.
+
+    `asked` says what the `target` of a consignment is the name of: `target` or `judge`.
+    """
+    run_script(db, _CALLS)

@@ -3,8 +3,9 @@
 from typing import Final
 
 WORDS: Final = (
-    "printf('bulk %d/%d', k.number, (SELECT max(x.number) FROM consignments x "
-    "WHERE x.run = k.run AND x.target = k.target)) || CASE "
+    "iif(k.asked = 'judge', 'judge ', '') || printf('bulk %d/%d', k.number, "
+    "(SELECT max(x.number) FROM consignments x "
+    "WHERE x.run = k.run AND x.target = k.target AND x.asked = k.asked)) || CASE "
     "WHEN k.state = 'forming' THEN ', being sent' "
     "WHEN k.state = 'sent' THEN printf(', %,d of %,d', ifnull(k.done, 0), k.requests) "
     "ELSE ', results are taken' END || CASE WHEN k.state = 'sent' AND k.ends_by IS NOT NULL "
@@ -13,12 +14,24 @@ WORDS: Final = (
     "ELSE '' END"
 )
 """How far a consignment `k` is: `bulk 2/3, 812 of 1,000, ends 14:20`; on another day than
-today `ends 11-24 14:20`."""
+today `ends 11-24 14:20`. A judge's is `judge bulk …`."""
 
 WAITING: Final = (
     "CASE WHEN t.waiting IS NULL AND t.state = 'running' THEN "
     f"(SELECT {WORDS} FROM consigned c JOIN attempts a ON a.id = c.attempt AND a.state = 'sent' "
     "JOIN consignments k ON k.id = c.consignment "
-    "WHERE c.trial = t.id AND c.opening = t.opening) ELSE t.waiting END"
+    "WHERE c.trial = t.id AND c.opening = t.opening) "
+    f"WHEN t.state = 'scoring' THEN ifnull((SELECT {WORDS} FROM consigned_questions q "
+    "JOIN consigned_calls c ON c.call = q.call "
+    "JOIN consignments k ON k.id = c.consignment AND k.taken_at IS NULL "
+    "WHERE q.trial = t.id AND q.opening = t.opening ORDER BY k.id LIMIT 1), t.waiting) "
+    "ELSE t.waiting END"
 )
 """Why a trial `t` waits: what is written down, or how far its consignment is."""
+
+AWAITED: Final = (
+    "SELECT 1 FROM consigned_questions q JOIN consigned_calls w ON w.call = q.call "
+    "JOIN consignments k ON k.id = w.consignment "
+    "WHERE q.trial = t.id AND q.opening = t.opening AND k.taken_at IS NULL"
+)
+"""A row (SQL) where a judge is asked in bulk about a trial `t`, and its answer is to come."""

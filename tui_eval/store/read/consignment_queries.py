@@ -11,6 +11,7 @@ from tui_eval.format import endpoint_folder, endpoint_host, many
 from tui_eval.store.read.figures.call_spending import NO_LINE
 from tui_eval.store.read.open_trials import OPEN_TRIAL, OpenTrial, open_trial
 from tui_eval.store.text import unpack
+from tui_eval.store.write.consignment_writes import WhoIsAsked
 
 NEVER_DONE: Final = ("expired", "cancelled", NO_LINE)
 """The kinds of failures of requests that the provider never did: they use up no retry."""
@@ -18,7 +19,7 @@ NEVER_DONE: Final = ("expired", "cancelled", NO_LINE)
 _ROW: Final = (
     "SELECT k.id, k.target, k.number, k.endpoint, k.token, k.provider_id, k.state, k.requests, "
     "k.done, k.unknown, k.problem, k.most_usd, k.most_tokens, k.formed_at, k.sent_at, k.ends_by, "
-    "k.cancelled_at, k.taken_at FROM consignments k "
+    "k.cancelled_at, k.taken_at, k.asked FROM consignments k "
 )
 
 
@@ -49,6 +50,8 @@ class ConsignmentRow:
     cancelled_at: float | None
     taken_at: float | None
     """When nothing of it was left to take (Unix seconds); None: it is open."""
+    asked: WhoIsAsked
+    """What `target` is the name of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class ConsignedTrial:
 
 @dataclass(frozen=True, slots=True)
 class BulkProgress:
-    """How far all is together that a run has at providers in bulk."""
+    """How far all is together that a run's targets, or its judges, have at providers in bulk."""
 
     consignments: int
     forming: int
@@ -81,6 +84,7 @@ class BulkProgress:
     """As the providers count."""
     ends_by: float | None
     """When the last of it is given up (Unix seconds); None: nobody says."""
+    asked: WhoIsAsked = "target"
 
     @property
     def words(self) -> str:
@@ -91,17 +95,24 @@ class BulkProgress:
             when, today = time.localtime(self.ends_by), time.localtime()
             day = "" if (when.tm_year, when.tm_yday) == (today.tm_year, today.tm_yday) else "%m-%d "
             ends = time.strftime(f", ends {day}%H:%M", when)
-        return f"bulk {self.done:,} of {self.requests:,}{many}{ends}"
+        whose = "judge " if self.asked == "judge" else ""
+        return f"{whose}bulk {self.done:,} of {self.requests:,}{many}{ends}"
 
 
-def bulk_progress(db: sqlite3.Connection, run: int) -> BulkProgress | None:
-    """Return how far a run's open consignments are; None: there is none."""
-    row = db.execute(
+def bulk_progress(db: sqlite3.Connection, run: int) -> tuple[BulkProgress, ...]:
+    """Return how far a run's open consignments are: of targets, of judges, as far as any are."""
+    rows = db.execute(
         "SELECT count(*), sum(state = 'forming'), ifnull(sum(requests), 0), "
-        "ifnull(sum(done), 0), max(ends_by) FROM consignments WHERE run = ? AND taken_at IS NULL",
+        "ifnull(sum(done), 0), max(ends_by), asked FROM consignments "
+        "WHERE run = ? AND taken_at IS NULL GROUP BY asked ORDER BY asked DESC",
         (run,),
-    ).fetchone()
-    return BulkProgress(*row) if row[0] else None
+    )
+    return tuple(BulkProgress(*row) for row in rows)
+
+
+def progress_words(found: Sequence[BulkProgress]) -> str | None:
+    """Say how far what is asked in bulk is; None: nothing is."""
+    return "; ".join(one.words for one in found) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +147,27 @@ def awaited_words(awaited: Sequence[AwaitedRequests]) -> str:
 def awaited_requests(db: sqlite3.Connection, runs: Collection[int]) -> tuple[AwaitedRequests, ...]:
     """Return how many requests runs have at providers in bulk, by endpoint.
 
-    Also those of trials that wait for them no more (cancelled, asked live since), and those of
-    which nobody knows yet whether they were sent.
+    Of targets and of judges; also those of trials that wait for them no more (cancelled, asked
+    live since), and those of which nobody knows yet whether they were sent.
     """
+    waiting = (
+        "SELECT k.endpoint FROM consignments k JOIN {} c ON c.consignment = k.id "
+        "JOIN {} a ON a.id = c.{} WHERE k.run IN (SELECT value FROM json_each(?1)) "
+        "AND k.taken_at IS NULL AND c.line IS NULL AND a.state = 'sent'"
+    )
+    of_targets = waiting.format("consigned", "attempts", "attempt")
+    of_judges = waiting.format("consigned_calls", "judge_calls", "call")
     rows = db.execute(
-        "SELECT k.endpoint, count(*) FROM consignments k JOIN consigned c ON c.consignment = k.id "
-        "JOIN attempts a ON a.id = c.attempt WHERE k.run IN (SELECT value FROM json_each(?)) "
-        "AND k.taken_at IS NULL AND c.line IS NULL AND a.state = 'sent' "
-        "GROUP BY k.endpoint ORDER BY k.endpoint",
+        f"SELECT endpoint, count(*) FROM ({of_targets} UNION ALL {of_judges}) "
+        "GROUP BY endpoint ORDER BY endpoint",
         (json.dumps(list(runs)),),
     )
     return tuple(AwaitedRequests(*row) for row in rows)
 
 
 def consignments(db: sqlite3.Connection, run: int) -> list[ConsignmentRow]:
-    """Return the consignments of a run, by target, in the order in which they were formed."""
-    rows = db.execute(f"{_ROW}WHERE k.run = ? ORDER BY k.target, k.number", (run,))
+    """Return the consignments of a run, by target and judge, as they were formed."""
+    rows = db.execute(f"{_ROW}WHERE k.run = ? ORDER BY k.asked DESC, k.target, k.number", (run,))
     return [_row(row) for row in rows]
 
 
@@ -168,13 +184,14 @@ def consignment(db: sqlite3.Connection, consignment_id: int) -> ConsignmentRow:
 
 
 def open_consignments(
-    db: sqlite3.Connection, run: int, target: str | None = None
+    db: sqlite3.Connection, run: int, target: str | None = None, asked: WhoIsAsked | None = None
 ) -> list[ConsignmentRow]:
-    """Return those of which something may be left to take, of one target or of all."""
+    """Return those of which something may be left to take, of one target or judge, or of all."""
     rows = db.execute(
-        f"{_ROW}WHERE k.run = ?1 AND (?2 IS NULL OR k.target = ?2) AND k.taken_at IS NULL "
-        "ORDER BY k.target, k.number",
-        (run, target),
+        f"{_ROW}WHERE k.run = ?1 AND (?2 IS NULL OR k.target = ?2) "
+        "AND (?3 IS NULL OR k.asked = ?3) AND k.taken_at IS NULL "
+        "ORDER BY k.asked DESC, k.target, k.number",
+        (run, target, asked),
     )
     return [_row(row) for row in rows]
 

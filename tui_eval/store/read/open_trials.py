@@ -11,6 +11,7 @@ from tui_eval.model.output import Output
 from tui_eval.model.score import Score
 from tui_eval.model.states import TrialState
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.bulk_waiting import AWAITED
 from tui_eval.store.text import unpack_text
 
 
@@ -64,6 +65,8 @@ def open_work(
 ) -> list[OpenTrial]:
     """Return the trials of these columns in a state and after a place, in dataset order.
 
+    Those that a judge is asked about in bulk wait for it, and are left out.
+
     Args:
         db: The connection.
         run: The run.
@@ -78,6 +81,8 @@ def open_work(
         listed = ",".join(map(str, sorted(by_retried.columns)))
         asked = _RETRIED if by_retried.retried else f"NOT {_RETRIED}"
         narrowed = f"AND (t.col NOT IN ({listed}) OR {asked}) "
+    if state is TrialState.SCORING:
+        narrowed += f"AND NOT EXISTS ({AWAITED}) "
     rows = db.execute(
         # by name: SQLite would rather go through all trials after the place
         f"SELECT {OPEN_TRIAL} FROM trials t INDEXED BY trials_open "

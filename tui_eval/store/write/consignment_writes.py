@@ -3,11 +3,27 @@
 Each function is one fact inside a transaction, like those of `trial_writes`.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from tui_eval.model.states import TrialState
-from tui_eval.store.text import pack
+from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
+
+WhoIsAsked: TypeAlias = Literal["target", "judge"]
+"""Whose requests a consignment holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonedConsignment:
+    """A consignment whose results nobody takes any more."""
+
+    id: int
+    judge: str
+    lost: int
+    """Calls that may be done, and billed."""
+
 
 UNDER_WAY: Final = (
     "SELECT 1 FROM attempts a JOIN consigned c ON c.attempt = a.id "
@@ -16,7 +32,9 @@ UNDER_WAY: Final = (
 """A row (SQL) where the answer of one of `trials` is to come out of a consignment."""
 
 
-def form(tx: Tx, run: int, target: str, endpoint: str, token: str) -> int:
+def form(
+    tx: Tx, run: int, target: str, endpoint: str, token: str, asked: WhoIsAsked = "target"
+) -> int:
     """Begin a consignment; return its id.
 
     Args:
@@ -25,12 +43,13 @@ def form(tx: Tx, run: int, target: str, endpoint: str, token: str) -> int:
         target: Whose requests it is to hold.
         endpoint: Where it is to be sent, as limiters know it.
         token: What goes along with it; random.
+        asked: What `target` is the name of.
     """
     made = tx.db.execute(
-        "INSERT INTO consignments (run, target, number, endpoint, token, state, formed_at) "
+        "INSERT INTO consignments (run, target, number, endpoint, token, state, formed_at, asked) "
         "SELECT ?1, ?2, (SELECT ifnull(max(number), 0) + 1 FROM consignments "
-        "WHERE run = ?1 AND target = ?2), ?3, ?4, 'forming', ?5",
-        (run, target, endpoint, token, tx.now),
+        "WHERE run = ?1 AND target = ?2 AND asked = ?6), ?3, ?4, 'forming', ?5, ?6",
+        (run, target, endpoint, token, tx.now, asked),
     ).lastrowid
     assert made is not None
     _touch(tx, made)
@@ -131,6 +150,33 @@ def cancelled(tx: Tx, consignment: int) -> None:
     """Write down that a provider was asked to end a consignment."""
     tx.db.execute("UPDATE consignments SET cancelled_at = ? WHERE id = ?", (tx.now, consignment))
     _touch(tx, consignment)
+
+
+def abandon_judges(tx: Tx, run: int, kept: Mapping[str, str]) -> list[AbandonedConsignment]:
+    """Give up a run's consignments of judges that are asked in bulk no more; return them.
+
+    Args:
+        tx: The transaction.
+        run: The run.
+        kept: The judges that are, and where each is asked: what is elsewhere is given up, too.
+    """
+    gone = tx.db.execute(
+        "SELECT id, target FROM consignments WHERE run = ? AND asked = 'judge' "
+        "AND taken_at IS NULL AND NOT EXISTS (SELECT 1 FROM json_each(?) j "
+        "WHERE j.key = consignments.target AND j.value = consignments.endpoint)",
+        (run, dump(dict(kept))),
+    ).fetchall()
+    found = []
+    for consignment, judge in gone:
+        calls = tx.db.execute(
+            "UPDATE judge_calls SET state = 'lost' WHERE state = 'sent' AND id IN "
+            "(SELECT call FROM consigned_calls WHERE consignment = ?)",
+            (consignment,),
+        ).rowcount
+        looked(tx, consignment, "lost", None, None, "the judge is asked in bulk there no more")
+        taken(tx, consignment)
+        found.append(AbandonedConsignment(consignment, judge, calls))
+    return found
 
 
 def await_again(tx: Tx, trial: int) -> None:

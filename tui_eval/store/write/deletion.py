@@ -202,6 +202,7 @@ def _delete_trials(tx: Tx, run_id: int) -> _Portion:
         "attempt_calls",
         "conversation_calls",
         "consigned",
+        "consigned_questions",
         "attempts",
         "scores",
         "findings",
@@ -232,6 +233,7 @@ def _delete_judge_calls(tx: Tx, run_id: int) -> int:
     chosen = (json.dumps(calls),)
     tx.db.execute(f"DELETE FROM findings WHERE trial IS NULL AND call {_LISTED}", chosen)
     tx.db.execute(f"DELETE FROM judge_items WHERE call {_LISTED}", chosen)
+    tx.db.execute(f"DELETE FROM consigned_calls WHERE call {_LISTED}", chosen)
     tx.db.execute(f"DELETE FROM judge_calls WHERE id {_LISTED}", chosen)
     lease.beat(tx, run_id)
     return len(calls)

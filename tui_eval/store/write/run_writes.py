@@ -20,6 +20,7 @@ from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import baseline_writes, consignment_writes, trial_writes
 from tui_eval.store.write.baseline_writes import BaseChoice
+from tui_eval.store.write.judges import consigned_calls
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that are easily taken for others
 _SLUG_LENGTH = 60  # a run's name is part of file names, and is typed
@@ -332,10 +333,13 @@ def end(tx: Tx, run: int) -> None:
 
 
 def _lose_judge_calls(tx: Tx, run: int) -> None:
-    """Say of calls to judges that are still in flight that nobody waits for them any more."""
+    """Say of calls to judges that are still in flight that nobody waits for them any more.
+
+    What was consigned is not lost.
+    """
     tx.db.execute(
         "UPDATE judge_calls INDEXED BY judge_calls_sent SET state = 'lost' "
-        "WHERE run = ? AND state = 'sent'",
+        f"WHERE run = ? AND state = 'sent' AND NOT EXISTS ({consigned_calls.CONSIGNED})",
         (run,),
     )
 

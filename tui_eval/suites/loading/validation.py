@@ -155,9 +155,12 @@ def _where_it_belongs(detail: ErrorDetails, path: Path) -> str | None:
     """Return where an unknown key belongs: a parameter of a model, or one that is misspelt."""
     hint = None
     match detail["loc"]:
-        case ("judge", _, "bulk") | ("judges", int(), _, "bulk"):
-            return "judges are asked live: only targets that are models are asked in bulk"
-        case ("targets", int(), _, "bulk"):
+        case (
+            ("targets", int(), _, "bulk")
+            | ("judge", _, "bulk")
+            | ("judges", int(), _, "bulk")
+            | ("embedding", "bulk")
+        ):
             return "only models are asked in bulk"
         case ("targets", int(), str(kind), str(name)) if name in MODEL_PARAMS:
             hint = TARGETS.of({"kind": kind}).hint_for_param(name)

@@ -1,6 +1,7 @@
 """What a suite says, as frozen values: one module for each noun."""
 
 from tui_eval.suites.spec.asked import AskedSpec, CallRates
+from tui_eval.suites.spec.bulk_endpoint import BulkEndpointSpec
 from tui_eval.suites.spec.dataset_table import Dataset
 from tui_eval.suites.spec.gate import BaselineGate, Gate, ScorerThresholds, Thresholds
 from tui_eval.suites.spec.judges import (
@@ -41,6 +42,7 @@ __all__ = [
     "UNNAMED",
     "AskedSpec",
     "BaselineGate",
+    "BulkEndpointSpec",
     "CallRates",
     "CommandTargetSpec",
     "Dataset",

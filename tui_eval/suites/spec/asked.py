@@ -179,6 +179,11 @@ class AskedSpec(Spec):
         """
         return estimate
 
+    @classmethod
+    def asked_in_bulk(cls, table: Mapping[str, object]) -> bool:
+        """Say whether it is asked through a provider's batch API: once, without going on."""
+        return False
+
     def output_limit(self) -> int | None:
         """Return the tokens that an answer may have; None: as many as it takes."""
         return None

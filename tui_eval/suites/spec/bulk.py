@@ -1,4 +1,4 @@
-"""How a target is asked through its provider's batch API."""
+"""How a target, or a judge, is asked through its provider's batch API."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -44,10 +44,10 @@ def bulk_dialect(
 
 
 def bulk_mistakes(table: Mapping[str, object]) -> Iterator[FieldMistake]:
-    """Yield what is wrong with `bulk` of a target that asks a model.
+    """Yield what is wrong with `bulk` of a target or judge that asks a model.
 
     Args:
-        table: The target's fields as they were written.
+        table: Its fields as they were written.
     """
     wanted = table.get("bulk")
     if not wanted:

@@ -1,13 +1,18 @@
 """A judge that is a model behind an OpenAI-compatible endpoint, or embedded beside the engine."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import ModelJudgeSpec
+from tui_eval.suites.spec.bulk import BulkSpec
 from tui_eval.targets.build_context import BuildContext
+from tui_eval.targets.bulk_access import BulkAccess
+from tui_eval.targets.endpoint_connection import EndpointConnection
 from tui_eval.targets.judges.endpoint_judge import EndpointJudge
+from tui_eval.targets.model_bulk import ModelBulk
 
 _FORM: Final = "grades"
 """What the form of the reply is called in requests."""
@@ -26,6 +31,7 @@ class ModelJudge(EndpointJudge):
         """
         super().__init__(spec, context)
         self._spec: ModelJudgeSpec = spec
+        self._folder = context.folder
         self._probe = self._connection.probe(spec.model)
 
     def identity(self) -> JsonObject:
@@ -40,6 +46,17 @@ class ModelJudge(EndpointJudge):
     def body(self, messages: Sequence[JsonObject], schema: JsonObject) -> JsonObject:
         """Return a request as it goes out; without a form where the endpoint has refused one."""
         return self._body(messages, None if self._probe.refused else schema)
+
+    def bulk(self) -> BulkAccess | None:
+        """Return how it is asked through its provider's batch API; None: it is asked live."""
+        settings = self._spec.bulk_settings
+        if settings is None:
+            return None
+        return _JudgeBulk(self, self._spec, settings, self._connection, self._folder)
+
+    def form_refused(self) -> None:
+        """Learn that a request was refused for the form it asks for: no further one asks."""
+        self._probe.ended(refused=True)
 
     async def ask(
         self, messages: Sequence[JsonObject], schema: JsonObject, *, timeout_s: float
@@ -79,6 +96,33 @@ class ModelJudge(EndpointJudge):
         else:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
+
+
+class _JudgeBulk(ModelBulk):
+    """Sends what a judge would post."""
+
+    def __init__(
+        self,
+        judge: ModelJudge,
+        spec: ModelJudgeSpec,
+        settings: BulkSpec,
+        connection: EndpointConnection,
+        folder: Path,
+    ) -> None:
+        super().__init__(spec, settings, connection, None, folder)
+        self._judge = judge
+
+    async def body(self, request: JsonObject) -> JsonObject | Failure:
+        """Return what is posted for messages and the schema of their reply."""
+        messages, schema = request["messages"], request["schema"]
+        assert isinstance(messages, list), "a call is kept so"
+        assert isinstance(schema, dict), "a call is kept so"
+        return self._judge.body([one for one in messages if isinstance(one, dict)], schema)
+
+    def heard(self, failure: Failure) -> None:
+        """Ask for no form any more where it was refused."""
+        if failure.kind == "response_format":
+            self._judge.form_refused()
 
 
 def strict_for_small_models(schema: JsonObject) -> JsonObject:

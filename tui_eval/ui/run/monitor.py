@@ -45,7 +45,7 @@ class RunMonitor:
         self._client = client
         self._run_id = run_id
         self._since = -1
-        self._bulk: BulkProgress | None = None
+        self._bulk: tuple[BulkProgress, ...] = ()
         """How far what providers are asked in bulk was in the last snapshot."""
         self._wake = asyncio.Event()
         self._wake_figures = asyncio.Event()

@@ -68,8 +68,8 @@ class Snapshot:
     earlier: EarlierRun | None = None
     """With whose verdicts those of the run are compared; None: there is none, or nobody has looked
     yet."""
-    bulk: BulkProgress | None = None
-    """How far is what providers are asked in bulk; None: they are not."""
+    bulk: tuple[BulkProgress, ...] = ()
+    """How far is what providers are asked in bulk: of targets, of judges, where they are."""
     bulk_moved: bool = False
     """Whether that is another than in the last snapshot: trials that wait for it say so, and do not
     change for it."""

@@ -36,7 +36,8 @@ def unanswered_attempt(of: str) -> str:
 
 def unanswered_judge_call(of: str) -> str:
     """Return the condition (SQL) that a judge did not answer a call that may have to be paid."""
-    return f"({of}.state IN ('lost', 'cancelled') OR {timed_out(of)})"
+    no_line = f"{of}.error_kind IS '{NO_LINE}'"
+    return f"({of}.state IN ('lost', 'cancelled') OR {no_line} OR {timed_out(of)})"
 
 
 @dataclass(frozen=True, slots=True)

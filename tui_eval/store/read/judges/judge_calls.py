@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tui_eval.model.json import JsonObject
 from tui_eval.store.text import unpack
+from tui_eval.store.write.judges.consigned_calls import CONSIGNED
 
 _MOST = 12
 """Calls about one trial that are read for a screen, the newest."""
@@ -57,12 +58,17 @@ class JudgeCall:
     """Its `messages` and the `schema` that was asked for."""
     reply: str | None
     items: tuple[BatchItem, ...]
+    consignment: int | None = None
+    """The number of the consignment that it went out with; None: it was a call of its own."""
+    provider_id: str | None = None
+    """The provider's name for that; None: there is none, or it is not known."""
 
 
 def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tuple[JudgeCall, ...]:
     """Return the judge calls in which a trial stood, the newest first.
 
-    Where the trial has a copy of what a judge said of an equal output, that call is among them.
+    Where the trial has a copy of what a judge said of an equal output, or waits for one in bulk,
+    that call is among them.
 
     Args:
         db: The connection.
@@ -72,10 +78,13 @@ def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tup
     rows = db.execute(
         "SELECT c.id, c.scorer, c.judge, c.model, c.purpose, c.round, c.try, c.state, c.sent_at, "
         "c.call_s, c.error_kind, c.error_message, c.finish_reason, c.input_tokens, "
-        "c.output_tokens, c.cost_usd, c.about_usd, c.request, c.reply FROM judge_calls c "
-        "WHERE c.id IN "
-        "(SELECT call FROM judge_items WHERE trial = ?1 UNION SELECT o.call FROM findings f "
-        "JOIN findings o ON o.id = f.origin WHERE f.trial = ?1 AND f.superseded = 0) "
+        "c.output_tokens, c.cost_usd, c.about_usd, c.request, c.reply, k.number, k.provider_id "
+        "FROM judge_calls c LEFT JOIN consigned_calls w ON w.call = c.id "
+        "LEFT JOIN consignments k ON k.id = w.consignment WHERE c.id IN "
+        "(SELECT call FROM judge_items WHERE trial = ?1 UNION SELECT ifnull(o.call, f.call) "
+        "FROM findings f LEFT JOIN findings o ON o.id = f.origin "
+        "WHERE f.trial = ?1 AND f.superseded = 0 "
+        "UNION SELECT call FROM consigned_questions WHERE trial = ?1) "
         "ORDER BY c.id DESC LIMIT ?2",
         (trial, most),
     ).fetchall()
@@ -100,6 +109,8 @@ def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tup
             request=json.loads(row[17]),
             reply=unpack(row[18]),
             items=_items(db, row[0], trial),
+            consignment=row[19],
+            provider_id=unpack(row[20]),
         )
         for row in rows
     )
@@ -108,8 +119,11 @@ def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tup
 def _items(db: sqlite3.Connection, call: int, trial: int) -> tuple[BatchItem, ...]:
     rows = db.execute(
         "SELECT i.position, i.trial, c.id, k.name, i.problem, i.trial IS ?2 OR EXISTS ("
-        "SELECT 1 FROM findings f JOIN findings o ON o.id = f.origin WHERE f.trial = ?2 "
-        "AND f.superseded = 0 AND o.call = i.call AND o.position = i.position) FROM judge_items i "
+        "SELECT 1 FROM findings f LEFT JOIN findings o ON o.id = f.origin WHERE f.trial = ?2 "
+        "AND f.superseded = 0 AND ifnull(o.call, f.call) = i.call "
+        "AND ifnull(o.position, f.position) = i.position) OR EXISTS (SELECT 1 "
+        "FROM consigned_questions q WHERE q.call = i.call AND q.position = i.position "
+        "AND q.trial = ?2) FROM judge_items i "
         "LEFT JOIN trials t ON t.id = i.trial "
         "LEFT JOIN cases c ON c.run = t.run AND c.seq = t.seq "
         "LEFT JOIN columns k ON k.run = t.run AND k.idx = t.col "
@@ -127,7 +141,7 @@ class JudgingNow:
     """What is asked of judges at this moment."""
 
     calls: int = 0
-    """Calls in flight."""
+    """Calls in flight, but for those at a provider in bulk."""
     purpose: str | None = None
     """What the newest call is for: `grade`, `audit` or `gold`; None: there never was one."""
 
@@ -136,7 +150,7 @@ def judging_now(db: sqlite3.Connection, run: int) -> JudgingNow:
     """Say what is asked of a run's judges at this moment."""
     (n,) = db.execute(
         "SELECT count(*) FROM judge_calls INDEXED BY judge_calls_sent "
-        "WHERE run = ? AND state = 'sent'",
+        f"WHERE run = ? AND state = 'sent' AND NOT EXISTS ({CONSIGNED})",
         (run,),
     ).fetchone()
     newest = db.execute(

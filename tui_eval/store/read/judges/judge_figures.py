@@ -15,6 +15,7 @@ from tui_eval.store.read.figures.call_spending import unanswered_judge_call
 from tui_eval.store.read.run_counts import abandoned
 from tui_eval.store.text import unpack
 from tui_eval.store.write.judges import measured_judges
+from tui_eval.store.write.judges.consigned_calls import CONSIGNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,9 @@ class JudgeFigures:
         return self.grading + self.auditing + self.on_gold
 
 
-_LOST: Final = "(state = 'lost' OR (?2 AND state = 'sent'))"
-"""Nobody knows whether it left: its engine ended meanwhile. ?2: whether that has only just gone."""
+_LOST: Final = f"(state = 'lost' OR (?2 AND state = 'sent' AND NOT EXISTS ({CONSIGNED})))"
+"""Nobody knows whether it left: its engine ended meanwhile. ?2: whether that has only just gone;
+what is at a provider in bulk stays there."""
 
 
 def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:

@@ -85,7 +85,7 @@ def send(tx: Tx, call: SentCall) -> int:
 
 
 def answered(
-    tx: Tx, call: int, output: Output, call_s: float, problems: Sequence[str | None]
+    tx: Tx, call: int, output: Output, call_s: float | None, problems: Sequence[str | None]
 ) -> None:
     """Write down a judge's reply.
 
@@ -93,7 +93,7 @@ def answered(
         tx: The transaction.
         call: The call.
         output: What came back.
-        call_s: Seconds of the call itself.
+        call_s: Seconds of the call itself; None: nobody knows.
         problems: For each item why it was not graded, or not wholly; None: it was.
     """
     usage = output.usage
@@ -120,7 +120,7 @@ def answered(
     )
 
 
-def failed(tx: Tx, call: int, failure: Failure, call_s: float) -> None:
+def failed(tx: Tx, call: int, failure: Failure, call_s: float | None) -> None:
     """Write down that a judge gave no reply."""
     tx.db.execute(
         "UPDATE judge_calls SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "

@@ -5,14 +5,15 @@ from typing import ClassVar, Final, Literal
 from pydantic import model_validator
 
 from tui_eval.providers.presets import PRESETS
+from tui_eval.suites.spec.bulk_endpoint import BulkEndpointSpec
 from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
-from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
+from tui_eval.suites.spec.model_endpoint import OWN_PARAMS
 
 _BUDGET_OF_A_SLOT: Final = 800
 """Of the 2,048 tokens an embedded server's slot has: the rest is for instructions and the reply."""
 
 
-class ModelJudgeSpec(JudgeSpec, ModelEndpointSpec):
+class ModelJudgeSpec(JudgeSpec, BulkEndpointSpec):
     """A model behind an OpenAI-compatible endpoint. Give `provider` or `base_url`."""
 
     OWN_PARAMS: ClassVar[dict[str, str]] = {

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import JsonValue, StrictBool, WithJsonSchema
+from pydantic import JsonValue, WithJsonSchema
 
 from tui_eval.model.json import Json
-from tui_eval.providers.prices import FREE, BulkPrices, Prices, bulk_prices_of
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
-from tui_eval.suites.spec.bulk import BulkSpec, bulk_mistakes
-from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
+from tui_eval.suites.spec.bulk_endpoint import BulkEndpointSpec
+from tui_eval.suites.spec.model_endpoint import OWN_PARAMS
 from tui_eval.suites.spec.programs import RunsPrograms
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.table import Text, Whole
@@ -30,7 +29,7 @@ _LOGPROBS: Final = ("logprobs", "top_logprobs")
 """The parameters that ask for log-probabilities."""
 
 
-class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
+class ModelTargetSpec(TargetSpec, BulkEndpointSpec):
     """An OpenAI-compatible endpoint. Give `provider` or `base_url`."""
 
     OWN_PARAMS: ClassVar[dict[str, str]] = {
@@ -63,47 +62,6 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
     """Replies of the model to one turn of the user, at most, tools being answered in between."""
     concurrency: Concurrency | None = None
     """Calls in flight at this target's endpoint, in place of [run] concurrency."""
-    bulk: StrictBool | BulkSpec = False
-    """true, or how: through the provider's batch API, within a day at a lower price. Not in the
-    key: what was asked live is found."""
-
-    @property
-    def bulk_settings(self) -> BulkSpec | None:
-        """How it is asked in bulk; None: it is asked live."""
-        if isinstance(self.bulk, BulkSpec):
-            return self.bulk
-        return BulkSpec() if self.bulk else None
-
-    def in_words(self) -> str:
-        """Return its model, its endpoint, and whether it is asked in bulk."""
-        return super().in_words() + ("" if self.bulk_settings is None else ", in bulk")
-
-    def bulk_prices(self) -> BulkPrices | None:
-        """Return what its tokens cost in bulk; None: not even single calls have a known price."""
-        own = self.token_prices() if self.prices is not None else None
-        return bulk_prices_of(self.provider, self.base_url, self.model, own)
-
-    def expected_prices(self) -> Prices | None:
-        """Return what its tokens cost in bulk, where it is asked so, else in single calls."""
-        if self.bulk_settings is None:
-            return self.token_prices()
-        found = self.bulk_prices()
-        return None if found is None else found.prices
-
-    def bound_problem(self) -> str | None:
-        """Say that a cap cannot hold before requests are sent in bulk: answers have no limit."""
-        free = self.token_prices() == FREE
-        if self.bulk_settings is None or free or self.output_limit() is not None:
-            return None
-        return (
-            "a cap holds before requests are sent in bulk, and nobody knows how long answers are: "
-            "give it params = { max_tokens = … }, or drop the cap or bulk"
-        )
-
-    @classmethod
-    def asked_in_bulk(cls, table: Mapping[str, object]) -> bool:
-        """Say whether `bulk` is set."""
-        return bool(table.get("bulk"))
 
     @classmethod
     def takes_turns(cls, table: Mapping[str, object]) -> bool:
@@ -120,7 +78,6 @@ class ModelTargetSpec(TargetSpec, ModelEndpointSpec):
         """Yield what is wrong with its endpoint and with how its tools are answered."""
         yield from super().written_mistakes(table)
         yield from answer_mistakes(table.get("tools"))
-        yield from bulk_mistakes(table)
         if table.get("tools_by") is not None and not table.get("tools"):
             yield FieldMistake(("tools_by",), "answers no tools", "say which there are: tools")
 

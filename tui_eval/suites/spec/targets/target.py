@@ -56,11 +56,6 @@ class TargetSpec(AskedSpec):
         return "name the others in its prompts, or ask a model"
 
     @classmethod
-    def asked_in_bulk(cls, table: Mapping[str, object]) -> bool:
-        """Say whether it is asked through a provider's batch API: once, without going on."""
-        return False
-
-    @classmethod
     def leaves_workspace(cls, table: Mapping[str, object]) -> bool:
         """Say whether it works in a folder that is kept with its output."""
         return False

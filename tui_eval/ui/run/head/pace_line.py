@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from tui_eval.format import endpoint_host, many, number, per_second
 from tui_eval.model.states import RunState
 from tui_eval.reports.spending import Spending
+from tui_eval.store.read.consignment_queries import progress_words
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.head.judge_status import judge_groups, judged_groups
@@ -38,8 +39,8 @@ def pace_line(
     groups = [[Piece(rate), Piece(spark.ljust(_SPARK_CELLS), "accent")]]
     endpoints = {column.endpoint for column in run.columns}  # judges have limits of their own
     slots = sum(limit.concurrency for name, limit in run.limits.items() if name in endpoints)
-    if run.bulk is not None:
-        groups.append([apart, Piece(run.bulk.words, "accent")])
+    if (bulk := progress_words(run.bulk)) is not None:
+        groups.append([apart, Piece(bulk, "accent")])
     if slots and not _all_in_bulk(run):
         # who waits for another attempt is running, and holds no slot
         waiting = figures.backing_off if figures is not None else 0
@@ -66,7 +67,8 @@ def pace_line(
 
 def _all_in_bulk(run: Snapshot) -> bool:
     """Whether all that runs is at providers, and holds no slot."""
-    return run.bulk is not None and run.total.running <= run.bulk.requests
+    asked = [one.requests for one in run.bulk if one.asked == "target"]
+    return bool(asked) and run.total.running <= sum(asked)
 
 
 def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:
@@ -85,8 +87,8 @@ def _all_calls(run: Snapshot, figures: Figures | None, spent: Spending, width: i
     if not total.total:
         return []
     groups = []
-    if run.bulk is not None:
-        groups.append([Piece(f"{run.bulk.words}   ", "accent")])
+    if (bulk := progress_words(run.bulk)) is not None:
+        groups.append([Piece(f"{bulk}   ", "accent")])
     if coming := spent.to_come:
         groups.append([Piece(f"{coming}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":

@@ -209,7 +209,7 @@ def _title(
     refused = {column.endpoint for column in run.columns} <= run.left_alone.keys()
     if row.live and row.state is RunState.RUNNING and not (run.stopping or refused) and open_trials:
         # when a provider has done what it was asked in bulk nobody knows
-        eta = None if run.bulk is not None else pace.left(open_trials)
+        eta = None if run.bulk else pace.left(open_trials)
         right.append(Piece(f" about {clock(eta)} " if eta is not None else "", "dim"))
     if (money := spent.so_far) and (total.attempts or total.lost):
         at_cap = awaits_cap(row)

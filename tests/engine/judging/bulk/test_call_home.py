@@ -1,0 +1,189 @@
+"""What comes of a judge's calls in bulk: faults of the provider, of the judge, kills."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.engine.bulk.bulk_runs import SOON, run_bulk, states
+from tests.engine.harness import Harness
+from tests.engine.judging.bulk.judged_runs import Grading, again, assert_graded, bulk_judged
+from tests.servers.bulk_ledger import BulkFaults
+from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
+from tests.servers.fake_judge import by_number
+from tests.waiting import until
+from tui_eval.engine.engine import Engine
+from tui_eval.store.requests import Verb
+
+
+async def test_results_count_in_any_order_and_once(harness: Harness) -> None:
+    faults = BulkFaults(shuffle=3, double=[1, 4], unknown=2, malformed=1)
+    async with FakeBulk(Grading(), faults=faults) as server:
+        run = await run_bulk(harness, bulk_judged(server, 60))
+    assert_graded(harness, run, 60)
+    assert harness.sql("SELECT unknown FROM consignments") == [(3,)]
+
+
+async def test_what_has_no_line_goes_again_in_the_next(harness: Harness) -> None:
+    async with FakeBulk(Grading(), faults=BulkFaults(drop=[0, 3], only_first=1)) as server:
+        run = await run_bulk(harness, bulk_judged(server, 25))
+    assert_graded(harness, run, 25)
+    assert [len(one.requests) for one in server.ledger.consignments] == [5, 2]
+
+
+async def test_what_expires_three_times_is_ungraded(harness: Harness) -> None:
+    async with FakeBulk(Grading(), faults=BulkFaults(expire=None)) as server:
+        run = await run_bulk(harness, bulk_judged(server, 7))
+    assert harness.counts(run).ungraded == 7
+    assert len(server.ledger.consignments) == 3
+    assert "3 consignments" in str(harness.sql("SELECT problem FROM findings LIMIT 1")[0][0])
+    assert harness.sql("SELECT ifnull(sum(cost_usd), 0) FROM judge_calls") == [(0,)]
+
+
+async def test_what_was_not_graded_goes_again_alone(harness: Harness) -> None:
+    refused = ["q3"]
+
+    def grader(item: Mapping[str, Any]) -> dict[str, Any] | None:
+        if item["output"] in refused:
+            refused.clear()
+            return None
+        return by_number(item)
+
+    grading = Grading(grader)
+    async with FakeBulk(grading) as server:
+        run = await run_bulk(harness, bulk_judged(server, 10))
+    assert_graded(harness, run, 10)
+    assert grading.items[-1] == ["q3"]
+    assert harness.sql("SELECT round FROM judge_calls ORDER BY id DESC LIMIT 1") == [("alone",)]
+
+
+async def test_what_is_never_graded_is_ungraded_with_the_reason(harness: Harness) -> None:
+    grading = Grading(lambda item: None if item["output"] == "q3" else by_number(item))
+    async with FakeBulk(grading) as server:
+        run = await run_bulk(harness, bulk_judged(server, 10))
+    assert harness.counts(run).ungraded == 1
+    assert grading.graded.count("q3") == 3
+    assert len(server.ledger.consignments) == 3
+
+
+async def test_a_refused_batch_goes_again_one_by_one(harness: Harness) -> None:
+    faults = BulkFaults(statuses={0: 400}, hide=True, only_first=1)
+    async with FakeBulk(Grading(), faults=faults) as server:
+        run = await run_bulk(harness, bulk_judged(server, 10))
+    assert_graded(harness, run, 10)
+    assert [len(one.requests) for one in server.ledger.consignments] == [2, 5]
+
+
+async def test_two_answers_to_one_call_count_as_none(harness: Harness) -> None:
+    async with FakeBulk(Grading(), faults=BulkFaults(contradict=[0], only_first=1)) as server:
+        run = await run_bulk(harness, bulk_judged(server, 10))
+    assert_graded(harness, run, 10)
+    kept = harness.sql("SELECT error_kind FROM judge_calls WHERE state = 'failed'")
+    assert kept == [("bad_answer",)]
+
+
+async def test_a_refused_consignment_pauses_the_run(harness: Harness) -> None:
+    async with FakeBulk(Grading(), faults=BulkFaults(fail="invalid_model", only_first=1)) as server:
+        run = await run_bulk(harness, bulk_judged(server, 4))
+        assert (harness.row(run).state, states(harness, run)) == ("paused", {"scoring": 4})
+        await Engine(harness.path, run, polling=SOON).run()
+    assert_graded(harness, run, 4)
+
+
+async def test_a_consignment_that_the_provider_forgot_is_asked_again(harness: Harness) -> None:
+    async with FakeBulk(Grading(), script=nth("look", *[Refuse(404)] * 4)) as server:
+        run = await run_bulk(harness, bulk_judged(server, 4))
+    assert harness.counts(run).done == 4
+    kept = harness.sql("SELECT state FROM judge_calls ORDER BY id")
+    assert kept == [("lost",), ("answered",)]
+
+
+async def test_what_is_lost_again_and_again_is_ungraded(harness: Harness) -> None:
+    forgets = lambda call: Refuse(404) if call.kind == "look" else None  # noqa: E731
+    async with FakeBulk(Grading(), script=forgets) as server:
+        run = await run_bulk(harness, bulk_judged(server, 4))
+    assert harness.counts(run).ungraded == 4
+    assert len(server.ledger.consignments) == 3
+    assert "lost it, in 3 consignments" in str(harness.sql("SELECT problem FROM findings")[0][0])
+    assert harness.sql("SELECT count(*) FROM scores WHERE value IS NOT NULL") == [(0,)]
+
+
+async def test_results_that_break_off_are_taken_again(harness: Harness) -> None:
+    async with FakeBulk(Grading(), faults=BulkFaults(cut=3)) as server:
+        run = await run_bulk(harness, bulk_judged(server, 30))
+    assert_graded(harness, run, 30)
+
+
+async def test_a_cancelled_trial_drops_its_grade_and_the_store_keeps_it(harness: Harness) -> None:
+    grading = Grading()
+    async with FakeBulk(grading, looks=0) as server:
+        of = bulk_judged(server, 5)
+        run = await run_bulk(harness, of, submit=True)
+        trial = harness.trials(run)[2].id
+        await again(harness, run, Verb.CANCEL, trials=[trial])
+        server.finish()
+        await Engine(harness.path, run, polling=SOON).run()
+        second = await run_bulk(harness, of)
+    assert states(harness, run) == {"done": 4, "cancelled": 1}
+    assert harness.counts(second).done == 5
+    assert len(grading.graded) == 5, "what was paid is found by its key"
+
+
+async def test_a_cancelled_run_is_ended_at_the_provider(harness: Harness) -> None:
+    async with FakeBulk(Grading(), looks=0) as server:
+        run = await run_bulk(harness, bulk_judged(server, 5), submit=True)
+        await again(harness, run, Verb.CANCEL_RUN)
+    assert server.counts["cancel"] == 1
+    assert states(harness, run) == {"cancelled": 5}
+
+
+@asynccontextmanager
+async def killed(harness: Harness, run: int) -> AsyncIterator[None]:
+    """Have an engine work on a run until the block ends, and kill it then."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.engine.bulk.worker", str(harness.path), str(run)
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@pytest.mark.parametrize("moment", ["upload", "create", "look", "results"])
+async def test_killed_with_a_consignment_under_way(harness: Harness, moment: str) -> None:
+    grading = Grading()
+    async with FakeBulk(grading) as server:
+        run = harness.create(bulk_judged(server, 30))
+        server.hold(moment)
+        async with killed(harness, run):
+            await server.happened(moment)
+        server.release(moment)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert_graded(harness, run, 30)
+    assert len(server.ledger.consignments) == 1
+    assert len(grading.graded) == 30, "nothing is sent twice"
+
+
+async def test_killed_while_calls_are_written(harness: Harness) -> None:
+    grading = Grading()
+    async with FakeBulk(grading) as server:
+        run = harness.create(bulk_judged(server, 300))
+        async with killed(harness, run):
+            await until(lambda: harness.sql("SELECT count(*) FROM judge_calls")[0][0] >= 3)
+        written = harness.sql("SELECT count(*) FROM judge_calls")[0][0]
+        assert written < 60, "the kill came too late to mean anything"
+        await Engine(harness.path, run, polling=SOON).run()
+    assert_graded(harness, run, 300)
+    assert len(grading.graded) == 300
+
+
+async def test_what_perhaps_was_sent_is_looked_for_first(harness: Harness) -> None:
+    grading = Grading()
+    async with FakeBulk(grading, script=nth("create", Die(after=True))) as server:
+        run = await run_bulk(harness, bulk_judged(server, 12))
+    assert_graded(harness, run, 12)
+    assert len(grading.graded) == 12

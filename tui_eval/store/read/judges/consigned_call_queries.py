@@ -1,0 +1,216 @@
+"""Questions about judge calls that go out in bulk: what they ask, and what came of it."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tui_eval.model.json import JsonObject
+from tui_eval.store.read.consignment_queries import NEVER_DONE
+from tui_eval.store.text import unpack_text
+from tui_eval.store.write.judges.consigned_calls import UNSENT
+
+
+@dataclass(frozen=True, slots=True)
+class ConsignedItem:
+    """One item of a judge call."""
+
+    id: str
+    """Its own in the request."""
+    form: JsonObject
+    """How the reply about it must look."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsignedCall:
+    """A judge call of a consignment."""
+
+    ordinal: int
+    call: int
+    request: JsonObject
+    """Its messages, and the schema of the reply."""
+    nonce: str
+    line: bytes | None
+    """Digest of what came for it; None: nothing has."""
+    items: tuple[ConsignedItem, ...]
+    waits: bool
+    """Whether a trial still waits for an item."""
+
+
+def calls(
+    db: sqlite3.Connection, consignment: int, ordinals: Sequence[int]
+) -> dict[int, ConsignedCall]:
+    """Return calls of a consignment by their ordinals; those that it does not have are left out."""
+    return _calls(
+        db,
+        "w.consignment = ?1 AND w.ordinal IN (SELECT value FROM json_each(?2))",
+        (consignment, json.dumps(list(ordinals))),
+    )
+
+
+def nothing_came_for(
+    db: sqlite3.Connection, consignment: int, after: int, limit: int
+) -> dict[int, ConsignedCall]:
+    """Return calls of a consignment for which no line came, in their order.
+
+    Args:
+        db: The connection.
+        consignment: The consignment.
+        after: An ordinal; -1: from the first on.
+        limit: How many at most.
+    """
+    return _calls(
+        db,
+        "w.consignment = ?1 AND w.ordinal > ?2 AND w.line IS NULL AND c.state = 'sent' "
+        "ORDER BY w.ordinal LIMIT ?3",
+        (consignment, after, limit),
+    )
+
+
+_WAITS: Final = (
+    "SELECT 1 FROM consigned_questions q JOIN trials t ON t.id = q.trial WHERE q.call = w.call "
+    "AND t.opening = q.opening AND t.state = 'scoring'"
+)
+"""A row (SQL) where a trial waits for an item of a call `w`."""
+
+
+def is_waited_for(db: sqlite3.Connection, consignment: int) -> bool:
+    """Return whether a trial waits for a call of a consignment for which no line came."""
+    row = db.execute(
+        "SELECT 1 FROM consigned_calls w JOIN judge_calls c ON c.id = w.call "
+        "WHERE w.consignment = ? AND w.line IS NULL AND c.state = 'sent' "
+        f"AND EXISTS ({_WAITS}) LIMIT 1",
+        (consignment,),
+    ).fetchone()
+    return row is not None
+
+
+def came(db: sqlite3.Connection, consignment: int) -> int:
+    """Return for how many calls of a consignment a line came, whoever read it."""
+    row = db.execute(
+        "SELECT count(*) FROM consigned_calls WHERE consignment = ? AND line IS NOT NULL",
+        (consignment,),
+    ).fetchone()
+    return int(row[0])
+
+
+def _calls(
+    db: sqlite3.Connection, where: str, values: tuple[object, ...]
+) -> dict[int, ConsignedCall]:
+    rows = db.execute(
+        f"SELECT w.ordinal, w.call, c.request, w.nonce, w.line, EXISTS ({_WAITS}) "
+        f"FROM consigned_calls w JOIN judge_calls c ON c.id = w.call WHERE {where}",
+        values,
+    ).fetchall()
+    return {
+        ordinal: ConsignedCall(
+            ordinal, call, json.loads(request), nonce, line, _items(db, call), bool(waits)
+        )
+        for ordinal, call, request, nonce, line, waits in rows
+    }
+
+
+def _items(db: sqlite3.Connection, call: int) -> tuple[ConsignedItem, ...]:
+    rows = db.execute(
+        "SELECT item, form FROM consigned_questions WHERE call = ? AND item IS NOT NULL "
+        "ORDER BY position",
+        (call,),
+    )
+    return tuple(ConsignedItem(item, json.loads(form)) for item, form in rows)
+
+
+AskedInBulk: TypeAlias = tuple[bytes, int, int, str]
+"""A question: its key, its trial with that one's opening, and its scorer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallItem:
+    """An item of a call."""
+
+    call: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class BulkHistory:
+    """What came of one question on the present opening of its trial, in bulk."""
+
+    awaited: bool = False
+    """Whether an answer is to come."""
+    equal: CallItem | None = None
+    """An equal question of another trial whose answer is to come."""
+    asks: int = 0
+    """How often it was asked on this opening, and not wholly answered, never done or lost."""
+    made: tuple[JsonObject, ...] = ()
+    """What was read, oldest first."""
+    problem: str | None = None
+    """Why the last answer is none, or is not whole."""
+    never_done: bool = False
+    """Whether the provider never did the last call, or lost it."""
+    last: CallItem | None = None
+    """The last that asked it, of those that came to an end."""
+
+
+def histories(
+    db: sqlite3.Connection, run: int, asked: Sequence[AskedInBulk], shares: bool
+) -> dict[AskedInBulk, BulkHistory]:
+    """Return what came of some questions in bulk; of those that nothing is known of: nothing.
+
+    Args:
+        db: The connection.
+        run: The run.
+        asked: The questions.
+        shares: Whether the answer to an equal question of another trial is taken.
+    """
+    found = {}
+    for one in asked:
+        history = _history(db, one)
+        if history is None and (equal := _equal(db, run, one, shares)) is not None:
+            history = BulkHistory(equal=equal)
+        if history is not None:
+            found[one] = history
+    return found
+
+
+def _history(db: sqlite3.Connection, asked: AskedInBulk) -> BulkHistory | None:
+    """Return what came of a question; answers from earlier openings count that none has taken."""
+    rows = db.execute(
+        "SELECT q.call, q.position, q.made, q.problem, c.state, c.error_kind, c.error_message, "
+        "q.opening = ?3, k.taken_at IS NULL "
+        "FROM consigned_questions q JOIN judge_calls c ON c.id = q.call "
+        "JOIN consigned_calls w ON w.call = q.call JOIN consignments k ON k.id = w.consignment "
+        "WHERE q.key = ?1 AND q.trial = ?2 AND q.scorer = ?4 AND (q.opening = ?3 "
+        "OR q.made IS NOT NULL AND k.taken_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM findings f "
+        "WHERE f.trial = q.trial AND f.call = q.call AND f.position = q.position)) "
+        "ORDER BY q.call",
+        asked,
+    ).fetchall()
+    if any(row[-1] for row in rows):
+        return BulkHistory(awaited=True)
+    over = [row for row in rows if row[4] != "sent" and row[5] != UNSENT]
+    if not over:
+        return None
+    call, position, _, problem, state, kind, message, *_ = over[-1]
+    why = problem if problem is not None else message
+    return BulkHistory(
+        asks=sum(row[7] for row in over),
+        made=tuple(json.loads(row[2]) for row in over if row[2] is not None),
+        problem=None if why is None else unpack_text(why),
+        never_done=state == "lost" or kind in NEVER_DONE,
+        last=CallItem(call, position),
+    )
+
+
+def _equal(db: sqlite3.Connection, run: int, asked: AskedInBulk, shares: bool) -> CallItem | None:
+    """Return an open item that asks just this: of the same trial on an earlier opening, or any."""
+    key, trial, *_ = asked
+    row = db.execute(
+        "SELECT q.call, q.position FROM consigned_questions q JOIN judge_calls c ON c.id = q.call "
+        "JOIN consigned_calls w ON w.call = q.call JOIN consignments k ON k.id = w.consignment "
+        "WHERE q.key = ?1 AND q.item IS NOT NULL AND k.run = ?2 AND (?3 OR q.trial = ?4) "
+        "AND k.taken_at IS NULL AND c.state IN ('sent', 'answered') "
+        "AND json_extract(q.form, '$.whole') ORDER BY q.call DESC LIMIT 1",
+        (key, run, shares, trial),
+    ).fetchone()
+    return None if row is None else CallItem(*row)
