@@ -7,7 +7,7 @@ import pytest
 
 from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, Plan, Told, cases, filled
 from tests.store.fates import finish
-from tests.support import Staged, case, do, new_run, score, stage, staged
+from tests.support import Staged, do, new_run, score, stage, staged
 from tui_eval.model.case import Case
 from tui_eval.model.finish import Ending
 from tui_eval.model.output import Failure
@@ -28,10 +28,10 @@ def test_text_that_utf8_cannot_hold_comes_back_to_the_letter(tmp_path: Path) -> 
     case = Case(0, SURROGATE, {}, tags=(SURROGATE,), weight=2.0)
     with filled(tmp_path / "store.db", Plan({"gpt": [Told(text=SURROGATE)]}, [case])) as (db, run):
         (line,) = report_queries.lines(db, run)
-        (row,) = chunk_queries.cases_of(db, run, ALL)
+        ((_, _, weight, tags, *_),) = chunk_queries.grades(db, run, ALL)
         of_case = report_queries.lines_of_case(db, run, SURROGATE)
     assert (line.case_id, line.text, line.tags) == (SURROGATE, SURROGATE, (SURROGATE,))
-    assert (row.weight, json.loads(row.tags or "")) == (2.0, [SURROGATE])
+    assert (weight, json.loads(tags or "")) == (2.0, [SURROGATE])
     assert of_case == [line]
 
 
@@ -96,20 +96,39 @@ def made(db: sqlite3.Connection) -> Staged:
 def test_grades_stream_by_case_column_and_epoch(db: sqlite3.Connection, made: Staged) -> None:
     rows = list(chunk_queries.grades(db, made.run, ALL))
     assert [row[:2] for row in rows] == [(s, c) for s in range(3) for c in range(2)]
-    assert rows[0] == (0, 0, "done", "pass", 1.0)
-    assert rows[5] == (2, 1, "queued", None, None)
+    assert rows[0] == (0, 0, 1.0, None, None, "done", "pass", 1.0)
+    assert rows[5] == (2, 1, 1.0, None, None, "queued", None, None)
     assert list(chunk_queries.grades(db, made.run, range(1, 2))) == rows[2:4]
 
 
-def test_cases_stream_with_weight_and_tags(db: sqlite3.Connection) -> None:
-    run = new_run(db)
-    given = [Case(0, "a", {}, tags=("x", "é"), weight=2.5), case(1)]
-    do(db, lambda tx: run_writes.add_cases(tx, run, given))
-    first, second = chunk_queries.cases_of(db, run, ALL)
-    assert (first.seq, first.weight, json.loads(first.tags or "")) == (0, 2.5, ["x", "é"])
-    assert second == (1, 1.0, None, None)
-    assert chunk_queries.weighted(db, run, ALL)
-    assert not chunk_queries.weighted(db, run, range(1, 2))
+def test_grades_come_with_weight_tags_and_cluster_of_their_cases(tmp_path: Path) -> None:
+    of = [Case(0, "a", {"p": "x"}, tags=("x", "é"), weight=2.5), Case(1, "b", {"weight": 7})]
+    with filled(tmp_path / "store.db", Plan({"a": [Told()] * 4}, of, epochs=2)) as (db, run):
+        first, again, second, _ = chunk_queries.grades(db, run, ALL, "p")
+        assert first[:5] == again[:5] == (0, 0, 2.5, first[3], '"x"')
+        assert json.loads(first[3] or "") == ["x", "é"]
+        assert second[:5] == (1, 0, 1.0, None, None)
+        assert chunk_queries.weighted(db, run, ALL)
+        assert not chunk_queries.weighted(db, run, range(1, 2))
+        assert chunk_queries.several_epochs(db, run, ALL)
+
+
+def test_a_case_is_read_once_for_all_its_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    cluster_of = chunk_queries._cluster
+
+    def reading_case(data: str, column: str) -> str | None:
+        read.append(data)
+        return cluster_of(data, column)
+
+    monkeypatch.setattr(chunk_queries, "_cluster", reading_case)
+    plan = Plan({name: [Told()] * 3 for name in "abcd"}, cases(3))
+    with filled(tmp_path / "store.db", plan) as (db, run):
+        assert len(list(chunk_queries.grades(db, run, ALL, "n"))) == 12
+        assert not chunk_queries.several_epochs(db, run, ALL)
+    assert len(read) == 3
 
 
 def test_the_columns_of_all_cases_are_known(db: sqlite3.Connection) -> None:

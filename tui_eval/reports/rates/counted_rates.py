@@ -129,31 +129,37 @@ def _alike(
     db: sqlite3.Connection, run_id: int, cases: range, clusters: str | None
 ) -> tuple[Counter[_Alike], Counter[_Scored]]:
     """Count cases by all that their rates depend on, in the order they turn up."""
-    known = {
-        case.seq: (case.weight, case.tags, case.cluster)
-        for case in chunk_queries.cases_of(db, run_id, cases, clusters)
-    }
     asked: Counter[tuple[Any, ...]] = Counter()
     scored: Counter[tuple[Any, ...]] = Counter()
-    trials = chunk_queries.grades(db, run_id, cases)
-    for (seq, col), epochs in groupby(trials, itemgetter(0, 1)):
-        fates: list[str] = []
-        scores: list[float] = []
-        for _, _, state, verdict, score in epochs:
-            word = _FATES[state, verdict]
-            fates.append(word)
-            if score is not None and word in _GRADED:
-                scores.append(score)
-        alike = (col, *known[seq], tuple(fates))
-        asked[alike] += 1
-        if scores:
-            scored[*alike, tuple(scores)] += 1
-        elif "error" in fates:  # they may count as failed, and have scored 0
-            scored[*alike, ()] += 1
+    for (*case, epochs), times in _cases(db, run_id, cases, clusters).items():
+        fates = tuple(_FATES[state, verdict] for state, verdict, _ in epochs)
+        scores = tuple(
+            score
+            for word, (_, _, score) in zip(fates, epochs, strict=True)
+            if score is not None and word in _GRADED
+        )
+        asked[*case, fates] += times
+        if scores or "error" in fates:  # that may count as failed, and have scored 0
+            scored[*case, fates, scores] += times
     return (
         Counter({_key(*alike): times for alike, times in asked.items()}),
         Counter({(*_key(*alike), scores): times for (*alike, scores), times in scored.items()}),
     )
+
+
+def _cases(
+    db: sqlite3.Connection, run_id: int, cases: range, clusters: str | None
+) -> Counter[tuple[Any, ...]]:
+    """Count cases by column, weight, tags, cluster, and by state, verdict and score of each epoch.
+
+    Where each was asked once they are counted as rows of the store, and no row is looked at.
+    """
+    trials = chunk_queries.grades(db, run_id, cases, clusters)
+    if chunk_queries.several_epochs(db, run_id, cases):
+        of_cases = (list(epochs) for _, epochs in groupby(trials, itemgetter(0, 1)))
+        return Counter((*of[0][1:5], tuple(one[5:] for one in of)) for of in of_cases)
+    rows = Counter(map(itemgetter(slice(1, None)), trials))
+    return Counter({(*row[:4], (row[4:],)): times for row, times in rows.items()})
 
 
 _GRADED: Final = frozenset(("passed", "failed"))

@@ -9,6 +9,9 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from tui_eval.model.case import cluster_of
@@ -19,8 +22,11 @@ from tui_eval.store.text import unpack
 _OF_PART = "t.run = ?1 AND t.seq >= ?2 AND t.seq < ?3"
 _JOINED = "FROM trials t JOIN scores s ON s.trial = t.id "
 
-StoredGrade: TypeAlias = tuple[int, int, str, str | None, float | None]
-"""Case, column, state, verdict and score of a trial, as they are stored."""
+StoredGrade: TypeAlias = tuple[
+    int, int, float, str | None, str | None, str, str | None, float | None
+]
+"""A trial's case and column; its case's weight, tags (JSON; None: it has none) and cluster (None:
+it has none, or nobody asked); its state, verdict and score, as they are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +55,6 @@ class ScorerRow:
         )
 
 
-class CaseRow(NamedTuple):
-    """What rates need of a case."""
-
-    seq: int
-    weight: float
-    tags: str | None
-    """JSON; None: it has none."""
-    cluster: str | None = None
-    """Which others it is not independent of; None: of none, or nobody asked."""
-
-
 class CaseScoreRow(NamedTuple):
     """A current score of one scorer, with what its case weighs."""
 
@@ -73,19 +68,10 @@ class CaseScoreRow(NamedTuple):
     weight: float
 
 
-def grades(db: sqlite3.Connection, run_id: int, cases: range) -> Iterator[StoredGrade]:
-    """Stream trials, those of a case together, by column and epoch."""
-    return db.execute(
-        "SELECT seq, col, state, verdict, score FROM trials t "
-        f"WHERE {_OF_PART} ORDER BY seq, col, epoch",
-        _bounds(run_id, cases),
-    )
-
-
-def cases_of(
+def grades(
     db: sqlite3.Connection, run_id: int, cases: range, clusters: str | None = None
-) -> Iterator[CaseRow]:
-    """Stream cases in dataset order.
+) -> Iterator[StoredGrade]:
+    """Stream trials with what rates need of their cases, in the order of their places.
 
     Args:
         db: The connection.
@@ -93,14 +79,34 @@ def cases_of(
         cases: Which.
         clusters: The column of the dataset that says which cases belong together; None: none does.
     """
-    fields = "NULL" if clusters is None else "json_extract(data, '$.fields')"
-    for seq, weight, tags, row in db.execute(
-        "SELECT seq, ifnull(json_extract(data, '$.weight'), 1.0), json_extract(data, '$.tags'), "
-        f"{fields} FROM cases WHERE run = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq",
+    cluster = "NULL"
+    if clusters is not None:
+        cluster = "case_cluster(data)"
+        db.create_function("case_cluster", 1, partial(_cluster, column=clusters))
+    # LIMIT keeps the inner query as it is: else each case would be read again for each trial of it
+    return db.execute(
+        "SELECT c.seq, t.col, c.weight, c.tags, c.cluster, t.state, t.verdict, t.score FROM ("
+        "SELECT seq, iif(instr(data, '\"weight\"'), CAST(ifnull(json_extract(data, '$.weight'), 1) "
+        "AS REAL), 1.0) AS weight, "
+        "iif(instr(data, '\"tags\"'), json_extract(data, '$.tags'), NULL) AS tags, "
+        f"{cluster} AS cluster FROM cases WHERE run = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq "
+        "LIMIT -1 OFFSET 0) c CROSS JOIN trials t INDEXED BY trials_case "
+        "ON t.run = ?1 AND t.seq = c.seq",
         _bounds(run_id, cases),
-    ):
-        cluster = None if clusters is None else cluster_of(json.loads(row), clusters)
-        yield CaseRow(seq, float(weight), tags, cluster)
+    )
+
+
+def several_epochs(db: sqlite3.Connection, run_id: int, cases: range) -> bool:
+    """Return whether any case was asked more than once."""
+    row = db.execute(
+        f"SELECT 1 FROM trials t INDEXED BY trials_case WHERE {_OF_PART} AND t.epoch > 0 LIMIT 1",
+        _bounds(run_id, cases),
+    ).fetchone()
+    return row is not None
+
+
+def _cluster(data: str, column: str) -> str | None:
+    return cluster_of(json.loads(data)["fields"], column)
 
 
 def weighted(db: sqlite3.Connection, run_id: int, cases: range) -> bool:
@@ -174,14 +180,15 @@ def latencies(db: sqlite3.Connection, run_id: int, cases: range) -> dict[int, "a
 
     Also of outputs that came from the cache: it is the call that made them which is measured.
     """
-    found: defaultdict[int, array[float]] = defaultdict(lambda: array("d"))
-    for col, latency_s in db.execute(
+    rows = db.execute(
         f"SELECT col, latency_s FROM trials t WHERE {_OF_PART} AND state = 'done' "
         "AND latency_s IS NOT NULL ORDER BY 1, 2",
         _bounds(run_id, cases),
-    ):
-        found[col].append(latency_s)
-    return dict(found)
+    )
+    return {
+        col: array("d", map(itemgetter(1), of_column))
+        for col, of_column in groupby(rows, itemgetter(0))
+    }
 
 
 def endings(db: sqlite3.Connection, run_id: int, cases: range) -> dict[int, Counter[Ending]]:
