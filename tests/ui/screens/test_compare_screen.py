@@ -391,3 +391,23 @@ async def test_whatever_texts_say_is_shown_literally(store: Path) -> None:
         await pilot.press("b")
         await until(pilot, lambda: len(screen.table.lines) > 1)
         assert_clean(app)
+
+
+async def test_groups_say_which_row_they_are_of(store: Path) -> None:
+    for passes in ((1, 1, 0, 0), (1, 0, 1, 1)):
+        both = {name: told(passes) for name in ("gpt", "small")}
+        fill(store, Plan(both, tagged(len(passes))))
+    app = app_on(store)
+    async with shown_on(app, SIZE) as pilot:
+        screen = await compared(pilot)
+        await pilot.press("b")
+        await until_shown(pilot, "of gpt", "  even", "  odd")
+        lines = [line.name.strip() for line in screen.table.lines]
+        assert lines == ["gpt", "small", "of gpt", "even", "odd"]
+        await pilot.press("shift+tab", "j")
+        await until_shown(pilot, "of small")
+        await pilot.press("j")  # on what heads the groups: all of the row
+        await until(pilot, lambda: screen.table.cursor == 2)
+        assert len(screen.flips.list.flips) == 3
+        await pilot.press("j")
+        await until(pilot, lambda: len(screen.flips.list.flips) == 1)

@@ -629,3 +629,16 @@ async def test_of_a_sweep_no_rate_is_shown_and_a_narrow_line_has_interval_and_n(
         assert "100.0%" not in text(app)
         await pilot.press("j")
         await until_shown(pilot, "75.0%", "n 4")
+
+
+async def test_names_of_failures_are_whole_where_there_is_room(store: Path) -> None:
+    name, case = "a-target-of-a-long-name", "a-case-of-a-very-long-name-indeed-0001"
+    answers = [Output("1"), Output("2")]
+    reasons = ["no", "no"]
+    by_hand(store, [Case(0, case, {})], answers=answers, columns=("b", name), reasons=reasons)
+    app = app_on(store)
+    async with shown_on(app, (200, 40)) as pilot:
+        await pilot.press("2")
+        await until_shown(pilot, f" {case}  {name}  ")
+        await pilot.resize_terminal(80, 40)
+        await until_shown(pilot, "…d-0001  ")

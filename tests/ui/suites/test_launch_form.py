@@ -247,3 +247,17 @@ def test_parameters_are_set_at_the_ticked_targets_alone() -> None:
     with pytest.raises(FormError, match="cannot be set here"):
         LaunchForm(("a",), False, parameters="stream=true").suite_of(suite)
     assert LaunchForm(("a", "b", "c"), True).suite_of(suite) is suite
+
+
+def test_a_judge_of_several_scorers_is_told_for_each(store: Path, tmp_path: Path) -> None:
+    scorer = '\n[[scorers]]\nkind = "judge"\nname = "{}"\nrubric = "Good?"\nscale = [0, 1]\n'
+    judge = '[judge]\nkind = "simulated"\n'
+    plain_run(store, 1)
+    with reading(store) as db:
+        one = suite_list.read(write(tmp_path, "one.toml", GOOD + scorer.format("a") + judge), False)
+        assert "judge: 2 trials to grade" in said(looked(db, one))
+        text = GOOD + scorer.format("a") + scorer.format("b") + judge
+        two = suite_list.read(write(tmp_path, "two.toml", text), False)
+        shown = said(looked(db, two))
+    assert "judge, a: 2 trials to grade" in shown
+    assert "judge, b: 2 trials to grade" in shown

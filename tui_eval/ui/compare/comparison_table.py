@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.format import number, points, points_interval, rate
-from tui_eval.reports.comparison.comparison import By, ComparisonRow, RunComparison
+from tui_eval.reports.comparison.comparison import ComparisonRow, RunComparison
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.reports.terminal.comparison_text import (
     group_rate,
@@ -46,13 +46,12 @@ class TableLine:
     """Whether it says what the groups below it are of, and has no figures."""
 
 
-def table_lines(of: RunComparison, index: int, by: By | None) -> list[TableLine]:
+def table_lines(of: RunComparison, index: int) -> list[TableLine]:
     """Return the lines of a comparison: its rows, then the groups of one of them.
 
     Args:
         of: The comparison.
         index: Which row's groups, from 0.
-        by: What they are groups by; None: there are none.
     """
     lines = [TableLine(row_name(row), row, at) for at, row in enumerate(of.rows)]
     own = of.rows[index]
@@ -64,7 +63,7 @@ def table_lines(of: RunComparison, index: int, by: By | None) -> list[TableLine]
         if (row.columns.a, row.columns.b) == names
     ]
     if len(lines) > 1 and groups:  # else it is plain whose they are
-        lines.append(TableLine(f"by {by}: {row_name(own)}", own, index, title=True))
+        lines.append(TableLine(f"of {row_name(own)}", own, index, title=True))
     return [*lines, *groups]
 
 

@@ -21,14 +21,14 @@ from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.rate_bar import rate_bar
-from tui_eval.ui.widgets.toned import Piece, fit
+from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 _REST_S = 0.15
 """The cursor rests so long on a run before its failures are read."""
 _MOST = 20
 """Failures that are read: more has room on few screens."""
-_NAME, _BAR, _CASE = 28, 12, 24
-"""Cells of a target's name, of its bar, of a case's id."""
+_NAME, _BAR = 28, 12
+"""Cells of a target's name, and of its bar where there are no more."""
 _BAR_FROM = 76
 """Cells of a line that has room for the bar beside interval and n."""
 _TONES: dict[Verdict | None, Tone] = {Verdict.FAIL: "fail", Verdict.UNGRADED: "ungraded"}
@@ -160,14 +160,25 @@ def preview_lines(
         yield [Piece("  no failures", "dim")]
         return
     yield [Piece(f"  first of {many(unmet, 'failure')}" if unmet > 1 else "  1 failure", "dim")]
-    for one in failures or ():
+    yield from _failures(failures or (), len(listed.columns) > 1, glyphs, width)
+
+
+def _failures(
+    failures: Sequence[FailedTrial], several: bool, glyphs: Glyphs, width: int
+) -> Iterator[list[Piece]]:
+    """Yield a line each; names have what they need, as far as the reason keeps most of the line."""
+    longest = max((width_of(one.case_id) for one in failures), default=0)
+    case = min(longest, max(width // 4, 8))
+    longest = max((width_of(one.column) for one in failures), default=0)
+    target = min(longest, max(width // 6, _NAME // 2))
+    for one in failures:
         tone: Tone = (
             "fail" if one.verdict is Verdict.FAIL else "ungraded" if one.verdict else "error"
         )
-        column = f"  {fit(one.column, _NAME // 2)}" if len(listed.columns) > 1 else ""
+        column = f"  {fit(one.column, target, keep=6)}" if several else ""
         yield [
             Piece(f"  {glyphs.trial(one.state, one.verdict)} ", tone),
-            Piece(fit(one.case_id, min(_CASE, max(width // 4, 8)), keep=6)),
+            Piece(fit(one.case_id, case, keep=6)),
             Piece(column, "dim"),
             Piece(f"  {one.why}"),
         ]
@@ -177,6 +188,7 @@ def _targets(
     listed: ListedRun, rated: ColumnRates | None, glyphs: Glyphs, width: int
 ) -> Iterator[list[Piece]]:
     mark = "~" if rated is not None and rated.judged else ""
+    bar = max(_BAR, width // 6)
     for index, name in enumerate(listed.columns[:_TARGETS]):
         of = None if rated is None else rated.columns.get(index)
         share = None if of is None else of.rate
@@ -184,7 +196,7 @@ def _targets(
         more = "" if of is None else "so far" if of.open else interval(of.interval)
         yield [
             Piece(f"  {fit(name, _NAME, keep=6)}  "),
-            *(rate_bar(share, _BAR, glyphs) if width >= _BAR_FROM else ()),
+            *(rate_bar(share, bar, glyphs) if width >= _BAR_FROM else ()),
             Piece(f"  {shown:>7}  ", "strong"),
             Piece(f"{more:<9}  " if share is not None else " " * 11, "dim"),
             Piece("" if of is None else f"n {number(of.n)}", "dim"),

@@ -196,7 +196,7 @@ def _fields(runs: Sequence[ListedRun], book: RateBook) -> list[Field]:
         ungraded = widest(*(total.ungraded for total in totals))
         fields.append(Field("?", ungraded, right=True, drop=5))
     if any(total.cost_usd != 0 for total in totals):
-        fields.append(Field("cost", max(len(cost(one)) for one in runs), right=True, drop=6))
+        fields.append(Field("cost", max(4, *(len(cost(one)) for one in runs)), right=True, drop=6))
     fields.append(Field("time", 7, right=True, drop=8))
     fields.append(Field("started", 12, right=True, drop=11))
     fields.append(Field("age", 6, right=True, drop=7))

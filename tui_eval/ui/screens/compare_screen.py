@@ -187,7 +187,7 @@ class CompareScreen(BaseScreen):
 
     def _list_rows(self, comparison: RunComparison, index: int, group: str | None) -> None:
         """List the rows with the groups of one, and stand on it, or on a group of it."""
-        lines = table_lines(comparison, index, self.reader.by)
+        lines = table_lines(comparison, index)
         stands = (line.index == index and line.group == group for line in lines)
         cursor = next((at for at, here in enumerate(stands) if here), index)
         self.table.list_lines(lines, cursor, judged_sides(comparison))

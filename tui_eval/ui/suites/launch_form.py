@@ -171,6 +171,8 @@ def _launch_paras(found: "Preflight", work: "LaunchForecast") -> Iterator[Para]:
         yield Para("their requests cannot be rendered: they end in error", "error", label="broken:")
     for one in found.judges:
         name = "judge" if one.judge == "judge" else f"judge {one.judge}"
+        if sum(other.judge == one.judge for other in found.judges) > 1:
+            name += f", {one.scorer}"
         yield Para(one.words(), "dim", label=f"{name}:")
     if found.baseline is not None:
         yield Para(f"compared with {found.baseline}", "dim")
