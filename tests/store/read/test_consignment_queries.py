@@ -34,6 +34,10 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     found = consignment_queries.bulk_progress(db, made.run)
     words = "bulk 1 of 3, 2 consignments, ends 01-02 14:20"
     assert consignment_queries.progress_words(found) == words
+    do(db, lambda tx: tx.db.execute("UPDATE consignments SET state = 'ended'"))
+    found = consignment_queries.bulk_progress(db, made.run)
+    words = "bulk 1 of 3, 2 consignments"
+    assert consignment_queries.progress_words(found) == words, "results are taken, nothing ends"
     (tried,) = run_queries.attempts(db, made.trials[2])
     assert (tried.consignment, tried.provider_id) == (2, "batch1")
 

@@ -83,7 +83,7 @@ class BulkProgress:
     done: int
     """As the providers count."""
     ends_by: float | None
-    """When the last of it is given up (Unix seconds); None: nobody says."""
+    """When the last of it is given up that has not ended (Unix seconds); None: nobody says."""
     asked: WhoIsAsked = "target"
 
     @property
@@ -103,7 +103,7 @@ def bulk_progress(db: sqlite3.Connection, run: int) -> tuple[BulkProgress, ...]:
     """Return how far a run's open consignments are: of targets, of judges, as far as any are."""
     rows = db.execute(
         "SELECT count(*), sum(state = 'forming'), ifnull(sum(requests), 0), "
-        "ifnull(sum(done), 0), max(ends_by), asked FROM consignments "
+        "ifnull(sum(done), 0), max(iif(state = 'sent', ends_by, NULL)), asked FROM consignments "
         "WHERE run = ? AND taken_at IS NULL GROUP BY asked ORDER BY asked DESC",
         (run,),
     )
