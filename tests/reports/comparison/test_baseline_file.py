@@ -88,3 +88,19 @@ def test_a_file_knows_no_scorers(tmp_path: Path) -> None:
     file = BaselineFile(written(tmp_path, Plan({"gpt": [GOOD]}, cases(1))))
     with pytest.raises(BaselineFileError, match="none of single scorers"):
         file.cases("gpt", "exact")
+
+
+def test_of_tags_that_are_sought_no_others_are_held(tmp_path: Path) -> None:
+    """A gate looks for the few cases that must not break, among millions."""
+    of = [
+        replace(case, tags=("core", "x") if case.seq == 1 else ("x",) if case.seq else ())
+        for case in cases(4)
+    ]
+    store, file = tmp_path / "store.db", tmp_path / "kept.jsonl"
+    run = fill(store, Plan({"gpt": [Told()] * 4}, of))
+    with reading(store) as db:
+        side = RunSide(db, run_queries.run(db, run))
+        file.write_text("".join(baseline_lines(side)), "utf-8")
+        for one in (side, BaselineFile(file)):
+            assert one.tags(["core", "none"]) == {"case-1": ("core",)}
+            assert one.tags() == {"case-1": ("core", "x"), "case-2": ("x",), "case-3": ("x",)}

@@ -3,7 +3,7 @@
 import random
 import sqlite3
 import tracemalloc
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,8 +49,8 @@ class _OneByOne:
     def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
         return self._of.by_hand(column, scorer)
 
-    def tags(self) -> Mapping[str, tuple[str, ...]]:
-        return self._of.tags()
+    def tags(self, among: Collection[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+        return self._of.tags(among)
 
     def row_digest(self, case_id: str) -> bytes:
         return self._of.row_digest(case_id)

@@ -5,14 +5,14 @@ the same bytes.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Final
 
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.comparison.compared_case import ComparedCase
 from tui_eval.reports.comparison.comparison import outcome
-from tui_eval.reports.comparison.side import RunSide
+from tui_eval.reports.comparison.side import RunSide, tags_among
 
 _MOST_BYTES: Final = 1_000_000_000
 
@@ -126,9 +126,9 @@ class BaselineFile:
         """Return the digest of a case's row that the file has."""
         return self._digests[case_id]
 
-    def tags(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tags of those cases that have any, by the case's id."""
-        return self._tags
+    def tags(self, among: Collection[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id (see `Side.tags`)."""
+        return tags_among(self._tags, among)
 
     def _read(self, path: Path, number: int, line: str) -> None:
         try:

@@ -238,15 +238,18 @@ def _look_at_tagged(
 ) -> None:
     """Look at each case that must not break: as it is tagged now, or was where it is gone."""
     a, b = sides
-    before, now = a.tags(), b.tags()
+    before, now = a.tags(tags), b.tags(tags)
     told = of.notes if partial else of.unclear
     used = {tag for one in (before, now) for found in one.values() for tag in found}
     told += [f"no case is tagged {visible_line(tag, 60)}" for tag in tags if tag not in used]
-    here = dict(b.cases(row.columns.b))
+    here = {
+        case_id: case
+        for case_id, case in b.cases(row.columns.b)
+        if case_id in now or case_id in before
+    }
     fates: dict[_Fate, list[str]] = {}
     for case_id, case in a.cases(row.columns.a):
-        tagged = (now if case_id in here else before).get(case_id, ())
-        if any(tag in tags for tag in tagged):
+        if case_id in (now if case_id in here else before):
             fate = _fate(sides, case_id, case, here.get(case_id))
             if fate is not None:
                 fates.setdefault(fate, []).append(case_id)

@@ -1,10 +1,10 @@
 """Results of another tool as a side of a comparison."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 
 from tui_eval.engine.preflight.import_comparison import RecordedResult
 from tui_eval.reports.comparison.compared_case import ComparedCase
-from tui_eval.reports.comparison.side import Side
+from tui_eval.reports.comparison.side import Side, tags_among
 from tui_eval.reports.rates.case_results import case_verdict
 from tui_eval.suites.spec.run import RunSettings
 
@@ -66,9 +66,9 @@ class ImportedSide:
         """Return none: the file does not say what a person decided."""
         return frozenset()
 
-    def tags(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tags of those cases that have any, by the case's id."""
-        return self._tags
+    def tags(self, among: Collection[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id (see `Side.tags`)."""
+        return tags_among(self._tags, among)
 
     def row_digest(self, case_id: str) -> bytes:
         """Return the digest that the other side has: rows are not compared."""

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
@@ -67,11 +67,25 @@ class Side(Protocol):
     def by_hand(self, column: str, scorer: str | None = None) -> Set[str]:
         """Return the cases of whose verdict a person decides a part, see `cases`."""
 
-    def tags(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tags of those cases that have any, by the case's id."""
+    def tags(self, among: Collection[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id.
+
+        Args:
+            among: Only these tags, and cases that have one of them; None: all.
+        """
 
     def row_digest(self, case_id: str) -> bytes:
         """Return a digest of a case's row whatever the order of its columns."""
+
+
+def tags_among(
+    tags: Mapping[str, tuple[str, ...]], among: Collection[str] | None
+) -> Mapping[str, tuple[str, ...]]:
+    """Return those of the tags of cases that are held, see `Side.tags`."""
+    if among is None:
+        return tags
+    some = ((case_id, tuple(tag for tag in of if tag in among)) for case_id, of in tags.items())
+    return {case_id: of for case_id, of in some if of}
 
 
 class RunSide:
@@ -171,9 +185,9 @@ class RunSide:
         col = self._indices[column]
         return frozenset(comparison_queries.cases_by_hand(self.db, self.run.id, col, scorer))
 
-    def tags(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tags of those cases that have any, by the case's id."""
-        return comparison_queries.tags(self.db, self.run.id)
+    def tags(self, among: Collection[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+        """Return the tags of those cases that have any, by the case's id (see `Side.tags`)."""
+        return comparison_queries.tags(self.db, self.run.id, among)
 
     def scores(self) -> dict[tuple[str, str], float | None]:
         """Return each case's scores reduced, by column and case; None: it has none."""

@@ -5,7 +5,7 @@ Rows come as they are read: a comparison looks at hundreds of thousands.
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, TypeAlias
 
 from tui_eval.model.states import TrialState, Verdict
@@ -99,14 +99,31 @@ def compared(state: str, verdict: str | None, score: float | None = None) -> Com
     return ComparedTrial(_STATES[state], None if verdict is None else _VERDICTS[verdict], score)
 
 
-def tags(db: sqlite3.Connection, run_id: int) -> dict[str, tuple[str, ...]]:
-    """Return the tags of those of a run's cases that have any, by the case's id."""
+def tags(
+    db: sqlite3.Connection, run_id: int, among: Collection[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Return the tags of those of a run's cases that have any, by the case's id.
+
+    Args:
+        db: The connection.
+        run_id: The run.
+        among: Only these tags, and cases that have one of them; None: all.
+    """
     rows = db.execute(
         "SELECT id, json_extract(data, '$.tags') FROM cases WHERE run = ? "
-        "AND json_extract(data, '$.tags') IS NOT NULL",
+        "AND instr(data, '\"tags\"') AND json_extract(data, '$.tags') IS NOT NULL",
         (run_id,),
     )
-    return {unpack_text(case_id): tuple(json.loads(found)) for case_id, found in rows}
+    known: dict[str, tuple[str, ...]] = {}
+    found = {}
+    for case_id, listed in rows:
+        if listed not in known:
+            known[listed] = tuple(
+                tag for tag in json.loads(listed) if among is None or tag in among
+            )
+        if known[listed]:
+            found[unpack_text(case_id)] = known[listed]
+    return found
 
 
 def count(db: sqlite3.Connection, run_id: int) -> int:
