@@ -552,6 +552,8 @@ async def test_what_is_finished_is_not_resumed(store: Path) -> None:
         await until_shown(pilot, "by-hand-")
         await pilot.press("u")
         await until_shown(pilot, "everything is finished")
+        await pilot.press("C")
+        await until_shown(pilot, "not available: the run is finished")
         await pilot.press("j", "u")
         await until_shown(pilot, "the run was cancelled")
 

@@ -18,6 +18,8 @@ def why_not_steered(chosen: Sequence[ListedRun]) -> str | None:
     """Say why none of the runs can be stopped or paused; None: one can."""
     if any(one.run.live for one in chosen):
         return None
+    if all(one.run.state is RunState.DONE for one in chosen):
+        return "the run is finished" if len(chosen) == 1 else "all of them are finished"
     whose = f"{chosen[0].run.name}: no engine works on it" if len(chosen) == 1 else "none is live"
     return f"{whose}; {key('runs.resume', 'u')} resumes what is missing"
 
