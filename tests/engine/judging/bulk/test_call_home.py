@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON, run_bulk, states
-from tests.engine.harness import Harness
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.harness import RUBRIC, Harness
 from tests.engine.judging.bulk.judged_runs import Grading, again, assert_graded, bulk_judged
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
@@ -153,7 +153,13 @@ async def killed(harness: Harness, run: int) -> AsyncIterator[None]:
         await process.wait()
 
 
-@pytest.mark.parametrize("moment", ["upload", "create", "look", "results"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "create",
+        *(pytest.param(one, marks=pytest.mark.whole) for one in ("upload", "look", "results")),
+    ],
+)
 async def test_killed_with_a_consignment_under_way(harness: Harness, moment: str) -> None:
     grading = Grading()
     async with FakeBulk(grading) as server:
@@ -168,6 +174,7 @@ async def test_killed_with_a_consignment_under_way(harness: Harness, moment: str
     assert len(grading.graded) == 30, "nothing is sent twice"
 
 
+@pytest.mark.whole
 async def test_killed_while_calls_are_written(harness: Harness) -> None:
     grading = Grading()
     async with FakeBulk(grading) as server:
@@ -179,6 +186,28 @@ async def test_killed_while_calls_are_written(harness: Harness) -> None:
         await Engine(harness.path, run, polling=SOON).run()
     assert_graded(harness, run, 300)
     assert len(grading.graded) == 300
+
+
+@pytest.mark.whole
+async def test_killed_again_and_again_with_target_and_judge_in_bulk(harness: Harness) -> None:
+    grading = Grading()
+    faults = BulkFaults(shuffle=3, double=[1, 4], unknown=2)
+    async with FakeBulk(grading, faults=faults) as server:
+        judge = {"kind": "model", "name": "j", "base_url": server.base_url, "model": "j"}
+        judges = [{**judge, "bulk": {"size": 20}}]
+        of = bulk_suite(server, 300, size=120, scorers=[RUBRIC], judges=judges)
+        run = harness.create(of)
+        for moment in ("upload", "create", "results", "upload", "create", "look", "results"):
+            server.hold(moment)
+            done = server.counts[moment]
+            async with killed(harness, run):
+                await server.happened(moment, done + 1)
+            server.release(moment)
+        await Engine(harness.path, run, polling=SOON).run()
+    assert_graded(harness, run, 300)
+    assert len(grading.graded) == 300
+    assert set(executed(server).values()) == {1}
+    assert server.counts["live"] == 0
 
 
 async def test_what_perhaps_was_sent_is_looked_for_first(harness: Harness) -> None:
