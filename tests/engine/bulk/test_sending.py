@@ -138,7 +138,8 @@ async def test_what_perhaps_was_sent_is_looked_for_before_it_is_sent_again(
 
 
 @pytest.mark.whole
-async def test_several_thousand_with_faults_and_kills(harness: Harness) -> None:
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+async def test_several_thousand_with_faults_and_kills(harness: Harness, api: str) -> None:
     seed = int(os.environ.get("TUI_EVAL_SEED", random.randrange(10**6)))
     print(f"TUI_EVAL_SEED={seed}")
     draw, n, size, worst = random.Random(seed), 4000, 700, 4
@@ -151,11 +152,13 @@ async def test_several_thousand_with_faults_and_kills(harness: Harness) -> None:
         unknown=3,
         malformed=2,
         hide=True,
+        miscount=-draw.randrange(size),
         only_first=worst,
     )
     script = nth("look", None, Refuse(500), Die(), None, Refuse(429))
     async with FakeBulk(faults=faults, script=script, looks=3) as server:
-        run = harness.create(bulk_suite(server, n, size=size))
+        target = {"bulk": {"size": size, "api": api}, "params": {"max_tokens": 100}}
+        run = harness.create(bulk_suite(server, n, target=target))
         for _ in range(8):
             calls = len(server.calls) + draw.randrange(1, 12)
             async with killed(harness, run):
