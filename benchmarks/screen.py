@@ -140,19 +140,11 @@ def _opened(name: str, key: bytes, terminal: Terminal) -> Row:
     used: list[float] = []
     bursts = 0
     for _ in range(_TIMES):
-        cpu, began = terminal.cpu_s(), time.monotonic()
-        last = began
-        terminal.press(key)
-        painted = 0
-        while (left := max(last, began) + _QUIET_S - time.monotonic()) > 0:
-            before = time.monotonic()
-            if terminal.read(left):
-                now = time.monotonic()
-                painted += not painted or now - last > _BURST_S or before - last > _BURST_S
-                last = now
-        taken.append(last - began)
+        cpu = terminal.cpu_s()
+        ends = terminal.bursts_after(key, _QUIET_S, _BURST_S)
+        taken.append(ends[-1] if ends else 0.0)
         used.append(terminal.cpu_s() - cpu)
-        bursts = max(bursts, painted)
+        bursts = max(bursts, len(ends))
         terminal.press(_ESCAPE)
         terminal.rest(_QUIET_S)
     return {

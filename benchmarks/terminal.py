@@ -132,6 +132,32 @@ class Terminal:
             if until > began + _LATE_S:
                 raise TimeoutError("\n".join([f"nothing seen of {keys!r}:", *self.lines]))
 
+    def bursts_after(self, keys: bytes, quiet_s: float, apart_s: float) -> list[float]:
+        """Press keys; give when each burst of what comes ended, in seconds since then.
+
+        What comes is drawn when all of it is there: drawing would take part of the time.
+
+        Args:
+            keys: What is pressed.
+            quiet_s: Seconds after which nothing more comes.
+            apart_s: Seconds without anything between two bursts.
+        """
+        ends: list[float] = []
+        kept: list[bytes] = []
+        began = last = time.monotonic()
+        self.process.write(keys)
+        while (left := last + quiet_s - time.monotonic()) > 0:
+            if select.select([self.process.fd], [], [], left)[0]:
+                kept.append(os.read(self.process.fd, 1 << 16))
+                before, last = last, time.monotonic()
+                if ends and last - before <= apart_s:
+                    ends.pop()
+                ends.append(last - began)
+        for data in kept:
+            self.written += len(data)
+            self._stream.feed(data)
+        return ends
+
     def _kept(self, began: float, until: float, waited: float | None) -> list["Came"]:
         found = []
         while (left := until - time.monotonic()) > 0:

@@ -20,6 +20,7 @@ from tui_eval.ui.dialogs.dialog import PaintedOnce
 from tui_eval.ui.dialogs.menu import Choice, Menu
 from tui_eval.ui.screens import groups_screen
 from tui_eval.ui.screens.run_screen import RunScreen
+from tui_eval.ui.widgets.rows import Rows
 
 KEYS = ("question_mark", "ctrl+p", "f", "E")
 
@@ -148,6 +149,21 @@ async def test_the_first_picture_waits_for_what_it_shows(
         assert ("did not pass" in seen[0]) == (seconds > 0)
         counts.set()
         await until(pilot, lambda: "did not pass" in text(app))
+
+
+async def test_a_dialog_knows_what_is_still_to_be_drawn(tmp_path: Path) -> None:
+    """Its first picture is not painted before: a part of it would be painted again."""
+    app = app_on(tmp_path / "s.sqlite3")
+    async with shown_on(app) as pilot:
+        await until(pilot, lambda: app.context.client.opened)
+        menu = Menu("one", [Choice(str(n), n) for n in range(40)], app.context.glyphs)
+        await app.push_screen(menu)
+        await until(pilot, lambda: not menu._is_awaited())
+        rows = menu.query_one(Rows)
+        for widget in (rows, rows.vertical_scrollbar):
+            widget.refresh()
+            assert menu._is_awaited()
+            await until(pilot, lambda: not menu._is_awaited())
 
 
 async def test_a_dialog_on_a_dialog_shows_both(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _TICK_S = 0.004
 """Seconds from a layout to the next tick while a dialog opens: enough for what it brings about."""
-_MOST_PASSES = 4
+_MOST_PASSES = 6
 """Ticks after which a dialog is painted, whatever is still to be laid out."""
 TOGETHER_S = 0.05
 """Seconds that the first picture may wait for what is read for it."""
@@ -34,7 +34,7 @@ class PaintedOnce(LaidOutOnce[T]):
     opening takes several layouts, for children, scroll bars and focus, and each painting draws
     the screen below anew. Here a layout paints nothing; what is to be painted is painted with the
     next tick, together. While a dialog opens, ticks are short, and one that had to lay something
-    out leaves the painting to the next.
+    out, or that came before a widget could say what it draws, leaves the painting to the next.
     """
 
     _lays_out = False
@@ -87,7 +87,7 @@ class PaintedOnce(LaidOutOnce[T]):
         for below in self.app._background_screens:  # noqa: SLF001 - Textual offers no other way
             if below is not self:
                 below._on_timer_update()  # noqa: SLF001 - what shows through comes along
-        needed_layout = self._layout_required
+        laid_out = self._layout_required or self._scroll_required  # both move scroll bars
         super()._on_timer_update()
         if not self._unpainted or not self.is_current:
             return
@@ -95,11 +95,18 @@ class PaintedOnce(LaidOutOnce[T]):
             self._paint_soon()
             return
         self._passes += 1
-        if self._opening and needed_layout and self._passes < _MOST_PASSES:
+        unready = laid_out or self._is_awaited()
+        if self._opening and unready and self._passes < _MOST_PASSES:
             self._paint_soon()
             return
         self._opening = False
         self._compositor_refresh()
+
+    def _is_awaited(self) -> bool:
+        """Whether a widget has something to say yet that is to be painted."""
+        widgets = self._compositor.visible_widgets
+        waiting = any(one._repaint_required for one in widgets)  # noqa: SLF001 - nothing tells it
+        return waiting or self.message_queue_size > 0
 
     def render(self) -> RenderableType:
         """Draw the screen below, dimmed."""
