@@ -411,3 +411,16 @@ async def test_groups_say_which_row_they_are_of(store: Path) -> None:
         assert len(screen.flips.list.flips) == 3
         await pilot.press("j")
         await until(pilot, lambda: len(screen.flips.list.flips) == 1)
+
+
+async def test_ids_of_flips_are_cut_where_they_are_alike(store: Path) -> None:
+    for passes in ((1, 1), (0, 0)):
+        named = [
+            replace(case, id=f"of-the-same-long-beginning-{word}-{at:04}")
+            for at, (case, word) in enumerate(zip(cases(2), ("algebra", "geometry"), strict=True))
+        ]
+        fill(store, Plan({"gpt": told(passes)}, named))
+    app = app_on(store)
+    async with shown_on(app, SIZE) as pilot:
+        await compared(pilot)
+        await until_shown(pilot, "…algebra-0000", "…geometry-0001")

@@ -30,7 +30,7 @@ WIDTH = 84
 _AROUND = 7
 """Of them, cells that are no text: frame, padding, scroll bar."""
 _WORDS = 24
-"""Cells of an action's name."""
+"""Cells of an action's name, where the screen has room; what is told of it has two thirds."""
 
 
 class _Entry(NamedTuple):
@@ -120,7 +120,7 @@ class Actions(Provider):
 
 def _line(entry: _Entry, room: int) -> str:
     """Return an entry in one line: its words, what is told of it, and its key at the right."""
-    words = entry.words.ljust(_WORDS - 2)
+    words = entry.words.ljust(min(_WORDS, room // 3) - 2)
     left = max(room - len(entry.key) - 1, 0)
     return f"{fit(f'{words}  {entry.told}', left)} {entry.key}"
 

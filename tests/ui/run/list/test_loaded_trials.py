@@ -57,7 +57,7 @@ async def test_what_ids_have_in_common_is_looked_for_in_all_of_a_run(store: Path
         trials = LoadedTrials(client, made.run)
         trials.set_total(600)
         assert await trials.read(range(10))
-        assert trials.seen.shortened("set-one-001", 8, "…") == "…one-001"
+        assert trials.seen.ids.shortened("set-one-001", 8, "…") == "…one-001"
 
 
 async def test_a_narrowed_list_knows_places_and_indices(store: Path) -> None:

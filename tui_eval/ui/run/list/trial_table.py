@@ -193,7 +193,7 @@ class TrialTable(Rows):
     @property
     def _longest_id(self) -> int:
         """Cells of the longest id, with the sign of a note."""
-        return self._trials.seen.longest_id + 2
+        return self._trials.seen.ids.longest + 2
 
     def order_of(self, field: Field) -> Order | None:
         """Return what sorting by a column means; None: nobody sorts by it."""
@@ -306,7 +306,7 @@ class TrialTable(Rows):
         # at the end: what is cut keeps its end, so the sign stays
         note = f" {self._glyphs.note}" if noted else ""
         room = self.width_of_field(0) - len(note)
-        return Cell(self._trials.seen.shortened(case_id, room, self._glyphs.cut) + note)
+        return Cell(self._trials.seen.ids.shortened(case_id, room, self._glyphs.cut) + note)
 
     def verdict(self, trial: TrialRow) -> Cell:
         """Return how a trial stands, or what is asked of it; and what its case was before."""
