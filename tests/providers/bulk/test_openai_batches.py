@@ -530,3 +530,19 @@ async def test_a_state_that_is_not_known_goes_on_until_all_is_there() -> None:
             await api.look(sent.id)
         server.finish()
         assert (await api.look(sent.id)).state is BulkState.ENDED
+
+
+async def test_a_list_is_read_to_its_end_though_calls_fail_in_passing() -> None:
+    slow_down = Refuse(429, headers={"Retry-After": "0"})
+    script = nth("list", Refuse(500), Die(), None, slow_down, None, *[Refuse(503)] * 3)
+    async with FakeBulk(script=script, looks=0) as server, opened(server) as api:
+        for n in range(120):
+            await api.send(f"t{n}", requests_of(f"t{n}", 1))
+        found = await api.find(sought("t3", 1))
+        assert found is not None
+        assert found.id == server.ledger.consignments[3].id
+        assert server.counts["list"] == 5
+        with pytest.raises(BulkError) as met:
+            await api.find(sought("t3", 1))
+        assert met.value.failure.status == 503
+        assert server.counts["list"] == 8

@@ -136,7 +136,7 @@ class BulkApi(Protocol):
     """A provider's batch API; `async with` opens and closes its connections.
 
     Every method that asks the provider raises `BulkError` with the `Failure` that the call met;
-    nothing is retried within.
+    nothing is retried within, but for the questions that `find` asks in a row.
     """
 
     @property

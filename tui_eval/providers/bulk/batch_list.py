@@ -33,7 +33,7 @@ async def newest_first(
     """
     query = {"limit": str(_PAGE)}
     for _ in range(_MOST_PAGES):
-        page = await connection.get(path, **query)
+        page = await connection.get_in_a_row(path, **query)
         batches = page.get("data")
         if not isinstance(batches, list):
             raise connection.unexpected("the list of batches has no data")

@@ -38,6 +38,8 @@ _SLOWEST: Final = 100_000
 """Bytes a second below which an upload is given up."""
 _MOST_RESULTS: Final = 20 * 10**9
 """Bytes of a file of results that are read at most: a server may have no end."""
+_LONGEST_PAUSE_S: Final = 15.0
+"""Seconds that are waited at most between two tries of one question in a row."""
 _HEADERS: Final = {
     "accept": "application/json, */*",
     # unpacking a file costs more than it saves, and a bomb needs a packer
@@ -91,6 +93,7 @@ class BulkConnection:
         self.where = patience.EndpointIdentity(host_of(place.base_url), place.key_env)
         self._base_url = place.base_url
         self._headers = {**_HEADERS, **key_headers}
+        self._pauses_s = [place.settle_s / 20, place.settle_s / 5]
         self._pool: HttpPool | None = None
         self._reached = False
 
@@ -119,6 +122,24 @@ class BulkConnection:
             BulkError: no JSON object was answered.
         """
         return await self.asked(lambda: self._once("GET", path, {}, None, query))
+
+    async def get_in_a_row(self, path: str, **query: str) -> JsonObject:
+        """Ask one of many questions in a row, again where it meets a passing fault.
+
+        Where one in ten calls fails, few would come to the end of a list otherwise.
+
+        Raises:
+            BulkError: no JSON object was answered, however often it was asked.
+        """
+        for pause_s in self._pauses_s:
+            try:
+                return await self.get(path, **query)
+            except BulkError as error:
+                if not error.failure.retryable or error.failure.fatal:
+                    raise
+                asked_s = error.failure.retry_after_s or 0.0
+            await asyncio.sleep(max(pause_s, min(asked_s, _LONGEST_PAUSE_S)))
+        return await self.get(path, **query)
 
     async def post(self, path: str, body: JsonObject | None = None) -> JsonObject:
         """Ask for something small to be done.

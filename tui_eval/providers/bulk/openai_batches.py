@@ -130,7 +130,7 @@ class OpenAiBatches(ConnectedBatches[OpenAiConnection]):
             return False  # it was not begun from a file
         file_id = self._connection.id_in(batch, "input_file_id")
         try:
-            file = await self._connection.get(f"/files/{in_path(file_id)}")
+            file = await self._connection.get_in_a_row(f"/files/{in_path(file_id)}")
         except BulkError as error:
             if error.failure.status in (400, 404):
                 return False  # it was deleted: ours is not, as long as nobody took its results
