@@ -79,10 +79,8 @@ class Question:
 
     @property
     def bulk_round(self) -> Round:
-        """How it comes to be asked in bulk."""
-        if not self.asked_before:
-            return Round.FIRST
-        return Round.ALONE if self.failed_before else Round.AGAIN
+        """How it comes to be asked in bulk: what a provider never did is asked as it was."""
+        return Round.ALONE if self.asked_before and self.failed_before else Round.FIRST
 
     @property
     def missing(self) -> tuple[int, ...]:
