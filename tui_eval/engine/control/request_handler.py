@@ -156,8 +156,7 @@ class RequestHandler:
         chosen = await self._reading.call(verbs.selected, self._run, request.args)
         trials = [trial for trial in chosen if trial not in begun] if begun else chosen
         if verb is Verb.RESCORE:
-            judging = self._workers.judging
-            (judging.alone if len(chosen) == 1 else judging.hurried).update(chosen)
+            self._workers.judging.hurry(chosen)
         replaced = await self._reading.call(
             previous_spec.scorers_asking_otherwise, request.id, self._session.suite
         )

@@ -20,6 +20,7 @@ from tui_eval.engine.judging.quality.gold_round import GoldRound
 from tui_eval.engine.judging.quality.measuring import Measuring
 from tui_eval.engine.judging.question import AnswerRecipient, Question
 from tui_eval.engine.judging.question_plan import QuestionContext, questions
+from tui_eval.engine.judging.rescored_trials import RescoredTrials
 from tui_eval.engine.judging.settlement import Settlement, commit
 from tui_eval.engine.judging.subscriber import Subscriber
 from tui_eval.engine.limits.spend_caps import SpendCaps
@@ -64,10 +65,7 @@ class Judging:
                 room for trials that were left in the store.
             reuse: Whether findings of other trials may be used.
         """
-        self.alone: set[int] = set()
-        """Trials a person asked about one by one: graded in requests of their own."""
-        self.hurried: set[int] = set()
-        """Trials that a person has scored again, and so waits for."""
+        self._rescored = RescoredTrials()
         self._writer = store.writer
         self._panel = JudgePanel()
         self._pools = JudgePools()
@@ -103,6 +101,11 @@ class Judging:
     def judge_pools(self) -> Mapping[str, JudgePool]:
         """The judges by name."""
         return self._pools.named
+
+    def hurry(self, rescored: Sequence[int]) -> None:
+        """Learn which trials a person scores again; where there are no judges, none waits."""
+        if self.judge_pools:
+            self._rescored.add(rescored)
 
     async def prepare(self) -> None:
         """See what was measured of the judges before; to be done before anything is asked."""
@@ -281,8 +284,8 @@ class Judging:
             work.trial,
             work.case.seq,
             pending,
-            alone=work.trial in self.alone,
-            hurried=work.trial in self.hurried,
+            alone=self._rescored.alone(work.trial),
+            hurried=self._rescored.hurried(work.trial),
             opening=work.opening,
         )
         names = ask.check.settings["judges"]
@@ -424,8 +427,7 @@ class Judging:
 
     def _let_go(self, pending: PendingJudgement) -> None:
         trial = pending.flight.work.trial
-        self.alone.discard(trial)
-        self.hurried.discard(trial)
+        self._rescored.discard(trial)
         if self._pending.get(trial) is pending:
             del self._pending[trial]
         if self._flights.get(trial) is pending.flight:
