@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ async def test_batches_of_each_api_are_graded(harness: Harness, asked: dict[str,
     assert [len(one.requests) for one in server.ledger.consignments] == [4, 1]
 
 
+def came(harness: Harness, lines: int) -> bool:
+    read = "SELECT count(*) FROM consigned_calls WHERE line IS NOT NULL"
+    return bool(harness.sql(read)[0][0] >= lines)
+
+
 async def test_a_folder_is_graded_line_by_line_as_it_is_written(
     harness: Harness, tmp_path: Path
 ) -> None:
@@ -50,8 +56,7 @@ async def test_a_folder_is_graded_line_by_line_as_it_is_written(
                 row = {"custom_id": row["custom_id"], "response": reply, "error": None}
                 results.write(json.dumps(row) + "\n")
                 results.flush()
-                read = "SELECT count(*) FROM consigned_calls WHERE line IS NOT NULL"
-                await until(lambda read=read, n=number: harness.sql(read)[0][0] >= n)
+                await until(partial(came, harness, number))
         await asyncio.wait_for(working, 30)
     assert_graded(harness, run, 8)
     assert len(grading.graded) == 8
