@@ -31,7 +31,7 @@ FAULTS := $(addprefix tests/,benchmarks faults processes targets/transcripts tar
 	cli/commands/test_serve.py cli/completion/test_scripts.py cli/test_check_and_run.py cli/running/test_foreground.py \
 	cli/test_hostile.py cli/test_main.py cli/running/test_suite_sequence.py engine/journey/test_off_loop.py targets/app/test_http_target.py test_package.py \
 	engine/bulk/test_sending.py engine/judging/bulk/test_call_home.py engine/executors/ray engine/test_command_containers.py engine/test_command_deaths.py engine/test_command_hostile.py engine/test_plugins.py \
-	providers/bulk/test_request_files.py ui/dialogs/test_painted_once.py ui/keys/test_key_queue.py ui/test_terminal.py web/test_browser.py test_commands_shown.py)
+	providers/bulk/test_request_files.py store/merge/test_merge_orders.py ui/dialogs/test_painted_once.py ui/keys/test_key_queue.py ui/test_terminal.py web/test_browser.py test_commands_shown.py)
 
 .PHONY: help demo dist test check types tests fast faults dev console hooks format install lock samples pictures docs clean
 

@@ -47,6 +47,8 @@ class Settings:
     """How the endpoint is driven, level by level; None: it is no sweep."""
     part: RunPart | None = None
     """The part of the cases that are run here; None: all of them."""
+    whole_caps: Mapping[str, float] | None = None
+    """Of a part, the caps of the whole run, as the fields here are called."""
     executor: ExecutorChoice | None = None
     """Who makes the attempts; None: the engine itself."""
     board: str | None = None
@@ -117,8 +119,10 @@ def shared_out(settings: Settings, rules: Mapping[str, object]) -> Settings:
     errors = caps.errors
     if errors is not None and errors >= 1:
         errors = float(part.share(int(errors)))
+    whole = {"max_cost_usd": caps.cost_usd, "max_tokens": caps.tokens, "max_errors": caps.errors}
     return replace(
         settings,
+        whole_caps={name: cap for name, cap in whole.items() if cap is not None} or None,
         max_cost_usd=None if caps.cost_usd is None else caps.cost_usd / part.of,
         max_tokens=None if caps.tokens is None else part.share(caps.tokens),
         max_errors=errors,

@@ -316,8 +316,9 @@ class TrialPool(WorkerPool):
     async def _pause(self) -> None:
         """Sleep until there may be something to take."""
         now = time.monotonic()
-        may_start, ready = self._has_slot(now), self.queue.next_call()
-        to_call = may_start and ready is not None and self._spend_caps.fits(ready.work.col)
+        may_start, ready = self._open and self._has_slot(now), self.queue.next_call()
+        # said anew: caps may have looked since, and forgotten that they hold it back
+        to_call = may_start and ready is not None and self._spend_caps.may_begin(ready.work.col)
         to_score = self._takes_outputs
         if self._may_leave() or (
             self._open
@@ -328,7 +329,7 @@ class TrialPool(WorkerPool):
         self._tell_if_idle()
         if not may_start or not self._waiting:
             due = self._again_at(now)
-        elif self._waiting[0][0] > now or self._spend_caps.fits(self._waiting[0][2].work.col):
+        elif self._waiting[0][0] > now or self._spend_caps.may_begin(self._waiting[0][2].work.col):
             due = self._waiting[0][0]
         else:
             due = None  # the caps hold it back: that changes as a call ends, not by time

@@ -117,8 +117,10 @@ def _free_name(db: sqlite3.Connection, row: RunRow) -> str:
 def _settings(row: RunRow) -> dict[str, object]:
     """Return the settings of a whole run: its caps are those of all parts together."""
     settings = {name: value for name, value in row.settings.items() if name != "permit"}
-    part = settings.pop("part", None)
-    of = int(str(part["of"])) if isinstance(part, dict) else 1
+    part, whole = settings.pop("part", None), settings.pop("whole_caps", None)
+    if isinstance(whole, dict):
+        return {**settings, **whole}
+    of = int(str(part["of"])) if isinstance(part, dict) else 1  # made before that was kept
     for cap in ("max_cost_usd", "max_tokens", "max_errors"):
         value = settings.get(cap)
         if isinstance(value, int | float) and not (cap == "max_errors" and value < 1):
