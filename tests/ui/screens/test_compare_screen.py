@@ -424,3 +424,13 @@ async def test_ids_of_flips_are_cut_where_they_are_alike(store: Path) -> None:
     async with shown_on(app, SIZE) as pilot:
         await compared(pilot)
         await until_shown(pilot, "…algebra-0000", "…geometry-0001")
+
+
+async def test_groups_are_seen_as_soon_as_they_are_asked_for_on_a_small_screen(store: Path) -> None:
+    for passes in ((1, 1, 0, 0), (1, 0, 1, 1)):
+        both = {name: told(passes) for name in ("a", "b", "c", "d")}
+        fill(store, Plan(both, tagged(len(passes))))
+    async with shown_on(app_on(store), (60, 20)) as pilot:
+        await compared(pilot)
+        await pilot.press("b")
+        await until_shown(pilot, "of a", "  even", "  odd", "✗ 1 worse")

@@ -193,7 +193,9 @@ class CompareScreen(BaseScreen):
         self.table.list_lines(lines, cursor, judged_sides(comparison))
 
     def _fit_table(self) -> None:
-        most = max(self.size.height // 3, 3)
+        # somebody who groups wants to see groups, whatever that takes from the flips
+        grouped = any(line.group is not None for line in self.table.lines)
+        most = max(self.size.height * 2 // 5 if grouped else self.size.height // 3, 3)
         self.table.styles.height = min(max(len(self.table.lines), 1) + 1, most)
 
     def _show_head(self) -> None:
