@@ -18,7 +18,7 @@ from tests.support import any_text
 from tui_eval.resources import styles_dir
 from tui_eval.ui.text.prose import Para
 from tui_eval.ui.theme.themes import DARK
-from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.bar import FRAMED, Bar, Lines
 from tui_eval.ui.widgets.fields import Field, lay_out
 from tui_eval.ui.widgets.form_controls import ChoiceField, FormButton, TickBox
 from tui_eval.ui.widgets.keyline import KeyLine
@@ -373,6 +373,19 @@ async def test_one_of_several_words_is_picked_with_keys_and_mouse() -> None:
         assert pick.render_line(0).text.rstrip() == " all (failed) errors"
         await pilot.click(pick, offset=(2, 0))
         assert pick.word == "all"
+
+
+async def test_a_line_has_corners_as_soon_as_its_screen_has_room_for_frames() -> None:
+    def drawn() -> str:
+        (strip,) = app.screen._compositor.render_strips()
+        return strip.text
+
+    app = Bare(Bar([Piece("a run")], fill="-", frame=True))
+    async with app.run_test(size=(20, 1)) as pilot:
+        for framed, ends in ((True, "╭╮"), (False, "--")):
+            app.screen.set_class(framed, FRAMED)
+            await pilot.pause()
+            assert drawn()[0] + drawn()[-1] == ends
 
 
 async def test_a_button_is_pressed_with_both() -> None:

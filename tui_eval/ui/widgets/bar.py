@@ -47,6 +47,8 @@ class Bar(Toned):
         self._right = tuple(right)
         self._fill = fill
         self._frame = frame
+        self._drawn_framed = False
+        """Whether it was drawn with corners."""
         self._followed: tuple[Widget, ...] = ()
         self._seen: Callable[[], bool] = lambda: True
         self._then: Callable[[], object] | None = None
@@ -111,6 +113,17 @@ class Bar(Toned):
             self._left, self._right, self._fill = wanted
             self.refresh()
 
+    def notify_style_update(self) -> None:
+        """Draw anew where the screen has got room for frames, or has lost it, since it was drawn.
+
+        The screen's class may come after its size: nothing of the line itself changes with it.
+        """
+        super().notify_style_update()
+        if not self._frame or not self.is_attached:
+            return
+        if self.screen.has_class(FRAMED) != self._drawn_framed:
+            self.refresh()
+
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Take all there is."""
         return container.width
@@ -133,7 +146,8 @@ class Bar(Toned):
         fill_style = base if self._fill == " " else base + self.tone_style(self.frame_tone)
         line = [*left, Segment(self._fill * gap, fill_style), *right]
         if self._frame:
-            ends = _CORNERS if self.screen.has_class(FRAMED) else (self._fill, self._fill)
+            self._drawn_framed = self.screen.has_class(FRAMED)
+            ends = _CORNERS if self._drawn_framed else (self._fill, self._fill)
             line = [Segment(ends[0], fill_style), *line, Segment(ends[1], fill_style)]
         return Strip(line, self.size.width)
 
