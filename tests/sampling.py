@@ -1,9 +1,15 @@
-"""Which of many values the normal run of the tests tries."""
+"""How much of what could be tried the normal run of the tests tries."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
 
 import pytest
+from hypothesis import settings
+
+T = TypeVar("T")
+
+_WHOLE: Final = "whole"
+"""The profile of Hypothesis with which `make faults` runs."""
 
 
 def one_in(n: int, values: Iterable[Any]) -> list[Any]:
@@ -18,3 +24,17 @@ def one_in(n: int, values: Iterable[Any]) -> list[Any]:
         )
         for place, value in enumerate(values)
     ]
+
+
+def some(n: int, values: Sequence[T]) -> Sequence[T]:
+    """Return each `n`th of values that one test goes through, and all of them in `make faults`."""
+    return values if settings.get_current_profile_name() == _WHOLE else values[::n]
+
+
+def examples(most: int) -> int:
+    """Return how many examples a property that takes long is tried with: `most` in `make faults`.
+
+    In other runs it is the same share as of the properties that name no number.
+    """
+    whole = settings.get_profile(_WHOLE).max_examples
+    return max(1, most * settings().max_examples // whole)

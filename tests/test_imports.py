@@ -108,6 +108,8 @@ def imports(module: str) -> tuple[Found, ...]:
 
     def walk(node: ast.AST, function: str | None) -> Iterator[Found]:
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                continue
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
             if isinstance(child, ast.Import | ast.ImportFrom):

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.sampling import examples
 from tests.store.recounting import recount
 from tests.support import Staged, do, key, output, score, staged, writing
 from tui_eval.model.output import Failure
@@ -163,4 +164,6 @@ def test_no_order_of_facts_leaves_the_table_of_moves(tmp_path: Path) -> None:
             super().__init__()
             self.path = tmp_path / f"{next(numbers)}.sqlite3"
 
-    run_state_machine_as_test(Fresh, settings=settings(max_examples=30, stateful_step_count=40))
+    run_state_machine_as_test(
+        Fresh, settings=settings(max_examples=examples(30), stateful_step_count=40)
+    )

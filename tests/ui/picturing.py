@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from itertools import groupby
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import groupby, product
 from string import ascii_letters
 from typing import Any
 
@@ -14,8 +14,13 @@ from textual.pilot import Pilot
 from tui_eval.store.connection import Connection
 from tui_eval.ui.app import TuiEvalApp
 
+Look = tuple[str, tuple[int, int]]
+"""A theme, and the screen's columns and rows."""
+
 SIZES = ((80, 24), (160, 48))
 THEMES = ("dark", "light")
+LOOKS: tuple[Look, ...] = tuple(product(THEMES, SIZES))
+"""In the order in which pictures are kept."""
 _ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "strike")
 _STEADY = 10
 """Equal pictures in a row, a moment apart, after which nothing more is expected to change."""
@@ -78,9 +83,9 @@ def apart(text: str) -> dict[str, str]:
 
 
 async def pictures(
-    pilot: Pilot[None], asking: Asking, expected: Mapping[str, str]
+    pilot: Pilot[None], asking: Asking, expected: Mapping[str, str], looks: Sequence[Look] = LOOKS
 ) -> dict[str, str]:
-    """Give the pictures of what is shown, dark and small so far, in every size and theme.
+    """Give the pictures of what is shown, in these sizes and themes.
 
     Each is taken once it is as expected, or when it has long been another; of those of which
     nothing is expected, and after one that was another, when nothing changes for a moment.
@@ -90,18 +95,19 @@ async def pictures(
     taken = {}
     as_expected = True
     for theme, sizes in zip(THEMES, (SIZES, reversed(SIZES)), strict=True):  # no way twice
-        app.theme = theme
-        for size in sizes:
+        for look in [(theme, size) for size in sizes if (theme, size) in looks]:
+            app.theme, size = look
             if app.size != size:
                 await pilot.resize_terminal(*size)
-            wanted = expected.get(_name(theme, size)) if as_expected else None
-            taken[theme, size] = await _settled(pilot, asking, wanted)
-            as_expected = as_expected and wanted in (None, taken[theme, size])
-    return {_name(theme, size): taken[theme, size] for theme in THEMES for size in SIZES}
+            wanted = expected.get(_name(look)) if as_expected else None
+            taken[look] = await _settled(pilot, asking, wanted)
+            as_expected = as_expected and wanted in (None, taken[look])
+    return {_name(look): taken[look] for look in LOOKS if look in taken}
 
 
-def _name(theme: str, size: tuple[int, int]) -> str:
-    return f"{theme} {size[0]}x{size[1]}"
+def _name(look: Look) -> str:
+    theme, (columns, rows) = look
+    return f"{theme} {columns}x{rows}"
 
 
 async def _settled(pilot: Pilot[None], asking: Asking, expected: str | None) -> str:

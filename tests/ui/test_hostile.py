@@ -6,6 +6,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from tests import hostile
+from tests.sampling import some
 from tests.support import output
 from tests.ui.playing import app_on, assert_clean, by_hand, run_screen, shown_on, until
 from tui_eval.model.case import Case
@@ -36,7 +37,7 @@ async def go_to(pilot: Pilot[None], screen: RunScreen, index: int) -> None:
 
 
 async def test_hostile_outputs_ids_reasons_and_errors_are_shown_literally(store: Path) -> None:
-    texts = hostile.outputs()
+    texts = some(3, hostile.outputs())
     cases = [
         Case(at, f"{text[:40]}{at}", {"q": text, text[:20] or "k": [text[:100]]}, tags=(text[:20],))
         for at, text in enumerate(texts)
@@ -78,6 +79,7 @@ async def test_hostile_outputs_ids_reasons_and_errors_are_shown_literally(store:
             screen.detail.action_unfold()
             await pilot.pause()
             assert_clean(app)
+        await go_to(pilot, screen, 1)  # it has an output
         for key in ("y", "h", "d"):
             await pilot.press(key)
             await until(pilot, lambda: app.screen is not screen)

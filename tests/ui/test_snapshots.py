@@ -17,8 +17,9 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.sampling import some
 from tests.ui.agents import agent_suite
-from tests.ui.picturing import Asking, apart, pictures, together
+from tests.ui.picturing import LOOKS, Asking, apart, pictures, together
 from tests.ui.playing import app_on, finished, run_screen, shown_on, until_shown
 from tui_eval.suites.loading.suite_file import load
 
@@ -213,7 +214,8 @@ async def test_every_screen_looks_as_it_did(
     kept = Path(__file__).parent / "__snapshots__" / "test_snapshots" / f"{request.node.name}.txt"
     update = request.config.option.update_snapshots or not kept.exists()
     expected = {} if update else apart(kept.read_text("utf-8"))
+    looks = LOOKS if update else some(len(LOOKS) - 1, LOOKS)  # small and dark, large and light
     asking = Asking(monkeypatch)
     async with scene(tmp_path, store, shown) as pilot:
-        taken = await pictures(pilot, asking, expected)
-    assert together(taken) == snapshot(extension_class=TextSnapshot)
+        taken = await pictures(pilot, asking, expected, looks)
+    assert together({**expected, **taken}) == snapshot(extension_class=TextSnapshot)

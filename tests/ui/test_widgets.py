@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from tests import hostile
 from tests.hostile import CONTROLS
+from tests.sampling import some
 from tests.support import any_text
 from tui_eval.resources import styles_dir
 from tui_eval.ui.text.prose import Para
@@ -411,7 +412,7 @@ async def test_no_widget_lets_a_control_through() -> None:
 
     app = Bare(Lines())
     async with app.run_test(size=(60, 20)) as pilot:
-        for words in hostile.outputs():
+        for words in some(3, hostile.outputs()):
             rows, page = Hostile(), Page()
             rows.words = words
             bar, tick = Bar([Piece(words)], [Piece(words[:5], "fail")]), TickBox(words, True)

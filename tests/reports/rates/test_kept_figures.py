@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, UNGRADED, Plan, Told, fill
 from tests.reports.keeping import all_figures, keeping, see_that_kept_is_counted
+from tests.sampling import examples
 from tests.support import key, output, reading, score, writing
 from tui_eval.model.case import Case
 from tui_eval.model.json import digest
@@ -136,7 +137,9 @@ def go_on(db: sqlite3.Connection, run: int, draw: random.Random) -> None:
 
 @given(st.integers(0, 1 << 32), st.sampled_from((1, 3)))
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_whatever_happens_to_trials_what_is_kept_is_what_counting_gives(
     tmp_path_factory: pytest.TempPathFactory, seed: int, epochs: int

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sampling import examples
 from tui_eval.model.json import Json
 from tui_eval.suites.templates.template import NestedTemplate, Template, TemplateError
 
@@ -212,13 +213,13 @@ def outcome(source: str, row: dict[str, Json], *, quick: bool) -> Json:
         return {"field": told.field, "name": told.name}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(_SOURCES, _ROWS)
 def test_the_short_way_gives_what_jinja_gives(source: str, row: dict[str, Json]) -> None:
     assert outcome(source, row, quick=True) == outcome(source, row, quick=False)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(_SOURCES, _ROWS)
 def test_where_jinja_renders_plain_texts_so_do_we(source: str, row: dict[str, Json]) -> None:
     plain = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
