@@ -49,6 +49,23 @@ def test_runs_are_summed_and_listed_by_part(tmp_path: Path) -> None:
     assert "1,280/1,800" in shown
 
 
+def test_a_screen_shows_what_goes_on_and_the_sum_of_all(tmp_path: Path) -> None:
+    put(tmp_path, *[
+        post(f"run-{n:02}", part=f"{n + 1}/30", state="running" if n in (3, 28) else "done")
+        for n in range(30)
+    ])  # fmt: skip
+    board = read_board(tmp_path, NOW)
+    lines = board_text(board, NOW, 60, AnsiStyle(), 19).splitlines()
+    assert len(lines) == 19
+    assert max(map(len, lines)) <= 60
+    assert {"run-03", "run-28"} < {line.split()[0] for line in lines}
+    assert "settled" in lines[0]
+    assert "19,200/27,000" in lines[-2]
+    assert lines[-1] == "14 more, 28 of all have ended"
+    whole = board_text(board, NOW, 60, AnsiStyle())
+    assert all(f"run-{n:02}" in whole for n in range(30))
+
+
 def test_an_engine_that_says_nothing_is_told(tmp_path: Path) -> None:
     put(tmp_path, post("a", at=NOW - SILENT_S - 5), post("b", at=NOW - SILENT_S - 5, state="done"))
     silent = {one.post.run: one.silent_s for one in read_board(tmp_path, NOW).entries}

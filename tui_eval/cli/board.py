@@ -47,6 +47,7 @@ def _read(folder: Path) -> Board:
 
 def _tell(board: Board, *, live: bool) -> None:
     colour = live and "NO_COLOR" not in os.environ
-    width = shutil.get_terminal_size().columns
-    text = board_text(board, time.time(), width, AnsiStyle(colour))
+    size = shutil.get_terminal_size()
+    height = size.lines - 1 if live else None  # the last line is the cursor's
+    text = board_text(board, time.time(), size.columns, AnsiStyle(colour), height)
     streams.say(f"{_HOME if live else ''}{text}")

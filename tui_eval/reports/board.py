@@ -24,6 +24,11 @@ class BoardEntry:
     """Seconds since its engine's last word, where it should have said something; None: all is
     well, or it has ended."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether it goes on no more."""
+        return _ended(self.post)
+
 
 @dataclass(frozen=True, slots=True)
 class Board:
@@ -36,7 +41,7 @@ class Board:
     @property
     def ended(self) -> bool:
         """Whether nothing goes on any more."""
-        return bool(self.entries) and all(_ended(one.post) for one in self.entries)
+        return bool(self.entries) and all(one.ended for one in self.entries)
 
     def sum(self, name: str) -> int:
         """Return a count over all runs."""
