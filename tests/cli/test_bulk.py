@@ -150,11 +150,9 @@ async def test_a_judge_is_submitted_shown_and_deleted_like_a_target(
 ) -> None:
     file = place.folder / suite
     of_page = file.read_text().replace("bulk = true\n", "")
-    file.write_text(
-        of_page[: of_page.index("[[scorers]]")]
-        + '[judge]\nprovider = "openai"\nmodel = "gpt-5"\nbatch_size = 1\nbulk = true\n\n'
-        + '[[scorers]]\nkind = "judge"\nrubric = "Right?"\nscale = "pass-fail"\n'
-    )
+    (judge,) = re.findall(r"```toml\n(\[judge\]\n.*?)```", PAGE.read_text(), re.S)
+    scorer = '[[scorers]]\nkind = "judge"\nrubric = "Right?"\nscale = "pass-fail"\n'
+    file.write_text(of_page[: of_page.index("[[scorers]]")] + judge + scorer)
     grading = Grading(lambda item: {"score": 1})
     async with FakeBulk(grading, looks=0) as server:
         asking(place, suite, server)
@@ -164,7 +162,7 @@ async def test_a_judge_is_submitted_shown_and_deleted_like_a_target(
         assert [(one["asked"], one["target"]) for one in whole["bulk"]] == [("judge", "judge")]
         assert whole["counts"]["scoring"] == 3
         refused = await beside("delete", "last")
-        assert f"3 requests at {server.base_url.split('/')[2]} in bulk may still be" in refused.err
+        assert f"1 request at {server.base_url.split('/')[2]} in bulk may still be" in refused.err
         server.finish()
         done = document(await beside("resume", "last", "--collect", "--json"))
         assert (done["state"], done["counts"]["passed"]) == ("done", 3)
