@@ -33,7 +33,10 @@ def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mounted:
 
 @pytest.mark.parametrize(
     "kind",
-    ["nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "ceph", "fuse.sshfs", "fuse.glusterfs"],
+    [
+        *("nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "9p", "vboxsf"),
+        *("fuse.sshfs", "fuse.glusterfs", "fuse.vmhgfs-fuse"),
+    ],
 )
 @pytest.mark.parametrize("opener", [open_writable, open_readable])
 def test_it_is_refused_by_name_and_nothing_is_made(
@@ -51,9 +54,18 @@ def test_it_is_refused_by_name_and_nothing_is_made(
     assert [*far.iterdir()] == []
 
 
-@pytest.mark.parametrize("kind", ["ext4", "tmpfs", "overlay", "9p", "fuse.mergerfs", "fuseblk"])
+@pytest.mark.parametrize(
+    "kind", ["ext4", "tmpfs", "overlay", "virtiofs", "fuse.mergerfs", "fuseblk"]
+)
 def test_what_is_on_this_machine_is_not(tmp_path: Path, mounted: Mounted, kind: str) -> None:
     mounted((tmp_path, kind))
+    see_that_it_is_local(tmp_path / "store.sqlite3")
+
+
+def test_a_sandbox_whose_root_is_shared_with_it_has_a_store(
+    tmp_path: Path, mounted: Mounted
+) -> None:
+    mounted(("/", "9p"))
     see_that_it_is_local(tmp_path / "store.sqlite3")
 
 

@@ -18,11 +18,15 @@ _REMOTE: Final = frozenset(
     (
         "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs", "lustre", "gpfs",
         "beegfs", "ceph", "glusterfs", "orangefs", "pvfs2", "panfs", "wekafs", "ocfs2", "gfs2",
+        "vboxsf", "vmhgfs", "prl_fs",
     )
 )  # fmt: skip
+_SHARED: Final = "9p"
+"""A folder of the machine around this one, as `/mnt/c` of Windows; but some sandboxes have their
+whole root so, which nobody else has a part in."""
 _REMOTE_PROGRAMS: Final = re.compile(
     r"fuse\.(sshfs|rclone|s3fs|s3ql|goofys|mount-s3|gcsfuse|blobfuse2?|juicefs|curlftpfs|smbnetfs|"
-    r"davfs2?|glusterfs|ceph(-fuse)?|beegfs|moosefs|mfs|lizardfs|nfs-ganesha|gvfsd-fuse|objectivefs)"
+    r"davfs2?|glusterfs|ceph(-fuse)?|beegfs|moosefs|mfs|lizardfs|nfs-ganesha|gvfsd-fuse|objectivefs|vmhgfs-fuse)"
 )
 """Of those that a program serves (`fuse.NAME`): others are on this machine, as mergerfs."""
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
@@ -45,7 +49,7 @@ def see_that_it_is_local(path: Path) -> None:
         StoreRemoteError: it is on one.
     """
     mount = mount_of(path)
-    if mount is not None and _is_remote(mount.kind):
+    if mount is not None and _is_remote(mount):
         raise StoreRemoteError(path, mount.kind, mount.point)
 
 
@@ -72,5 +76,7 @@ def mount_of(path: Path) -> Mount | None:
     return found
 
 
-def _is_remote(kind: str) -> bool:
-    return kind in _REMOTE or _REMOTE_PROGRAMS.fullmatch(kind) is not None
+def _is_remote(mount: Mount) -> bool:
+    if mount.kind == _SHARED:
+        return mount.point != "/"
+    return mount.kind in _REMOTE or _REMOTE_PROGRAMS.fullmatch(mount.kind) is not None
