@@ -2,7 +2,10 @@
 
 from textual.command import CommandList, CommandPalette
 
-from tui_eval.ui.dialogs.dialog import TOGETHER_S, PaintedOnce
+from tui_eval.ui.dialogs.dialog import PaintedOnce
+
+_LIST_S = 0.25
+"""Seconds that the first picture may wait for the list: without it there is nothing to see."""
 
 
 class PaletteDialog(PaintedOnce[None], CommandPalette):
@@ -10,7 +13,7 @@ class PaletteDialog(PaintedOnce[None], CommandPalette):
 
     def on_mount(self) -> None:
         """Show what is offered from the first."""
-        self.wait_for_content(TOGETHER_S)
+        self.wait_for_content(_LIST_S)
 
     # Textual gathers what is offered in a worker, which may find something while the palette is
     # being taken away: what it would show it in has gone, and the app with it.
