@@ -50,3 +50,8 @@ def test_ids_that_begin_otherwise_are_left_whole() -> None:
     mixed = seen("an-id", "an-other-id", "a")
     assert mixed.shortened("an-id", 4, "…") == "an-id"
     assert mixed.shortened("an-other-id", 4, "…") == "…other-id"
+
+
+def test_an_id_needs_room_for_what_tells_it_from_others() -> None:
+    assert seen("squality-50827-q0-bart", "squality-62212-q4").telling == 14
+    assert seen("france", "germany").telling == len("germany")

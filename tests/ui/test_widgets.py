@@ -233,10 +233,23 @@ async def test_a_bar_gives_way_on_the_left() -> None:
         assert bar.render_line(0).text == "left side------right"
         await pilot.resize_terminal(10, 3)
         await pilot.pause()
-        assert bar.render_line(0).text == "left right"
+        assert bar.render_line(0).text == "left…right"
         await pilot.resize_terminal(4, 3)
         await pilot.pause()
-        assert bar.render_line(0).text == "left"
+        assert bar.render_line(0).text == "lef…"
+
+
+async def test_what_is_cut_says_so_and_what_has_room_does_not() -> None:
+    bar = Bar([Piece("two  ", "strong"), Piece("words   ")])
+    async with Bare(bar).run_test(size=(10, 3)) as pilot:
+        assert bar.render_line(0).text == "two  words"
+        await pilot.resize_terminal(8, 3)
+        await pilot.pause()
+        assert bar.render_line(0).text == "two  wo…"
+        bar.show([Piece("日本語の")])
+        await pilot.resize_terminal(6, 3)
+        await pilot.pause()
+        assert bar.render_line(0).text == "日本 …"
 
 
 class Framed(App[None]):
@@ -442,3 +455,12 @@ def _assert_harmless(app: App[None], words: str) -> None:
 @pytest.mark.parametrize("widget", [KeyLine, TickBox, ChoiceField, FormButton, Bar, Lines])
 def test_the_styles_that_a_widget_brings_along_name_it(widget: type[Widget]) -> None:
     assert widget.DEFAULT_CSS.split()[0] == widget.__name__
+
+
+async def test_a_button_with_a_long_name_keeps_its_key() -> None:
+    button = FormButton("Retry a-case-with-a-long-id", "enter")
+    async with Bare(button).run_test(size=(60, 3)) as pilot:
+        assert button.render_line(0).text.rstrip() == " Retry a-case-with-a-long-id enter"
+        button.styles.width = 20
+        await pilot.pause()
+        assert button.render_line(0).text == " Retry a-cas… enter "

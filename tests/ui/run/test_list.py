@@ -19,6 +19,7 @@ from tests.ui.playing import (
     settle,
     shown_on,
     stands_on,
+    text,
     until,
     until_shown,
 )
@@ -104,7 +105,8 @@ async def test_groups_say_why_and_list_one(store: Path) -> None:
     async with shown_on(app) as pilot:
         screen = await run_screen(pilot)
         await pilot.press("b")
-        await until_shown(pilot, "3 of 30 listed did not pass", "exact: expected #", "100.0%")
+        await until_shown(pilot, "3 of 30 listed did not pass", "expected #", "100.0%")
+        assert "exact: expected" not in text(app)  # there is no other scorer
         await pilot.press("tab")
         await until_shown(pilot, "3 of 30 listed fail a scorer", "[scorer]")
         await pilot.press("[", "enter")
@@ -267,6 +269,34 @@ async def test_the_cursor_comes_back_with_its_trial_unless_it_was_moved(store: P
         await until(pilot, partial(stands_on, screen, "c4"))
         await opened(2, 6)
         assert stands_on(screen, "c4")
+
+
+async def test_a_trial_that_was_acted_on_stays_listed_until_the_cursor_leaves_it(
+    store: Path,
+) -> None:
+    made = by_hand(
+        store, [Case(i, f"c{i}", {}) for i in range(6)], answers=[None] * 6, state=RunState.RUNNING
+    )
+    with writing(store) as db:
+        do(db, partial(lease.acquire, run=made.run))
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        screen.trial_list.filter([Condition(FilterKind.STANDS, TrialOutcome.OPEN)])
+        await until_shown(pilot, "6 of 6")
+        await pilot.press("j", "j", "c")
+        await until_shown(pilot, "cancelling")
+        for place in (2, 4):
+            trial = made.trials[place]
+            with writing(store) as db:
+                do(db, partial(settle, trial=trial, generation_key=b"k", answer=output("x")))
+        await until(pilot, partial(_lists, screen, 5))
+        assert stands_on(screen, "c2")
+        assert any("c2" in row for row in row_texts(screen))
+        assert not any("c4" in row for row in row_texts(screen))
+        await pilot.press("j")
+        await until(pilot, partial(_lists, screen, 4))
+        assert stands_on(screen, "c3")
 
 
 def _lists(screen: RunScreen, n: int) -> bool:

@@ -376,13 +376,14 @@ def reasons(db: sqlite3.Connection, trial_ids: Sequence[int]) -> dict[int, str]:
 
 
 def sole_scorer(db: sqlite3.Connection, run_id: int) -> str | None:
-    """Return the name of a run's scorer; None: it has several, or none."""
-    row = db.execute(
-        "SELECT json_extract(spec, '$.scorers[0].name') FROM runs "
-        "WHERE id = ? AND json_array_length(spec, '$.scorers') = 1",
+    """Return the name of a run's one scorer that decides; None: several do, or none."""
+    names = db.execute(
+        "SELECT json_extract(scorer.value, '$.name') "
+        "FROM runs, json_each(runs.spec, '$.scorers') AS scorer WHERE runs.id = ? "
+        "AND coalesce(json_extract(scorer.value, '$.required'), 1) = 1 LIMIT 2",
         (run_id,),
-    ).fetchone()
-    return None if row is None else row[0]
+    ).fetchall()
+    return names[0][0] if len(names) == 1 else None
 
 
 def requests(db: sqlite3.Connection, run_id: int, *, pending: bool = True) -> list[RequestRow]:

@@ -12,12 +12,11 @@ from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.dialogs.dialog import Dialog
-from tui_eval.ui.text.prose import Para, fold
+from tui_eval.ui.text.prose import Para
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.folded import Folded
 from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
-
-_WIDTH = 56
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,9 @@ class CapDialog(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
-        width = min(_WIDTH, max(self.app.size.width - 8, 20))
         asked = self.question
         with Vertical(classes="box"):
-            for text, tone in fold([Para(asked.title, "strong"), Para(asked.told)], width):
-                yield Bar([Piece(text, tone)])
+            yield Folded([Para(asked.title, "strong"), Para(asked.told)])
             yield Bar()
             with Horizontal(classes="field"):
                 yield Bar([Piece(asked.label)], classes="label")

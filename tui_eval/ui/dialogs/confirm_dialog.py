@@ -9,15 +9,10 @@ from textual.containers import Horizontal, Vertical
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.dialogs.dialog import Dialog
-from tui_eval.ui.text.prose import Para, fold
+from tui_eval.ui.text.prose import Para
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.folded import Folded
 from tui_eval.ui.widgets.form_controls import FormButton
-from tui_eval.ui.widgets.toned import Piece
-
-_WIDTH = 56
-"""Cells of its lines where there is room: those of the box without its edges."""
-_EDGES = 4
-"""Cells of frame and margin on both sides; the box takes nine tenths of a small screen."""
 
 
 class ConfirmDialog(Dialog[bool]):
@@ -47,13 +42,11 @@ class ConfirmDialog(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
-        width = min(_WIDTH, max(self.app.size.width * 9 // 10 - _EDGES, 20))
         paras = [Para(self.question, "strong")]
         if self._more:
             paras.append(Para(self._more, "dim"))
         with Vertical(classes="box"):
-            for text, tone in fold(paras, width):
-                yield Bar([Piece(text, tone)])
+            yield Folded(paras)
             yield Bar()
             with Horizontal(classes="buttons"):
                 yield self._yes

@@ -89,10 +89,8 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
-        longest = max([width_of(part_words(offer.part)) for offer in self.offers] + [0])
         with Vertical(classes="box") as box:
             box.border_title = "filter"
-            self.rows.styles.height = min(len(self.offers) + 1, max(self.app.size.height - 8, 3))
             yield self.rows
             yield self._sum
             keys = (("space", "tick"), ("enter", "apply"), ("0", "clear"), ("esc", "close"))
@@ -108,11 +106,18 @@ class FilterMenu(Dialog[tuple[Condition, ...] | None]):
                 ],
                 classes="close",
             )
+
+    def on_resize(self) -> None:
+        """Be as large as what it lists, and no larger than the screen."""
+        size = self.app.size
+        longest = max([width_of(part_words(offer.part)) for offer in self.offers] + [0])
         wide = max(longest + _BOX + self._notes + 8, _WIDTH)
-        box.styles.width = min(wide + 6, max(self.app.size.width - 4, 24))
+        self.query_one(".box").styles.width = min(wide + 6, max(size.width - 4, 24))
+        self.rows.styles.height = min(len(self.offers) + 1, max(size.height - 8, 3))
 
     def on_mount(self) -> None:
         """Stand on what is in force."""
+        self.on_resize()
         rows = self.rows
         rows.resize_to(len(self.offers))
         chosen = [at for at, offer in enumerate(self.offers) if offer.part in self.ticked]

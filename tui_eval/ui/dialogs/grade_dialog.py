@@ -108,6 +108,10 @@ class GradeDialog(Dialog[GradeDecision | None]):
         """Show what is asked."""
         self._show()
 
+    def on_resize(self) -> None:
+        """Fold what is asked to the room there is."""
+        self._show()
+
     def on_key(self, event: events.Key) -> None:
         """Take what numbers are made of."""
         if event.character is not None and event.character in CHARACTERS:

@@ -10,11 +10,11 @@ from textual.containers import Vertical
 from tui_eval.resources import styles_dir
 from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.keymap import key_named
-from tui_eval.ui.text.prose import Para, fold
-from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.text.prose import Para
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.folded import Folded
 from tui_eval.ui.widgets.toned import Piece
 
-_WIDTH = 56
 _SAID = 3
 """Lines for why a key cannot be had; they are there from the first, so that nothing moves."""
 
@@ -40,13 +40,12 @@ class KeyDialog(Dialog[str | None]):
         self._words = words
         self._now = now
         self._why_not = why_not
-        self._said = Lines()
+        self._said = Folded(id="said")
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
         with Vertical(classes="box"):
-            for text, tone in fold([Para(self._words, "strong")], self._room):
-                yield Bar([Piece(text, tone)])
+            yield Folded([Para(self._words, "strong")])
             yield Bar([Piece("now ", "dim"), Piece(self._now, "accent")])
             self._said.styles.height = _SAID
             yield self._said
@@ -57,10 +56,6 @@ class KeyDialog(Dialog[str | None]):
                     Piece(" leaves it", "plain", "screen.close"),
                 ]
             )
-
-    @property
-    def _room(self) -> int:
-        return min(_WIDTH, max(self.app.size.width - 8, 20))
 
     def on_key(self, event: events.Key) -> None:
         """Take the key, or say why it cannot be."""
@@ -76,8 +71,7 @@ class KeyDialog(Dialog[str | None]):
         if wrong is None:
             self.dismiss(key)
             return
-        folded = fold([Para(wrong, "ungraded")], self._room)
-        self._said.show([[Piece(text, tone)] for text, tone in folded][:_SAID])
+        self._said.show([Para(wrong, "ungraded")])
 
     def action_close(self) -> None:
         """Leave the action its key."""

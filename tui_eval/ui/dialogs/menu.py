@@ -49,17 +49,23 @@ class Menu(Dialog[T | None], Generic[T]):
 
     def compose(self) -> ComposeResult:
         """Lay the box out."""
-        wide = max([width_of(choice.label) for choice in self.choices] + [len(self._title), 20])
         notes = max([width_of(choice.note) for choice in self.choices] + [0])
-        with Vertical(classes="box") as box:
-            rows = _Choices(self._title, self.choices, self._glyphs, notes)
-            rows.styles.height = min(len(self.choices) + 1, max(self.app.size.height - 6, 3))
-            yield rows
+        wide = max([width_of(choice.label) for choice in self.choices] + [len(self._title), 20])
+        self._wanted = wide + notes + 12
+        with Vertical(classes="box"):
+            yield _Choices(self._title, self.choices, self._glyphs, notes)
             yield Hints(("menu.choose", "choose"), ("menu.close", "close"))
-        box.styles.width = min(wide + notes + 12, max(self.app.size.width - 4, 24))
+
+    def on_resize(self) -> None:
+        """Be as large as what it says, and no larger than the screen."""
+        size = self.app.size
+        self.query_one(".box").styles.width = min(self._wanted, max(size.width - 4, 24))
+        height = min(len(self.choices) + 1, max(size.height - 6, 3))
+        self.query_one(_Choices).styles.height = height
 
     def on_mount(self) -> None:
         """Stand on what is in force."""
+        self.on_resize()
         rows = self.query_one(_Choices)
         rows.resize_to(len(self.choices))
         chosen = [at for at, choice in enumerate(self.choices) if choice.chosen]

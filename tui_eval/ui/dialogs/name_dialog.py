@@ -11,12 +11,12 @@ from textual.widgets import Input
 
 from tui_eval.resources import styles_dir
 from tui_eval.ui.dialogs.dialog import Dialog
-from tui_eval.ui.text.prose import Para, fold
-from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.text.prose import Para
+from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.folded import Folded
 from tui_eval.ui.widgets.hints import Hints
 from tui_eval.ui.widgets.toned import Piece
 
-_WIDTH = 66
 _SAID = 2
 """Lines for what may be written, or why it cannot be."""
 
@@ -64,7 +64,7 @@ class NameDialog(Dialog[str | None]):
         self._why_not = why_not
         self._yes = yes
         self.field = _Field(first, compact=True, select_on_focus=False)
-        self._said = Lines()
+        self._said = Folded()
         self._said.styles.height = _SAID
 
     def compose(self) -> ComposeResult:
@@ -86,8 +86,7 @@ class NameDialog(Dialog[str | None]):
     def _look(self) -> None:
         why_not = self._why_not(self.field.value)
         said = Para(self._hint, "dim") if why_not is None else Para(why_not, "ungraded")
-        width = min(_WIDTH, max(self.app.size.width - 8, 20))
-        self._said.show([[Piece(text, tone)] for text, tone in fold([said], width)][:_SAID])
+        self._said.show([said])
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

@@ -153,8 +153,18 @@ def _bindings(of: str) -> list[Binding]:
 TRIAL_KEYS = _bindings(_TRIALS)
 """What acts on trials, on their list and on the detail."""
 RUN_KEYS = _bindings(_RUN)
-IN_THE_KEY_LINE = [str(_binding(*row, show=True).id) for _, *row in _IN_THE_KEY_LINE]
+_IN_ORDER = [str(_binding(*row, show=True).id) for _, *row in _IN_THE_KEY_LINE]
 """Ids in the order of the last line: what helps most comes first."""
+_LAST_OF_FINISHED = ("run.cancel", "run.resume")
+"""Keys that one looks for last in a run whose trials are all settled."""
+
+
+def key_order(now: RunSituation | None) -> list[str]:
+    """Return the ids of keys in the order in which the last line wants them now."""
+    if now is None or now.live or not now.all_settled:
+        return _IN_ORDER
+    looked_at = [name for name in _IN_ORDER if name not in _LAST_OF_FINISHED]
+    return [*looked_at, *_LAST_OF_FINISHED]
 
 
 def key_words(binding: Binding, now: RunSituation | None) -> str:

@@ -128,7 +128,7 @@ class GradeScreen(BaseScreen):
         if known is not None:
             return known
         hint = "asked once; it tells the grades of several people apart"
-        asked = NameDialog("who grades?", login_name(), hint, _why_no_name)
+        asked = NameDialog("who grades?", login_name(), hint, _why_no_name, yes="begin")
         name = await self.app.push_screen_wait(asked)
         if name is not None:
             self.context.remembered.set(GRADER, name.strip())
@@ -207,7 +207,8 @@ class GradeScreen(BaseScreen):
         if entry is None:
             return []
         typed = [Piece(f" {entry.typed}▏", "strong")] if entry.typed else []
-        problem = [Piece(f" {entry.problem} ", "ungraded")] if entry.problem else []
+        dot = self.context.glyphs.dot
+        problem = [Piece(f" {entry.problem} {dot}", "ungraded")] if entry.problem else []
         note = [Piece(f" note: {grading.note} ", "accent")] if grading.note else []
         return [*typed, *problem, *note, Piece(f" {entry.hint()}", "dim")]
 

@@ -18,8 +18,10 @@ from tui_eval.ui.dialogs.dialog import TOGETHER_S, Dialog
 from tui_eval.ui.run.groups.choice_rows import ChoiceRows
 from tui_eval.ui.run.groups.group_rates import GroupRates, group_rates
 from tui_eval.ui.run.groups.group_rows import RATED, GroupRows
+from tui_eval.ui.text.prose import Para
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.folded import Folded
 from tui_eval.ui.widgets.toned import Piece
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ class GroupsScreen(Dialog[Condition | None]):
         self._count = trial_list.trials.listed
         self._searching = trial_list.searching
         self._tabs = Bar(id="tabs")
-        self._over = Bar(id="over")
+        self._over = Folded(id="over")
         self._rows = GroupRows(context.glyphs, columns, self._count)
         self._choice_rows = ChoiceRows(context.glyphs)
         self._choice_scorers = tuple(choice_scorers)
@@ -210,11 +212,11 @@ class GroupsScreen(Dialog[Condition | None]):
         said = f"of {number(found.looked)} {'so far' if going_on else 'listed'} {verb}"
         beside = sum(part.reported for part in found.counts)
         if groups - beside > 1:
-            said += f", in {number(groups - beside)} groups"
-        if beside:
-            said += f"; beside that, {number(beside)} reported"
+            said += f": {number(groups - beside)} groups"
         if groups > len(self.groups):
             said += f", the largest {len(self.groups)} here"
+        if beside:
+            said += f"; {number(beside)} reported"
         if going_on:
             said += f"; {number(self._count)} listed"
         if by in RATED and self._count < self._total:
@@ -222,10 +224,10 @@ class GroupsScreen(Dialog[Condition | None]):
         self._say_over(found.grouped, said)
 
     def _say_over(self, n: int, said: str) -> None:
-        pieces = [Piece(f" {number(n)} ", "strong"), Piece(said, "dim")]
+        over = [Para(f"{number(n)} {said}")]
         if self._searching:
-            pieces.append(Piece("; the search was not over", "ungraded"))
-        self._over.show(pieces)
+            over.append(Para("The search was not over.", "ungraded"))
+        self._over.show(over)
 
 
 def _tab(grouping: str, chosen: bool) -> Piece:

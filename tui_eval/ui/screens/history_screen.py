@@ -49,11 +49,9 @@ class HistoryScreen(Dialog[PastTrial | None]):
         title += [
             Piece(*piece) for piece in verdict_strip(self._trial_context, self._epoch, self._glyphs)
         ]
-        with Vertical(classes="box") as box:
+        with Vertical(classes="box"):
             yield Bar(title, [Piece(f"{many(runs, 'full run')} ", "dim")])
-            rows = _Pasts(self.pasts, self._run, self._glyphs)
-            rows.styles.height = min(len(self.pasts) + 1, max(self.app.size.height - 8, 3))
-            yield rows
+            yield _Pasts(self.pasts, self._run, self._glyphs)
             yield Bar(
                 [
                     Piece("enter", "accent", "screen.choose"),
@@ -62,10 +60,17 @@ class HistoryScreen(Dialog[PastTrial | None]):
                     Piece(" close", "plain", "screen.close"),
                 ]
             )
-        box.styles.width = max(self.app.size.width - 6, 24)
+
+    def on_resize(self) -> None:
+        """Be as wide as the screen lets it, and as high as what it lists."""
+        size = self.app.size
+        self.query_one(".box").styles.width = max(size.width - 6, 24)
+        height = min(len(self.pasts) + 1, max(size.height - 8, 3))
+        self.query_one(_Pasts).styles.height = height
 
     def on_mount(self) -> None:
         """Stand on the trial one comes from."""
+        self.on_resize()
         rows = self.query_one(_Pasts)
         rows.resize_to(len(self.pasts))
         here = [

@@ -28,7 +28,7 @@ from tui_eval.ui.run.list.list_actions import ListActions
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.observed_run import ObservedRun, Part
-from tui_eval.ui.run.run_keys import IN_THE_KEY_LINE, RUN_KEYS, key_words
+from tui_eval.ui.run.run_keys import RUN_KEYS, key_order, key_words
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.run.trials_pane import TrialsPane
 from tui_eval.ui.screens.base_screen import BaseScreen
@@ -96,7 +96,10 @@ class RunScreen(BaseScreen):
         yield self.head
         yield self.edits
         yield self.pane
-        yield KeyLine(lambda binding: key_words(binding, self.situation()), IN_THE_KEY_LINE)
+        yield KeyLine(
+            lambda binding: key_words(binding, self.situation()),
+            lambda: key_order(self.situation()),
+        )
 
     def on_mount(self) -> None:
         """Begin to follow the run."""

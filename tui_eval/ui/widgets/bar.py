@@ -101,7 +101,7 @@ class Bar(Toned):
     def show(
         self, left: Sequence[Piece], right: Sequence[Piece] = (), *, fill: str | None = None
     ) -> None:
-        """Show other pieces; where the line is too short the right-hand ones stay whole.
+        """Show other pieces; where the line is too short those at the left are cut.
 
         Args:
             left: From the left edge on.
@@ -138,10 +138,8 @@ class Bar(Toned):
         right_cells = sum(cell_len(segment.text) for segment in right)
         if right_cells > width:
             right, right_cells = [], 0
-        left = Strip(self.segments(self._left, base))
         room = width - right_cells
-        if left.cell_length > room:
-            left = left.crop(0, room)
+        left = self.line(self._left, room)
         gap = room - left.cell_length
         fill_style = base if self._fill == " " else base + self.tone_style(self.frame_tone)
         line = [*left, Segment(self._fill * gap, fill_style), *right]
@@ -181,4 +179,5 @@ class Lines(Toned):
         """Draw a line."""
         base = self.rich_style
         pieces = self._rows[y] if y < len(self._rows) else ()
-        return Strip(self.segments(pieces, base)).adjust_cell_length(self.size.width, base)
+        width = self.size.width
+        return self.line(pieces, width).adjust_cell_length(width, base)

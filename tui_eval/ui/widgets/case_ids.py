@@ -27,6 +27,11 @@ class CaseIds:
         """Characters that all ids begin with, up to the last sign between their parts."""
         return len(_stem(self._alike or ""))
 
+    @property
+    def telling(self) -> int:
+        """Cells that the longest id takes without what all of them begin with."""
+        return self.longest - self.alike + 1 if self.alike > 1 else self.longest
+
     def see(self, case_id: str) -> None:
         """Look at an id; foreign."""
         alike = self._alike

@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.hints import screen_bindings
-from tui_eval.ui.widgets.toned import Piece, Toned, width_of
+from tui_eval.ui.widgets.toned import Piece, Toned, fit, width_of
 
 
 class FieldLabel(Bar):
@@ -75,7 +75,8 @@ class TickBox(Toned, can_focus=True):
         box = "[x] " if self.ticked else "[ ] "
         pieces = [Piece(box, "accent" if self.ticked else "dim"), Piece(self.label)]
         base = self.rich_style
-        return Strip(self.segments(pieces, base)).adjust_cell_length(self.size.width, base)
+        width = self.size.width
+        return self.line(pieces, width).adjust_cell_length(width, base)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Take all there is."""
@@ -150,7 +151,8 @@ class ChoiceField(Toned, can_focus=True):
                 Piece(f"({word})" if chosen else f" {word} ", "accent" if chosen else "dim")
             )
         base = self.rich_style
-        return Strip(self.segments(pieces, base)).adjust_cell_length(self.size.width, base)
+        width = self.size.width
+        return self.line(pieces, width).adjust_cell_length(width, base)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Take all there is."""
@@ -194,16 +196,20 @@ class FormButton(Toned, can_focus=True):
             key: The key of the screen that does it too; stands after it.
         """
         super().__init__()
-        self._pieces = [Piece(f" {label} ", "strong"), *([Piece(f"{key} ")] if key else [])]
+        self._label = f" {label}"
+        self._key = f"{key} " if key else ""
 
     def render_line(self, y: int) -> Strip:
         """Draw it."""
-        base = self.rich_style
-        return Strip(self.segments(self._pieces, base)).adjust_cell_length(self.size.width, base)
+        width = self.size.width
+        room = width - width_of(self._key) - 1
+        label = fit(self._label, min(width_of(self._label), room))  # the key stays
+        pieces = [Piece(f"{label} ", "strong"), *([Piece(self._key)] if self._key else [])]
+        return self.line(pieces, width).adjust_cell_length(width, self.rich_style)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Be as wide as the words."""
-        return sum(width_of(piece.text) for piece in self._pieces)
+        return width_of(self._label) + 1 + width_of(self._key)
 
     def action_press(self) -> None:
         """Say that it was pressed."""

@@ -44,18 +44,18 @@ class KeyLine(Toned):
     def __init__(
         self,
         words: Callable[[Binding], str] = lambda binding: binding.description,
-        first: Sequence[str] = (),
+        order: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """Make the line.
 
         Args:
             words: Gives what stands beside a key just now.
-            first: Ids of bindings in the order they are wanted in, whatever has them; the others
-                follow.
+            order: Gives the ids of bindings in the order they are wanted in just now, whatever has
+                them; the others follow.
         """
         super().__init__()
         self._words = words
-        self._ranks = {name: rank for rank, name in enumerate(first)}
+        self._order = order
         self._keys: tuple[_Key, ...] = ()
 
     @property
@@ -94,9 +94,13 @@ class KeyLine(Toned):
                 shown.setdefault(active.binding.action, active)
         # a key of the person's own stands where the usual one did
         nodes = list(dict.fromkeys(active.node for active in shown.values()))
-        in_order = sorted(
-            shown.values(), key=lambda one: (self._rank(one), nodes.index(one.node), place(one))
-        )
+        ranks = {name: rank for rank, name in enumerate(self._order())}
+
+        def wanted(one: ActiveBinding) -> tuple[int, int, int]:
+            rank = ranks.get(one.binding.id or "", len(ranks))
+            return rank, nodes.index(one.node), place(one)
+
+        in_order = sorted(shown.values(), key=wanted)
         words = [(active, self._words(active.binding)) for active in in_order]
         last = [(more, "more")] if more is not None else []
         kept, start = [], len(_MARGIN)
@@ -114,9 +118,6 @@ class KeyLine(Toned):
             end = start + self._cells(active, text)
             kept.append(_Key(self.app.get_key_display(active.binding), text, active, start, end))
         return tuple(kept)
-
-    def _rank(self, active: ActiveBinding) -> int:
-        return self._ranks.get(active.binding.id or "", len(self._ranks))
 
     def _cells(self, active: ActiveBinding, words: str) -> int:
         return cell_len(self.app.get_key_display(active.binding)) + 1 + cell_len(words)

@@ -8,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import on
 from textual.events import Click
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_eval.model.visible import visible_line
@@ -18,6 +19,8 @@ from tui_eval.ui.theme.tones import Tone
 _ACT = "act"
 """What carries a piece's action in its style. Not Textual's own name for it, which foreign markup
 knows."""
+_CUT = "…"
+"""Stands where a line is cut; the app draws its twin where the terminal knows no Unicode."""
 _LONGEST = 2000
 """Characters of one piece that are looked at: more fits on no screen."""
 
@@ -57,6 +60,22 @@ class Toned(Widget):
                 style += Style(reverse=True, bold=True)
             drawn.append(Segment(steady(visible_line(text, _LONGEST)), style))
         return drawn
+
+    def line(self, pieces: Iterable[Piece], width: int) -> Strip:
+        """Draw pieces as a line, no longer than it may be: cut with an ellipsis where it is.
+
+        Args:
+            pieces: From the left edge on.
+            width: Cells there are at most.
+        """
+        strip = Strip(self.segments(pieces, self.rich_style))
+        if strip.cell_length <= width:
+            return strip
+        if not strip.crop(width).text.strip():
+            return strip.crop(0, width)  # what has no room says nothing
+        kept = list(strip.crop(0, max(width - 1, 0)))
+        style = kept[-1].style if kept else self.rich_style
+        return Strip([*kept, Segment(_CUT, style)]).crop(0, width)
 
     @on(Click)
     async def _act(self, event: Click) -> None:

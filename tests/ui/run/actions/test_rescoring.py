@@ -77,7 +77,7 @@ async def test_the_suites_file_as_it_is_now_brings_its_changes(
         run = await run_of(harness, server, write(tmp_path, server.base_url))
         (first, *_) = (trial.id for trial in harness.trials(run))
         lines = offered(harness, run, (first,))
-        changed = "as the suite's file says now (scorer good changed, judge j gone, judge new)"
+        changed = "as the file says now (scorer good changed, judge j gone, judge new)"
         assert list(lines) == ["everything", f"everything {changed}", f"the marked {changed}"]
         marked = lines[f"the marked {changed}"]
         await harness.again(run, Verb.RESCORE, **marked.args)

@@ -356,3 +356,26 @@ def test_an_attempt_whose_engine_ended_may_have_been_sent(store: Path) -> None:
     assert said not in para_words(attempts_page(found, 46, ASCII, 0.0))
     lost = replace(found.attempts[0], state="lost", call_s=None)
     assert said in para_words(attempts_page(replace(found, attempts=(lost,)), 46, ASCII, 0.0))
+
+
+def test_what_is_not_read_yet_has_its_place(store: Path) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    shown = blocks(result(found))
+    assert list(shown)[:3] == ["Question", "Output", "Expected"]
+    assert shown["Question"] == shown["Expected"] == "reading…"
+    known = blocks(result(found, TrialContext(asked="The target needs no prompt.")))
+    assert known["Question"] == "The target needs no prompt."
+    assert "Expected" not in known
+
+
+def test_what_is_only_reported_leaves_the_room_to_what_decides(store: Path) -> None:
+    found = whole(store, plain_run(store, 3, failing=(1,)), 1)
+    wishes = replace(
+        found.scores[0], scorer="wishes", source="judge", required=False, reason="word " * 200
+    )
+    text = "\n".join(f"line {n}" for n in range(6))
+    long = replace(found, output=output(text), scores=(wishes, replace(found.scores[0], raw=None)))
+    shown = blocks(result(long, TrialContext(), room=PageRoom(80, 12)))
+    assert shown["Output"] == text
+    assert shown["Scores"].startswith("✗ exact")
+    assert "characters; x shows all" in shown["Scores"]

@@ -109,3 +109,15 @@ def test_the_column_that_is_looked_at_is_always_shown() -> None:
     compared = CaseLayout(("a", "b"), 1, True)
     assert [field.least for field in compared.fields(range(2), 78)][1:3] == [9, 9]
     assert list(layout.shown(20, 7)) == [7]
+
+
+def test_long_names_are_cut_before_a_column_goes() -> None:
+    layout = CaseLayout(("large", "small", "tiny-quantized-4bit-instruct", "tiny"))
+    fields = layout.fields(layout.shown(60, 0), 60)
+    assert [field.title for field in fields[1:]] == ["large", "small", "tiny-qu…", "tiny", "why"]
+    roomy = layout.fields(layout.shown(90, 0), 90)
+    assert roomy[3].least == 16
+    # cut any further they would read alike: rather some are not shown
+    alike = CaseLayout(tuple(f"a-long-name-{n}-and-more" for n in range(5)))
+    assert len(alike.shown(60, 0)) < 5
+    assert {field.least for field in alike.fields(alike.shown(60, 0), 60)[1:-1]} == {16}

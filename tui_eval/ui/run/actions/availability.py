@@ -65,6 +65,8 @@ class RunSituation:
     """Whether each case is asked of several columns."""
     several_trials: bool
     """Whether a case has several trials."""
+    all_settled: bool
+    """Whether no trial is queued, running or being scored."""
     unfinished: bool
     """Whether a resume finds anything to do, or may find it."""
     retriable: bool
@@ -138,6 +140,7 @@ def situation(
         by_case=selection.by_case,
         several_columns=columns > 1,
         several_trials=columns * epochs > 1,
+        all_settled=total.settled == total.total,
         unfinished=total.settled < total.total or retriable or not run.staged,
         retriable=retriable,
         unmet=retriable or total.failed > 0,

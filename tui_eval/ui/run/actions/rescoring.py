@@ -91,7 +91,7 @@ def choices(
             for name in found.scorers
         ]
     if found.edited is not None:
-        what = f"as the suite's file says now ({', '.join(found.changed)})"
+        what = f"as the file says now ({', '.join(found.changed)})"
         # only what the file changes grades again: no judge is asked twice for the same
         changed: JsonObject = {"scorers": [*found.affected], **found.edited}
         some: list[Json] = [*marked]

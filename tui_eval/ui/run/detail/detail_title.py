@@ -66,12 +66,14 @@ def tab_pieces(
     for_tabs = sum(len(tab) + _WIDE_GAP for tab in there)
     whose = f" {dot} {column}" if column else ""
     close_tabs = for_tabs - (len(there) - 1) * (_WIDE_GAP - 1)
-    # which target it is matters more than how far apart the tabs stand
-    if whose and for_tabs <= room - _AROUND_NAME < for_tabs + width_of(name + whose):
+    # which trial it is matters more than how far apart the tabs stand
+    if name and for_tabs <= room - _AROUND_NAME < for_tabs + width_of(name + whose):
         for_tabs = close_tabs
     if name and room - for_tabs > _LEAST_NAME:
         spare = room - for_tabs - _AROUND_NAME
-        shown = fit(name, min(width_of(name), spare), ellipsis=glyphs.cut, keep=4)
+        # the targets of a case are told apart, where both have room
+        for_name = max(spare - width_of(whose), spare // 2) if spare > 2 * _LEAST_NAME else spare
+        shown = fit(name, min(width_of(name), for_name), ellipsis=glyphs.cut, keep=4)
         left += [Piece(" "), Piece(shown, "strong")]
         spare -= width_of(shown)
         if whose and spare > _LEAST_NAME:

@@ -36,6 +36,8 @@ class Block:
     """The number of its fold; None: it is never shortened."""
     gives_way: bool = False
     """Whether it is shortened to what the others leave, and not to a share of the view."""
+    comes_last: bool = False
+    """Whether it has no more than its share of the view until all others have what they need."""
 
 
 def blocks_in(
@@ -75,9 +77,13 @@ def _lines_kept(blocks: Sequence[Block], room: PageRoom) -> list[int | None]:
     height = room.height
     lines = [len(_first_lines(one, room.width, height + 1)) for one in blocks]
     third, fifth = max(height // 3, _LEAST), max(height // 5, 1)
-    taken = [min(n, third) if one.gives_way else n for one, n in zip(blocks, lines, strict=True)]
-    # the one that gives way comes last: what the others do not take is its
-    for at in sorted(range(len(blocks)), key=lambda at: blocks[at].gives_way):
+    taken = [
+        min(n, third) if one.gives_way else min(n, fifth) if one.comes_last else n
+        for one, n in zip(blocks, lines, strict=True)
+    ]
+    # the one that gives way comes late: what the others do not take is its
+    turns = sorted((one.comes_last, one.gives_way, at) for at, one in enumerate(blocks))
+    for _, _, at in turns:
         if blocks[at].fold is not None:
             spare = height - (sum(taken) - taken[at])
             taken[at] = min(lines[at], max(spare, third if blocks[at].gives_way else fifth))

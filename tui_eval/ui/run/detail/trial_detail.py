@@ -35,7 +35,7 @@ from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.laid_out_text import AT_ONCE, LaidOutText, lay_out_text
 from tui_eval.ui.text.prose import LABELS, LONGEST, Para
 from tui_eval.ui.theme.glyphs import Glyphs
-from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.bar import FRAMED, Bar
 from tui_eval.ui.widgets.page import FixedPage, Page
 from tui_eval.ui.widgets.toned import fit, width_of
 
@@ -257,10 +257,13 @@ class TrialDetail(Vertical):
         if self._tabs.focused and name:
             name = f"{self._glyphs.cursor} {name}"  # colour is never the only sign
         left, right = tab_pieces(there, self.tab, name, self._column, room, self._glyphs)
-        self._tabs.show(left, right)
         told = "".join(piece.text for piece in left)
         whole = name in told and self._column in told
-        self._show_below("" if whole else name)
+        below = bool(name) and not whole and self.is_attached and self.screen.has_class(FRAMED)
+        if below:  # it is said once: the lower edge has room for all of it
+            left, right = tab_pieces(there, self.tab, "", "", room, self._glyphs)
+        self._tabs.show(left, right)
+        self._show_below(name if below else "")
 
     @property
     def _column(self) -> str:

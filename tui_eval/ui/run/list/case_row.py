@@ -7,17 +7,18 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.case_conditions import EarlierResult
 from tui_eval.ui.run.detail.verdicts import earlier_words, tone_of
+from tui_eval.ui.run.head.target_table import KEPT_OF_TARGET
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.fields import GAP, Field
 from tui_eval.ui.widgets.rows import Cell
-from tui_eval.ui.widgets.toned import width_of
+from tui_eval.ui.widgets.toned import fit, width_of
 
 CASE = Field("case", 10, share=2, keep=4)
 WHY = Field("why", 12, share=6)
 _LEAST = 5
-_MOST = 16
-"""Cells of a column's name."""
+_MOST = (16, 12, 8)
+"""Cells of a column's name, where there is room and where there is less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class CaseLayout:
     def fields(self, shown: range, width: int) -> list[Field]:
         """Return the table's columns: the case, those of the run that are shown, and why."""
         widths = self._widths(width - CASE.least - WHY.least - 2 * len(GAP))
-        middle = [Field(self._short[at], widths[at]) for at in shown]
+        middle = [Field(_head(self._short[at], widths[at]), widths[at]) for at in shown]
         hidden = len(self.names) - len(shown)
         why = WHY if not hidden else Field(f"why  (+{hidden} targets)", WHY.least, WHY.share)
         return [CASE, *middle, why]
@@ -74,11 +75,27 @@ class CaseLayout:
         of_epochs = 2 * len(str(self.epochs)) + 1  # `2/4`
         mark, cell = (of_epochs, of_epochs + len("[?]")) if self.epochs > 1 else (1, len("[✗]"))
         least = max(_LEAST, cell)
-        named = [min(max(width_of(name), least), _MOST) for name in self._short]
+        named = self._named(least, room)
         roomy = [max(wide, cell + len(" was ") + mark) for wide in named]
         if self.compared and sum(roomy) + len(GAP) * len(roomy) <= room:
             return roomy
         return named
+
+    def _named(self, least: int, room: int) -> list[int]:
+        """Return how wide each column is for its name, cut so far that all have room.
+
+        Names that would read alike are not cut so far, and some columns have no room then.
+        """
+        widths = [[min(max(width_of(name), least), most) for name in self._short] for most in _MOST]
+        for named in widths:
+            heads = {_head(name, wide) for name, wide in zip(self._short, named, strict=True)}
+            if len(heads) == len(named) and sum(named) + len(GAP) * len(named) <= room:
+                return named
+        return widths[0]
+
+
+def _head(name: str, width: int) -> str:
+    return fit(name, min(width_of(name), width), keep=KEPT_OF_TARGET)
 
 
 def short_names(names: Sequence[str]) -> list[str]:

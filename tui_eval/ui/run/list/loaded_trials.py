@@ -1,8 +1,10 @@
 """The list of trials that is shown, and the rows of it that have been read."""
 
 import sqlite3
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import TrialRow
@@ -49,7 +51,7 @@ class LoadedTrials:
         self._sampled = 0
         """How many trials the run had when it was last looked at what its rows are like."""
         self._sole_scorer: str | None = None
-        """The run's scorer, where it has but one."""
+        """The run's scorer that decides, where it is but one."""
         self._total = 0
         self._ascending = True
         self.view = View()
@@ -173,11 +175,29 @@ class LoadedTrials:
         """Say how many trials the run has by now."""
         self._total = total
 
-    def use(self, view: View, listed: ListedTrials) -> None:
-        """List what was found of a view."""
+    def use(self, view: View, listed: ListedTrials, kept: int | None = None) -> None:
+        """List what was found of a view.
+
+        Args:
+            view: The view.
+            listed: What was found of it.
+            kept: The place of a trial whose row stays where it is though the view lets it through
+                no more; None: of no trial.
+        """
+        at = None if kept is None else self.index_of(kept)
         self.view = view
         self._listed = listed
         self._ascending = view.in_dataset_order
+        entries = self._entries
+        if kept is None or at is None or entries is None or self.index_of(kept) is not None:
+            return
+        entry = kept // self.width
+        at = bisect_left(entries, entry) if self._ascending else min(at, len(entries))
+        longer = array("I", (*entries[:at], entry, *entries[at:]))
+        if view.by_case:
+            self._listed = replace(listed, cases=longer)
+        else:
+            self._listed = replace(listed, places=longer)
 
     async def read(self, indices: Sequence[int]) -> bool:
         """Read the rows at these indices and around them that are not there yet, or doubted.

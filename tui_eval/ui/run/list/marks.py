@@ -1,6 +1,6 @@
 """The trials a person has marked: a byte a trial, whatever their number."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class MarkedTrials:
@@ -35,6 +35,17 @@ class MarkedTrials:
         """Mark what was marked before, and nothing else."""
         self._bits = bytearray(taken)
         self.count = sum(taken)
+
+    def outside(self, listed: Sequence[int] | None) -> int:
+        """Return how many marked trials are not listed.
+
+        Args:
+            listed: The places of those that are, each once; None: all are.
+        """
+        if listed is None or not self.count:
+            return 0
+        bits, known = self._bits, len(self._bits)
+        return self.count - sum(bits[place] for place in listed if place < known)
 
     def places(self) -> list[int]:
         """Return the marked trials in dataset order."""

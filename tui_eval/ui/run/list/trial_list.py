@@ -82,8 +82,10 @@ class TrialList(Vertical):
             self.trials,
             self.table,
             here=lambda: self._here,
-            changed=lambda: self.post_message(self.Changed()),
+            changed=self._take_marks,
         )
+        self._hidden_marks = 0
+        """How many trials are marked that are not listed."""
         self.field = Input(
             id="find",
             placeholder="text in id, question, output, error, reason or note",
@@ -94,6 +96,9 @@ class TrialList(Vertical):
         self._line = Bar(id="filter", fill=glyphs.rule, frame=True)
         self._epoch_open = False
         """Whether the epoch to stand on is chosen once its row has been read."""
+        self._acted: int | None = None
+        """The place of the trial that was acted on last: it stays listed until the cursor leaves
+        it, for the next key is for it, too. None: the cursor has left it."""
         self._held: TrialRow | None = None
         """The trial that has the whole screen; None: none has."""
         self._wanted_place: int | None = None
@@ -232,7 +237,9 @@ class TrialList(Vertical):
         if self.following:
             right.append(Piece(" following ", "accent", "follow"))
         if self.marks.count:
-            marked = f" {number(self.marks.count)} marked "
+            hidden = self._hidden_marks
+            beside = f", {number(hidden)} not shown" if hidden else ""
+            marked = f" {number(self.marks.count)} marked{beside} "
             right.append(Piece(marked, "accent", "unmark"))
         right.append(Piece(f" {number(self.place.at)}/{number(self.place.listed)} ", "dim"))
         right.append(Piece(self._glyphs.rule, "dim"))
@@ -271,7 +278,7 @@ class TrialList(Vertical):
         """List other trials, or in another order; until they are known the list stays."""
         if self._listed is None or self._listed.going_on is None:
             self._chosen = self._here or 0
-        self.view, self._listed = view, None
+        self.view, self._listed, self._acted = view, None, None
         self.table.mark_text(view.text)
         self.table.show_order(view.order, view.reverse)
         self._keep_list(view)
@@ -404,6 +411,11 @@ class TrialList(Vertical):
 
     # -- marks
 
+    def _take_marks(self) -> None:
+        """Say that others are marked."""
+        self._hidden_marks = self.marks.outside(self.trials.places)
+        self.post_message(self.Changed())
+
     @property
     def place(self) -> ListPosition:
         """Where the trial under the cursor stands."""
@@ -431,7 +443,7 @@ class TrialList(Vertical):
             return await self.marked_ids()
         if self.selected is None:
             return []
-        self._chosen = self.selected.place
+        self._chosen = self._acted = self.selected.place
         return [self.selected.id]
 
     def done_with_marks(self) -> None:
@@ -479,7 +491,8 @@ class TrialList(Vertical):
         table, before = self.table, self._listed
         here = self._here
         finding = here is None or before is None or before.going_on is not None
-        self.trials.use(view, listed)
+        self.trials.use(view, listed, self._acted)
+        self._hidden_marks = self.marks.outside(self.trials.places)
         if self._held is not None:
             place = self._held.place  # it is looked at, listed or not
         elif finding or self.trials.index_of(self._chosen) is not None:
@@ -513,6 +526,9 @@ class TrialList(Vertical):
             self.marking.just_served()  # no more, once somebody moves
             self._choose_epoch()
             self._chosen = self._here or 0
+            if self._acted is not None and self._acted != self._here:
+                self._acted = None
+                self._list_wanted.set()
         self._rows_wanted.set()  # where the list is hidden no row is drawn, and so none asked for
         self.post_message(self.Changed())
 

@@ -50,8 +50,11 @@ def _figure(text: str, known: object) -> Cell:
 _SPREAD = Field("sd", 5, right=True)
 """By case: the standard deviation of the scores of its epochs, in the column of the cursor."""
 
+_CASE = Field("case", 10, share=2, keep=4)
+_TOLD = 20
+"""Cells up to which ids have room for what tells them apart before `why` gets any more."""
 _COLUMNS = (
-    _Column(Field("case", 10, share=2, keep=4), lambda table, trial: table.case(trial), Order.CASE),
+    _Column(_CASE, lambda table, trial: table.case(trial), Order.CASE),
     _Column(
         Field("target · prompt", 15, share=2, drop=2, keep=KEPT_OF_TARGET),
         lambda _, trial: Cell(trial.column),
@@ -214,7 +217,16 @@ class TrialTable(Rows):
             self.set_fields([*fields, *spread, reason])
             return
         self._columns = self._shown()
-        self.set_fields([self._signed(column) for column in self._columns])
+        fields = [self._signed(column) for column in self._columns]
+        spare = self._room - sum(field.least + len(GAP) for field in fields) + len(GAP)
+        self.set_fields([self._telling(field, spare) for field in fields])
+
+    def _telling(self, field: Field, spare: int) -> Field:
+        """Return a column, that of ids as wide as tells them apart where that takes little."""
+        told = self._trials.seen.ids.telling + 2  # with the sign of a note
+        if field.title != _CASE.title or not field.least < told <= min(field.least + spare, _TOLD):
+            return field
+        return replace(field, least=told)
 
     def _shown(self) -> list[_Column]:
         order, _ = self._sorted
@@ -312,8 +324,7 @@ class TrialTable(Rows):
         """Return how a trial stands, or what is asked of it; and what its case was before."""
         asked = self._asked.words(trial)
         if asked is not None:
-            # its shape says that it goes on
-            return Cell(f"{self._glyphs.working} {asked.rstrip('…')}", "accent")
+            return Cell(asked, "accent")
         words, tone = status_words(trial, self._glyphs)
         was = earlier_words(self._trials.earlier(trial), self._glyphs)
         # in place of the verdict's name: its shape says it, and so the column is no wider

@@ -13,7 +13,7 @@ from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.folds import Folds
-from tui_eval.ui.run.detail.pages.verdict_lines import verdict_lines
+from tui_eval.ui.run.detail.pages.verdict_lines import tells, verdict_lines
 from tui_eval.ui.run.detail.progress_words import no_output_words
 from tui_eval.ui.run.detail.shortening import Block, PageRoom, blocks_in
 from tui_eval.ui.run.detail.trial_context import TrialContext
@@ -34,6 +34,8 @@ _SHORT = 80
 """Characters up to which a text is set bright."""
 _ROOMY = 18
 """Lines of a page from which on there is room for what the case came to in other columns."""
+_READING = Para("reading…", "dim")
+"""Stands where something will be: nobody takes what is there for all there is."""
 _STOPPED = "the endpoint stopped before the model did"
 
 
@@ -71,19 +73,17 @@ def result_page(
     blocks = []
     if trial.note is not None:
         blocks.append(Block("Note", [Para(trial.note, "accent")]))
-    if context is not None:
-        blocks.append(Block("Question", list(_question(found, context.asked)), fold=0))
+    asked = [_READING] if context is None else list(_question(found, context.asked))
+    blocks.append(Block("Question", asked, fold=0))
     if trial.state is TrialState.ERROR:
         said = f"{glyphs.error} {trial.error_kind}: {trial.error_message or ''}"
         blocks.append(Block("Error", [Para(said, "error")]))
     blocks += _output_blocks(found, looks, now)
     if context is not None:
         blocks += _expected_blocks(context.expected)
-    current = [entry for entry in found.scores if entry.current]
-    if current:
-        expected_of = () if context is None else context.expected
-        scores = verdict_lines(current, found.output, expected_of, glyphs)
-        blocks.append(Block("Scores", list(scores)))
+    elif found.scores:
+        blocks.append(Block("Expected", [_READING]))
+    blocks += _score_blocks(found, () if context is None else context.expected, glyphs)
     if context is not None:
         blocks += _changed(found, context, glyphs)
         blocks += _over_epochs_and_runs(found, context, glyphs)
@@ -199,6 +199,23 @@ def expectation(expected: ExpectedValue, *, named: bool) -> Para:
     if len(expected.texts) > _SEVERAL:
         pieces.append((f" or {len(expected.texts) - _SEVERAL} more", "dim"))
     return marked(*pieces)
+
+
+def _score_blocks(
+    found: WholeTrial, expected: Sequence[ExpectedValue], glyphs: Glyphs
+) -> Iterator[Block]:
+    """Yield each scorer; what one says that is only reported leaves the others the room."""
+    current = [entry for entry in found.scores if entry.current]
+    telling = [entry for entry in current if not entry.required and tells(entry)]
+    heading = "Scores"
+    for scores, reported in (
+        ([one for one in current if one not in telling], False),
+        (telling, True),
+    ):
+        if scores:
+            paras = list(verdict_lines(scores, found.output, expected, glyphs))
+            yield Block(heading, paras, fold=5 if reported else None, comes_last=reported)
+            heading = ""
 
 
 def _changed(found: WholeTrial, context: TrialContext, glyphs: Glyphs) -> Iterator[Block]:

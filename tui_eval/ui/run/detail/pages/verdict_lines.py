@@ -21,13 +21,18 @@ _BY = {"judge": " ~ judge", "human": " by hand"}
 _DEEPER = 2
 
 
+def tells(entry: ScoreRow) -> bool:
+    """Return whether a score has anything to explain: code that passed has not."""
+    return entry.source != "code" or entry.verdict is not Verdict.PASS
+
+
 def verdict_lines(
     current: Sequence[ScoreRow],
     output: Output | None,
     expected: Sequence[ExpectedValue],
     glyphs: Glyphs,
 ) -> Iterator[Para]:
-    """Yield each scorer, those that did not pass first, of these those that decide the verdict.
+    """Yield each scorer, those that decide first, of these those that did not pass.
 
     Scorers of code that passed share lines: there is nothing to explain.
 
@@ -37,8 +42,8 @@ def verdict_lines(
         expected: What scorers expect.
         glyphs: The shapes.
     """
-    told = [one for one in current if one.source != "code" or one.verdict is not Verdict.PASS]
-    for entry in sorted(told, key=lambda one: (one.verdict is Verdict.PASS, not one.required)):
+    told = [one for one in current if tells(one)]
+    for entry in sorted(told, key=lambda one: (not one.required, one.verdict is Verdict.PASS)):
         yield from _scorer(entry, output, expected, glyphs)
     passed = [one for one in current if one not in told]
     if passed:

@@ -1,0 +1,1 @@
+"""What listed trials have in common."""
