@@ -179,6 +179,7 @@ def test_compare(measured: Measured) -> None:
     assert all(row["median_ms"] <= row["max_ms"] for row in found["app"])
 
 
+@pytest.mark.whole
 def test_large_asks_each_question_in_a_process_of_its_own(
     measured: Measured, tmp_path: Path
 ) -> None:

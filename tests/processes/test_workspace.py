@@ -340,6 +340,7 @@ def many(root: Path, count: int) -> None:
     os.close(folder)
 
 
+@pytest.mark.whole
 def test_ten_thousand_files_are_listed_and_removed(tmp_path: Path) -> None:
     root = tmp_path / "many"
     root.mkdir()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.engine.harness import Harness, suite
+from tests.sampling import examples
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tui_eval.engine.limits.call_permit import CallHistory, CallPermit, call_permit
 from tui_eval.engine.limits.limiter import COOL_DOWN_S, FIRST, GONE_AFTER, MOST, PROBE_S, Limiter
@@ -228,7 +229,7 @@ class Endpoint(RuleBasedStateMachine):
 
 
 TestEndpoint = Endpoint.TestCase
-TestEndpoint.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+TestEndpoint.settings = settings(max_examples=examples(60), stateful_step_count=60, deadline=None)
 
 
 @pytest.mark.parametrize("to", [0, -1, 16])

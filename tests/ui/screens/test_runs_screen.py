@@ -221,6 +221,7 @@ async def test_counts_that_change_without_an_engine_are_seen(store: Path) -> Non
         await until(pilot, lambda: "0/1" not in text(app))
 
 
+@pytest.mark.whole
 async def test_a_thousand_runs_are_there_at_once_live_ones_on_top(store: Path) -> None:
     many_runs(store, 1000)
     with writing(store) as db:
