@@ -10,29 +10,30 @@ SPENT: Final = (  # of all attempts; unknown money stays unknown
     "about_usd = ifnull(about_usd, cost_usd) + ?"
 )
 """Adds what an attempt took to its trial; the values are those of `of_output`."""
+_TAKEN: Final = (
+    "input_tokens = ?, output_tokens = ?, cost_usd = ?, about_tokens = ?, about_usd = ?, "
+)
 
 
-def of_output(tx: Tx, attempt: int, output: Output) -> tuple[object, ...]:
-    """Write down what an attempt took that gave an output; return what `SPENT` is to add.
+def of_output(output: Output) -> tuple[str, tuple[object, ...], tuple[object, ...]]:
+    """Return what is to be written of what an attempt took that gave an output.
 
     Of an output whose calls were counted one by one that is nothing more.
+
+    Returns:
+        Assignments of the attempt's UPDATE, as SQL, with their values; and those of `SPENT`.
     """
     if output.counted:
-        return 0, 0, 0.0, 0.0
+        return "", (), (0, 0, 0.0, 0.0)
     usage, estimate, price = output.usage, output.estimate, output.price
-    tx.db.execute(
-        "UPDATE attempts SET input_tokens = ?, output_tokens = ?, cost_usd = ?, about_tokens = ?, "
-        "about_usd = ? WHERE id = ?",
-        (
-            usage.input,
-            usage.output,
-            price.known_usd,
-            None if estimate is None else estimate.tokens,
-            price.about_usd,
-            attempt,
-        ),
+    taken = (
+        usage.input,
+        usage.output,
+        price.known_usd,
+        None if estimate is None else estimate.tokens,
+        price.about_usd,
     )
-    return values(usage, price)
+    return _TAKEN, taken, values(usage, price)
 
 
 def add(tx: Tx, attempt: int, usage: Usage, price: Price, about_tokens: int | None) -> None:

@@ -177,11 +177,11 @@ def answer(
         Whether the trial took it.
     """
     output_id = output_writes.add_output(tx, key, output)
+    taking, took, spent = spending_writes.of_output(output)
     tx.db.execute(
-        "UPDATE attempts SET state = 'answered', call_s = ?, output = ? WHERE id = ?",
-        (call_s, output_id, attempt),
+        f"UPDATE attempts SET {taking}state = 'answered', call_s = ?, output = ? WHERE id = ?",
+        (*took, call_s, output_id, attempt),
     )
-    spent = spending_writes.of_output(tx, attempt, output)
     attempt_writes.end_progress(tx, attempt)
     attempt_writes.add_record(tx, attempt, output.record, output.workspace)
     taken = not stale and tx.move(
