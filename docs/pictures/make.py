@@ -46,7 +46,7 @@ path = "data/capitals.jsonl"
 tags = "region"
 
 [[targets]]
-name = "simulated-large"
+name = "large"
 kind = "simulated"
 answers = ["The capital of {{ country }} is {{ capital[0] }}.", "I do not know."]
 accuracy = 0.93
@@ -54,7 +54,7 @@ latency_s = [0.5, 2.6]
 faults = { rate_limit = 0.04 }
 
 [[targets]]
-name = "simulated-small"
+name = "small"
 kind = "simulated"
 answers = [
   "The capital of {{ country }} is {{ capital[0] }}.",
