@@ -1,7 +1,7 @@
 """How fast a run goes and what it will cost: reckoned here for app, command line and charts."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tui_eval.format import estimated_usd
 from tui_eval.store.read.run_counts import Counts
@@ -10,7 +10,8 @@ WINDOW_S = 10.0
 """Seconds over which answers a second are taken, wherever they are shown."""
 LEAST_S = 0.5
 """Seconds below which nothing is said of a rate: it would jump."""
-
+_LEAST_LEFT_S = 3.0
+"""Likewise of the time left, which a few trials more or less change by hours."""
 
 _FEW = 10
 """By how much a number must grow within the window, or the rate is taken over longer."""
@@ -39,13 +40,60 @@ class Meter:
         ):
             seen.popleft()
 
-    def rate(self) -> float | None:
-        """Return what came a second; None: too early to say."""
+    def rate(self, least_s: float = LEAST_S) -> float | None:
+        """Return what came a second; None: less than `least_s` was seen."""
         if not self._seen:
             return None
         began, before = self._seen[0]
         past = self._now - began
-        return (self._value - before) / past if past >= LEAST_S else None
+        return (self._value - before) / past if past >= least_s else None
+
+
+class TimeLeft:
+    """How long a run still takes, if it goes on as it has gone lately.
+
+    Columns go on beside each other: a quick one that is through says nothing of a slow one, which
+    is what a run waits for.
+    """
+
+    def __init__(self) -> None:
+        self._whole, self._of = Meter(), Counts()
+        self._columns: dict[int, tuple[Meter, Counts]] = {}
+
+    def recall(self, settled: Iterable[tuple[float, int]]) -> None:
+        """Begin with how many trials of the whole run were settled at moments in the past."""
+        self._whole = Meter()
+        for moment, trials in settled:
+            self._whole.see(moment, trials)
+
+    def see(self, now: float, whole: Counts, columns: Mapping[int, Counts]) -> None:
+        """Take a look.
+
+        Args:
+            now: Seconds of any clock that only goes forward.
+            whole: Counts of the whole run.
+            columns: Of each column, by its index.
+        """
+        self._of = whole
+        self._whole.see(now, whole.settled)
+        for column, counts in columns.items():
+            meter, _ = self._columns.get(column, (Meter(), counts))
+            meter.see(now, counts.settled)
+            self._columns[column] = meter, counts
+
+    def seconds(self) -> float | None:
+        """Return the seconds until all is settled; None: who knows, or all is.
+
+        A column of which nothing is settled yet does not count by itself.
+        """
+        longest = [_left(self._whole, self._of)]
+        longest += [_left(meter, counts) for meter, counts in self._columns.values()]
+        return max((one for one in longest if one is not None), default=None)
+
+
+def _left(meter: Meter, of: Counts) -> float | None:
+    open_trials, rate = of.total - of.settled, meter.rate(_LEAST_LEFT_S)
+    return open_trials / rate if rate and open_trials else None
 
 
 def mean_rate(answered: int, wall_s: float) -> float | None:

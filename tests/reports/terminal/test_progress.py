@@ -11,10 +11,14 @@ HALF = Counts(
     cost_usd=0.83,
 )  # fmt: skip
 RATE = 460 / 638
+BULK = (
+    "bulk 0 of 790, 3 consignments, ends 11-24 17:30; judge bulk 0 of 250, 97 consignments",
+    "bulk 0 of 790; judge bulk 0 of 250",
+)
 
 
 def test_a_line_says_how_far_how_fast_and_how_good() -> None:
-    assert line(HALF, [HALF], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True) == (
+    assert line(HALF, [HALF], [RATE], SettlingRate(48.0, 5.4), 42.0, bar=True) == (
         "██████████████░░░░░░  642/900  71%  0:42  48/s  50 in flight  pass 72.1% so far  "
         "2 errors  2 ungraded  $0.83 of about $1.16  about 0:05 left"
     )
@@ -34,10 +38,14 @@ def test_where_it_is_narrow_what_matters_least_goes_and_nothing_is_cut(width: in
         ungraded=20_000, cost_usd=1234.5,
     )  # fmt: skip
     for counts, columns, rates in ((HALF, [HALF], [RATE]), (large, [large] * 6, [RATE] * 6)):
-        text = line(counts, columns, rates, SettlingRate(0.8, 0.8), 42_000.0, bar=True, width=width)
+        text = line(
+            counts, columns, rates, SettlingRate(0.8, 40_000.0), 42_000.0, bar=True, width=width
+        )
         assert cell_len(text) <= width
         assert text.endswith(" left")
-        whole = line(counts, columns, rates, SettlingRate(0.8, 0.8), 42_000.0, bar=True).split("  ")
+        whole = line(counts, columns, rates, SettlingRate(0.8, 40_000.0), 42_000.0, bar=True).split(
+            "  "
+        )
         places = [
             next(at for at, part in enumerate(whole) if part.startswith(shown[:6]))
             for shown in text.split("  ")
@@ -46,11 +54,11 @@ def test_where_it_is_narrow_what_matters_least_goes_and_nothing_is_cut(width: in
 
 
 def test_from_60_columns_up_count_rate_spend_and_time_left_are_there() -> None:
-    assert line(HALF, [HALF], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True, width=59) == (
+    assert line(HALF, [HALF], [RATE], SettlingRate(48.0, 5.4), 42.0, bar=True, width=59) == (
         "642/900  pass 72.1%  2 errors  $0.83  about 0:05 left"
     )
     calm = replace(HALF, error=0, ungraded=0, cost_usd=0.0)
-    assert line(calm, [calm], [RATE], SettlingRate(48.0, 48.0), 42.0, bar=True, width=79) == (
+    assert line(calm, [calm], [RATE], SettlingRate(48.0, 5.4), 42.0, bar=True, width=79) == (
         "███████░░░  640/900  71%  48/s  50 in flight  pass 72.1%  about 0:05 left"
     )
 
@@ -82,7 +90,7 @@ def test_unknown_cost_is_said_and_no_cost_is_not() -> None:
     [(48.0, "48/s"), (9.96, "10/s"), (0.8, "0.8/s"), (0.3, "18/min"), (0.04, "2.4/min")],
 )
 def test_a_slow_pace_is_told_by_the_minute(pace: float, said: str) -> None:
-    told = line(HALF, [HALF], [RATE], SettlingRate(pace, pace), 42.0, bar=True)
+    told = line(HALF, [HALF], [RATE], SettlingRate(pace, 5.0), 42.0, bar=True)
     assert f"  {said}  " in told
 
 
@@ -108,5 +116,13 @@ def test_without_a_terminal_there_is_a_line_now_and_then() -> None:
 
 
 def test_what_is_asked_in_bulk_is_told() -> None:
-    told = line(HALF, [HALF], [RATE], None, 42.0, bar=False, bulk="bulk 812 of 1,000, ends 14:20")
-    assert "  bulk 812 of 1,000, ends 14:20  " in told
+    told = line(HALF, [HALF], [RATE], None, 42.0, bar=False, bulk=BULK)
+    assert f"  {BULK[0]}  " in told
+
+
+@pytest.mark.parametrize("width", [79, 100, 120])
+def test_how_far_it_is_stands_beside_what_is_asked_in_bulk(width: int) -> None:
+    told = line(HALF, [HALF], [RATE], None, 42.0, bar=True, width=width, bulk=BULK)
+    assert cell_len(told) <= width
+    assert "642/900  " in told
+    assert BULK[1] in told

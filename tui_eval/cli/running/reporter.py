@@ -23,7 +23,7 @@ from tui_eval.reports.terminal.sweep_text import level_line, under_way_line
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.follow import Pulse
 from tui_eval.store.location import naming
-from tui_eval.store.read.consignment_queries import progress_words
+from tui_eval.store.read.consignment_queries import progress_forms
 from tui_eval.store.rows import LimitRow, RunRow
 
 _RATES_SHARE = 20
@@ -109,7 +109,7 @@ class Reporter:
             wall_s = seen.run.wall(time.time())
             self._rates = self._rates if seen.rates is None else seen.rates
             now = time.monotonic()
-            bulk = progress_words(seen.bulk)
+            bulk = progress_forms(seen.bulk)
             self._progress.update(seen.counts, seen.columns, self._rates, wall_s, now, bulk)
         self._tell_of_rests(seen)
         self._tell_all(self._events.of(seen))

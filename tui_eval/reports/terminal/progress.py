@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from tui_eval.format import clock, cost, many, money, per_second, percent
-from tui_eval.reports.throughput import Meter, expected_usd
+from tui_eval.reports.throughput import Meter, TimeLeft, expected_usd
 from tui_eval.store.read.run_counts import Counts
 
 _DRAW_S = 0.1
@@ -17,7 +17,7 @@ _RATES = 4
 """Columns whose rate is shown."""
 _APART = "  "
 _SHORTENED = (
-    "clock", "rates", "bar", "flight", "share", "bar", "pace", "ungraded", "cost", "rates",
+    "clock", "rates", "bulk", "bar", "flight", "share", "bar", "pace", "ungraded", "cost", "rates",
     "errors", "rates", "cost", "count",
 )  # fmt: skip
 """The parts of a line in the order they are shortened where it does not fit; a part that has no
@@ -29,8 +29,8 @@ class SettlingRate(NamedTuple):
 
     answers: float | None
     """Answers a second."""
-    settling: float | None
-    """Trials settled a second: the time left is reckoned by it."""
+    left_s: float | None
+    """Seconds until all is settled, if it goes on like this."""
 
 
 def line(
@@ -42,7 +42,7 @@ def line(
     *,
     bar: bool,
     width: int | None = None,
-    bulk: str | None = None,
+    bulk: Sequence[str] = (),
 ) -> str:
     """Return the state of a run in one line.
 
@@ -54,7 +54,7 @@ def line(
         wall_s: Seconds since it began.
         bar: Whether a bar is drawn.
         width: Cells the line may take: what matters least goes first; None: as many as it needs.
-        bulk: How far is what providers are asked in bulk; None: they are not.
+        bulk: How far is what providers are asked in bulk, longest form first.
     """
     share = counts.settled / counts.total if counts.total else 0.0
     parts = {
@@ -64,12 +64,12 @@ def line(
         "clock": [clock(wall_s)],
         "pace": [] if pace is None or not pace.answers else [per_second(pace.answers)],
         "flight": _flight(counts),
-        "bulk": [] if bulk is None else [bulk],
+        "bulk": [*bulk],
         "rates": _rates(rates) if counts.graded else [],
         "errors": [many(counts.error, "error")] if counts.error else [],
         "ungraded": [f"{counts.ungraded:,} ungraded"] if counts.ungraded else [],
         "cost": _costs(counts, columns),
-        "left": _left(counts, None if pace is None or bulk is not None else pace.settling),
+        "left": _left(None if pace is None or bulk else pace.left_s),
     }
     for name in _SHORTENED:
         if width is None or cell_len(_joined(parts)) <= width:
@@ -111,9 +111,8 @@ def _costs(counts: Counts, columns: Sequence[Counts]) -> list[str]:
     return [f"{spent} of about {money(expected)}", spent]
 
 
-def _left(counts: Counts, settling: float | None) -> list[str]:
-    left = counts.total - counts.settled
-    return [f"about {clock(left / settling)} left"] if settling and left else []
+def _left(seconds: float | None) -> list[str]:
+    return [] if seconds is None else [f"about {clock(seconds)} left"]
 
 
 class Progress:
@@ -128,7 +127,7 @@ class Progress:
         """
         self._write = write
         self._width = width
-        self._answers, self._settling = Meter(), Meter()
+        self._answers, self._left = Meter(), TimeLeft()
         self._drawn_at: float | None = None
         self._on_line = False
 
@@ -139,7 +138,7 @@ class Progress:
         rates: Sequence[float | None],
         wall_s: float,
         now: float,
-        bulk: str | None = None,
+        bulk: Sequence[str] = (),
     ) -> None:
         """Show how far it is, unless that was done a moment ago.
 
@@ -149,13 +148,13 @@ class Progress:
             rates: Pass rates, of each column too.
             wall_s: Seconds since it began.
             now: The present moment, in seconds of any clock that only goes forward.
-            bulk: How far is what providers are asked in bulk; None: they are not.
+            bulk: How far is what providers are asked in bulk, longest form first.
         """
         if not self._due(now):
             return
         self._answers.see(now, counts.answered)
-        self._settling.see(now, counts.settled)
-        pace = SettlingRate(self._answers.rate(), self._settling.rate())
+        self._left.see(now, counts, dict(enumerate(columns)))
+        pace = SettlingRate(self._answers.rate(), self._left.seconds())
         if self._width is None:
             self._write(line(counts, columns, rates, pace, wall_s, bar=False, bulk=bulk) + "\n")
             return

@@ -90,13 +90,22 @@ class BulkProgress:
     def words(self) -> str:
         """How far it is, in a few words."""
         many = f", {self.consignments} consignments" if self.consignments > 1 else ""
+        return f"{self.brief}{many}{self._ends}"
+
+    @property
+    def brief(self) -> str:
+        """The same where there is little room: what is done of it."""
+        whose = "judge " if self.asked == "judge" else ""
+        return f"{whose}bulk {self.done:,} of {self.requests:,}"
+
+    @property
+    def _ends(self) -> str:
         ends = ""
         if self.ends_by is not None:
             when, today = time.localtime(self.ends_by), time.localtime()
             day = "" if (when.tm_year, when.tm_yday) == (today.tm_year, today.tm_yday) else "%m-%d "
             ends = time.strftime(f", ends {day}%H:%M", when)
-        whose = "judge " if self.asked == "judge" else ""
-        return f"{whose}bulk {self.done:,} of {self.requests:,}{many}{ends}"
+        return ends
 
 
 def bulk_progress(db: sqlite3.Connection, run: int) -> tuple[BulkProgress, ...]:
@@ -112,7 +121,14 @@ def bulk_progress(db: sqlite3.Connection, run: int) -> tuple[BulkProgress, ...]:
 
 def progress_words(found: Sequence[BulkProgress]) -> str | None:
     """Say how far what is asked in bulk is; None: nothing is."""
-    return "; ".join(one.words for one in found) or None
+    return next(iter(progress_forms(found)), None)
+
+
+def progress_forms(found: Sequence[BulkProgress]) -> Sequence[str]:
+    """Say how far what is asked in bulk is, in full and in brief; empty: nothing is."""
+    if not found:
+        return ()
+    return "; ".join(one.words for one in found), "; ".join(one.brief for one in found)
 
 
 @dataclass(frozen=True, slots=True)

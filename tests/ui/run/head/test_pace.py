@@ -7,39 +7,42 @@ import pytest
 from tests.support import reading
 from tests.ui.playing import plain_run
 from tui_eval.store.read import trial_queries
+from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.ui.run.head.pace import RunPace, sparkline
+
+
+def look(pace: RunPace, now: float, done: int) -> None:
+    """See a run of one column with a thousand trials."""
+    counts = Counts(total=1000, done=done)
+    pace.see(now, counts, {0: counts})
 
 
 def test_pace_says_nothing_too_early() -> None:
     pace = RunPace()
     assert pace.per_second() is None
-    pace.see(10.0, 0, 0)
-    pace.see(10.1, 5, 5)
+    look(pace, 10.0, 0)
+    look(pace, 10.1, 5)
     assert pace.per_second() is None
-    assert pace.left(10) is None
+    assert pace.left() is None
 
 
 def test_pace_is_of_the_last_seconds() -> None:
     pace = RunPace()
     for second in range(60):
-        pace.see(
-            100.0 + second,
-            second * 2 if second < 30 else 60 + (second - 30) * 10,
-            second * 2 if second < 30 else 60 + (second - 30) * 10,
-        )
+        look(pace, 100.0 + second, second * 2 if second < 30 else 60 + (second - 30) * 10)
     rate = pace.per_second()
     assert rate == pytest.approx(10.0)
-    assert pace.left(50) == pytest.approx(5.0)
+    assert pace.left() == pytest.approx(65.0)
     assert pace.history(160.0, 3) == [10, 10, 10]
 
 
 def test_a_retry_does_not_turn_the_pace_round() -> None:
     pace = RunPace()
     for second in range(5):
-        pace.see(float(second), 10 * second, 10 * second)
-    pace.see(5.0, 12, 12)
-    pace.see(6.0, 14, 14)
+        look(pace, float(second), 10 * second)
+    look(pace, 5.0, 12)
+    look(pace, 6.0, 14)
     assert pace.per_second() == pytest.approx(2.0)  # what came before superseded
     assert pace.history(7.0, 7) == [10, 10, 10, 10, 0, 2]
 
@@ -53,12 +56,13 @@ def test_sparklines_reach_from_the_lowest_to_the_highest() -> None:
 def test_the_pace_of_the_last_minute_is_known_at_once() -> None:
     pace = RunPace()
     by_age = dict.fromkeys(range(30), (5, 0.1))
+    look(pace, 1000.0, 400)
     pace.recall(1000.0, RecentActivity(60, by_age, 400, 9.0, 400))
     assert pace.per_second() == pytest.approx(5.0)
-    assert pace.left(50) == pytest.approx(10.0)
+    assert pace.left() == pytest.approx(120.0)
     assert pace.usd_per_minute() == pytest.approx(3.0)
     assert pace.history(1000.0, 40) == [0] * 10 + [5] * 30
-    pace.see(1001.0, 405, 405, 9.1)
+    look(pace, 1001.0, 405)
     assert pace.per_second() == pytest.approx(5.0)
 
 

@@ -3,7 +3,8 @@
 from collections import deque
 from collections.abc import Mapping
 
-from tui_eval.reports.throughput import Meter
+from tui_eval.reports.throughput import Meter, TimeLeft
+from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 
 _MONEY_S = 60.0
@@ -14,12 +15,13 @@ class RunPace:
     """Settled trials, answers and dollars over time."""
 
     def __init__(self, seconds: int = 60) -> None:
+        self._left = TimeLeft()
         self._begin()
         self._by_second: deque[tuple[int, int]] = deque(maxlen=seconds)
         self._settled: int | None = None
 
     def _begin(self) -> None:
-        self._trials, self._answers, self._dollars = Meter(), Meter(), Meter(_MONEY_S, few=0)
+        self._answers, self._dollars = Meter(), Meter(_MONEY_S, few=0)
 
     def recall(self, now: float, lately: RecentActivity) -> None:
         """Begin with what the store knows of the last seconds, instead of with nothing.
@@ -33,27 +35,36 @@ class RunPace:
         settled = lately.settled - sum(n for n, _ in lately.by_age.values())
         answered = lately.answered - sum(n for n, _ in lately.by_age.values())
         dollars = (lately.cost_usd or 0.0) - sum(usd for _, usd in lately.by_age.values())
+        before: list[tuple[float, int]] = []
         for age in range(lately.seconds, -1, -1):
             # the youngest second is not over yet: its trials are there by now
             moment = now - age
-            self._trials.see(moment, settled)
+            before.append((moment, settled))
             self._answers.see(moment, answered)
             self._dollars.see(moment, dollars)
             n, usd = lately.by_age.get(age - 1, (0, 0.0))
             settled, answered, dollars = settled + n, answered + n, dollars + usd
             if age:
                 self._by_second.append((int(moment), n))
+        self._left.recall(before)
         self._settled = lately.settled
 
-    def see(self, now: float, settled: int, answered: int, cost_usd: float | None = None) -> None:
+    def see(
+        self,
+        now: float,
+        whole: Counts,
+        columns: Mapping[int, Counts],
+        cost_usd: float | None = None,
+    ) -> None:
         """Take a look.
 
         Args:
             now: Monotonic seconds.
-            settled: Trials settled by now; fewer than before after a retry.
-            answered: Those that were answered in this run.
+            whole: Counts of the run by now; after a retry fewer are settled than before.
+            columns: Of each column, by its index.
             cost_usd: What is spent by now; None: nobody knows.
         """
+        settled = whole.settled
         if self._settled is not None:
             gained = max(settled - self._settled, 0)
             second = int(now)
@@ -62,8 +73,8 @@ class RunPace:
             else:
                 self._by_second.append((second, gained))
         self._settled = settled
-        self._trials.see(now, settled)
-        self._answers.see(now, answered)
+        self._left.see(now, whole, columns)
+        self._answers.see(now, whole.answered)
         if cost_usd is not None:
             self._dollars.see(now, cost_usd)
 
@@ -76,10 +87,9 @@ class RunPace:
         rate = self._dollars.rate()
         return None if rate is None else rate * 60
 
-    def left(self, open_trials: int) -> float | None:
+    def left(self) -> float | None:
         """Return the seconds until all is settled, if it goes on like this; None: who knows."""
-        rate = self._trials.rate()
-        return open_trials / rate if rate else None
+        return self._left.seconds()
 
     def history(self, now: float, seconds: int) -> list[int]:
         """Return the trials settled in each of the last whole seconds, oldest first."""

@@ -109,7 +109,7 @@ class RunHead(Vertical):
             self._pace, self._pace_seen_at = RunPace(), None  # what comes next begins anew
             return
         total = snapshot.total
-        self._pace.see(now, total.settled, total.answered, estimated_usd(total))
+        self._pace.see(now, total, snapshot.by_column, estimated_usd(total))
         self._pace_seen_at = now
         if before is None or now - before > _UNSEEN_S:
             self._recall_pace()
@@ -209,7 +209,7 @@ def _title(
     refused = {column.endpoint for column in run.columns} <= run.left_alone.keys()
     if row.live and row.state is RunState.RUNNING and not (run.stopping or refused) and open_trials:
         # when a provider has done what it was asked in bulk nobody knows
-        eta = None if run.bulk else pace.left(open_trials)
+        eta = None if run.bulk else pace.left()
         right.append(Piece(f" about {clock(eta)} " if eta is not None else "", "dim"))
     if (money := spent.so_far) and (total.attempts or total.lost):
         at_cap = awaits_cap(row)
