@@ -33,6 +33,7 @@ class Line:
     def __init__(self) -> None:
         self.limiter = Limiter("e", SLOTS, lambda _: None)
         self.prepared = PreparedCalls(self.limiter, lambda: False)
+        self.prepared.set_open(True)
         self.stack = ExitStack()
         self.calls: list[PreparedCall] = []
 
@@ -57,6 +58,7 @@ class Line:
 async def line() -> AsyncIterator[Line]:
     line = Line()
     yield line
+    line.prepared.set_open(False)
     line.stack.close()
     assert line.limiter.in_flight == 0, "every slot is given back"
 
@@ -80,12 +82,59 @@ async def test_no_call_that_is_not_to_leave_takes_a_slot(line: Line) -> None:
     line.start(SLOTS + 2)
     tasks = await line.depart()
     line.calls[-1].flight.withdrawn = True
-    line.prepared.withdraw(all_of_them=False)
+    line.prepared.drop_withdrawn()
     assert await tasks[-1] is None
     assert not tasks[-2].done()
-    line.prepared.withdraw(all_of_them=True)
+    line.prepared.set_open(False)
     assert await tasks[-2] is None
     assert line.limiter.in_flight == SLOTS
+
+
+@pytest.mark.parametrize("slots", [SLOTS, SLOTS + 1], ids=["with a slot", "without"])
+@pytest.mark.parametrize("how", ["closed", "withdrawn"])
+async def test_no_call_leaves_that_is_held_while_its_start_is_written(
+    line: Line, slots: int, how: str
+) -> None:
+    line.start(slots)
+    last = line.calls[-1]
+    if how == "closed":
+        line.prepared.set_open(False)
+    else:
+        last.flight.withdrawn = True
+        line.prepared.drop_withdrawn()
+    assert await asyncio.wait_for(line.prepared.departure(last), 10) is None
+
+
+async def test_a_slot_that_a_call_gives_back_unused_goes_to_the_next(line: Line) -> None:
+    line.start(SLOTS - 1)
+    with line.prepared.call(a_flight()):
+        line.start(1)
+        last = asyncio.create_task(line.prepared.departure(line.calls[-1]))
+        await asyncio.sleep(0)
+        assert not last.done()
+    assert await asyncio.wait_for(last, 10) is line.calls[-1].permit
+
+
+async def test_nobody_overtakes_who_waits_for_a_slot(line: Line) -> None:
+    line.start(SLOTS + 1)
+    tasks = await line.depart()
+    assert line.prepared.first is line.calls[-1].flight
+    line.limiter.concurrency += 1  # and nobody was told
+    line.limiter._ramp += 1
+    with line.prepared.call(a_flight()) as later:
+        assert later.permit is None
+        line.prepared.give_slots()
+        assert await tasks[-1] is line.calls[-1].permit
+        assert later.permit is None
+
+
+async def test_what_waits_for_a_slot_may_be_untried(line: Line) -> None:
+    line.start(SLOTS + 2)
+    line.calls[-1].flight.waited_s = 1.0
+    await line.depart()
+    assert line.prepared.untried
+    line.end_call(0)
+    assert not line.prepared.untried, "only one that was tried before is left"
 
 
 async def test_who_waits_for_an_endpoint_that_is_left_alone_is_its_probe(line: Line) -> None:

@@ -55,6 +55,7 @@ class PreparedCalls:
         """
         self._limiter = limiter
         self._nothing_untried = nothing_untried
+        self._open = False
         self._without_slot = 0
         self._line: deque[PreparedCall] = deque()
         self._writing = 0.0
@@ -63,6 +64,16 @@ class PreparedCalls:
         """Seconds that it took to write the starts of the present window, all together."""
         self._window_since = time.monotonic()
         self._again: asyncio.TimerHandle | None = None
+
+    @property
+    def first(self) -> TrialInFlight | None:
+        """The trial whose call is the next one to get a slot; None: none waits for one."""
+        return self._line[0].flight if self._line else None
+
+    @property
+    def untried(self) -> bool:
+        """Whether a call waits for a slot that is the first one of its trial."""
+        return any(call.flight.waited_s is None for call in self._line)
 
     @property
     def most(self) -> int:
@@ -78,7 +89,7 @@ class PreparedCalls:
     def call(self, flight: TrialInFlight) -> Iterator[PreparedCall]:
         """Hold a call's slot until the block ends, or its place in the line until it has one."""
         call = PreparedCall(flight)
-        if self._limiter.may_start(time.monotonic()):
+        if not self._line and self._limiter.may_start(time.monotonic()):
             self._give_slot(call)
         self._without_slot += call.permit is None
         try:
@@ -88,11 +99,12 @@ class PreparedCalls:
                 self._without_slot -= 1
             else:
                 call.permit.end()
+                self.give_slots()
 
     async def departure(self, call: PreparedCall) -> CallPermit | None:
         """Wait until a call whose start is written may leave; None: it is not to leave."""
         self._learn(time.monotonic(), call)
-        if call.permit is None:
+        if call.permit is None and not self._is_held(call):
             call.slot = asyncio.get_running_loop().create_future()
             self._line.append(call)
             self.give_slots()
@@ -101,7 +113,7 @@ class PreparedCalls:
             finally:
                 if call in self._line:
                     self._line.remove(call)
-        return call.permit
+        return None if self._is_held(call) else call.permit
 
     def give_slots(self) -> None:
         """Let those leave that may by now."""
@@ -114,16 +126,25 @@ class PreparedCalls:
         if self._line and (due := self._limiter.again_at(now)) is not None:
             self._look_again_at(due)
 
-    def withdraw(self, *, all_of_them: bool) -> None:
-        """Have those go back that are not to leave.
+    def set_open(self, dispatching: bool) -> None:
+        """Let calls leave, or none from now on: those that wait for a slot go back."""
+        self._open = dispatching
+        self._withdraw()
 
-        Args:
-            all_of_them: No call is to begin; else those of trials that a person took away.
-        """
+    def drop_withdrawn(self) -> None:
+        """Have those go back whose trials a person took away."""
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Wake those in the line that are not to leave: they have no slot, and go back."""
         for call in list(self._line):
-            if all_of_them or call.flight.withdrawn:
+            if self._is_held(call):
                 self._line.remove(call)
                 _wake(call)
+
+    def _is_held(self, call: PreparedCall) -> bool:
+        """Return whether a call is not to leave any more, be there a slot for it or not."""
+        return not self._open or call.flight.withdrawn
 
     def _learn(self, now: float, call: PreparedCall) -> None:
         """Learn how long a start took to be written."""

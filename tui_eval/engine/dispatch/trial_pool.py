@@ -106,11 +106,8 @@ class TrialPool(WorkerPool):
 
     def set_open(self, dispatching: bool) -> None:
         """Begin new attempts, or begin none until told otherwise; those in flight go on."""
-        if dispatching and not self._open:
-            self.queue.rewind(calls=True)  # what was prepared has gone back
+        self._prepared.set_open(dispatching)
         super().set_open(dispatching)
-        if not dispatching:
-            self._prepared.withdraw(all_of_them=True)
         self._hungry.set()
 
     def tell(self) -> None:
@@ -121,7 +118,7 @@ class TrialPool(WorkerPool):
     def drop_withdrawn(self) -> None:
         """Forget what a person took away before any worker had it, or before its call left."""
         self.queue.drop_withdrawn()
-        self._prepared.withdraw(all_of_them=False)
+        self._prepared.drop_withdrawn()
         self._tell_if_idle()
 
     def look_again(self, *, calls: bool = True) -> None:
@@ -177,10 +174,9 @@ class TrialPool(WorkerPool):
                 self._let_go(flight, stands=False)
                 return None
             permit = await self._prepared.departure(call)
-            if permit is None or flight.withdrawn:
+            if permit is None:
                 return self._journey.unsent(flight, attempt)
             step = await self._journey.generate(flight, attempt, permit)
-        self._prepared.give_slots()
         if self._prepared.may_prepare(more=2) and self.queue.next_call() is not None:
             self.tell()  # for one there is this worker
         self._unreachable = step.unreachable
@@ -210,7 +206,7 @@ class TrialPool(WorkerPool):
             if flight.context is not None:
                 flight.context.written()
             self._unwritten_handovers -= step.goes_on
-            if not stands or flight.withdrawn:
+            if not stands or flight.withdrawn or step.requeued:
                 self._let_go(flight, stands=False)
             elif step.again_in is not None:
                 self._wait(flight, step.again_in)
@@ -262,7 +258,7 @@ class TrialPool(WorkerPool):
         self.tell()
 
     def _let_go(self, flight: TrialInFlight, *, stands: bool = True) -> None:
-        """Forget a trial; where what came of it was not written, it may be open anew."""
+        """Forget a trial; where what came of it was not written, or nothing did, it may be open."""
         if self._flights.get(flight.work.trial) is flight:
             del self._flights[flight.work.trial]
         flight.context = None  # it knows the trial: in a circle both would wait for a collection
@@ -348,11 +344,13 @@ class TrialPool(WorkerPool):
         )
 
     def _next_limits(self) -> Mapping[str, int] | None:
-        flight = self.queue.next_call() or (self._waiting[0][2] if self._waiting else None)
+        flight = self._prepared.first or self.queue.next_call()
+        if flight is None and self._waiting:
+            flight = self._waiting[0][2]
         return None if flight is None else flight.work.case.limits
 
     def _nothing_untried(self) -> bool:
-        return self.queue.at_end and not len(self.queue)
+        return self.queue.at_end and not len(self.queue) and not self._prepared.untried
 
     def _crowded(self) -> bool:
         return len(self._waiting) >= MAX_WAITING or (self._unreachable and bool(self._waiting))

@@ -159,7 +159,7 @@ class Journey:
             trial_writes.drop_attempt(tx, attempt, "cancelled", None)
             return flight.stands(tx) and trial_writes.give_back(tx, flight.work.trial)
 
-        return Step(write)
+        return Step(write, requeued=True)
 
     def score(self, flight: TrialInFlight, output: Output) -> Step:
         """Score an output that is in the store already, as far as that can be done at once."""

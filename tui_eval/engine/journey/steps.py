@@ -42,6 +42,8 @@ class Step:
     """What judges must still say; None: nothing."""
     unscored: Output | None = None
     """The trial's output, where it could not be scored at once; None: it was."""
+    requeued: bool = False
+    """Whether the trial is back in the queue: its call did not leave."""
 
     @property
     def goes_on(self) -> bool:
