@@ -75,7 +75,7 @@ async def test_its_wrong_answers_are_those_of_the_suite() -> None:
     assert set(await texts(target, cases(50))) == {"no", "never"}
 
 
-@pytest.mark.parametrize("right", ["B", "42", "about 3 of 8", "Paris", ""])
+@pytest.mark.parametrize("right", ["B", "42", "about 3 of 8", "Paris", "", "9" * 5001])
 async def test_a_wrong_answer_it_makes_up_is_never_the_right_one(right: str) -> None:
     target = simulated(accuracy=0.0)
     of = [case(seq, question="x", answer=right) for seq in range(50)]

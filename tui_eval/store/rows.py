@@ -84,6 +84,11 @@ class ColumnRow:
     version: str | None = None
     """What its target printed as its version when the run was staged; None: it tells none."""
 
+    @property
+    def names_prompt(self) -> bool:
+        """Whether its name says a prompt beside the target: the run has several."""
+        return self.name != self.target
+
 
 @dataclass(frozen=True, slots=True)
 class TallyRow:

@@ -174,7 +174,8 @@ class SimulatedTarget(Target):
         return seeded_draws.draw(self._spec.seed, request["case"], what, attempt, *varied)
 
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,15}")
+"""Of a longer number the end: Python reads none of thousands of digits."""
 
 
 def _wrong(right: str, drawn: float) -> str:

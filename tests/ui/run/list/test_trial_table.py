@@ -86,6 +86,19 @@ async def test_at_80_columns_a_running_program_has_the_room_of_figures_it_lacks(
         await until_shown(pilot, "bash · 34.2s CPU · 312 MB")
 
 
+@pytest.mark.parametrize("prompts", [1, 2])
+async def test_a_slash_in_a_targets_name_is_no_prompt(store: Path, prompts: int) -> None:
+    names = ("lab/large", "small")
+    targets = [{"kind": "simulated", "name": name, "answers": "one"} for name in names]
+    asked = {"prompts": [{"name": f"p{at}", "user": "{{ question }}"} for at in range(prompts)]}
+    await finished(store, made_up(2, targets=targets, **(asked if prompts > 1 else {})))
+    async with shown_on(app_on(store, run="last")) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "lab/large")
+        titles = [field.title for field in screen.trial_list.table.fields]
+        assert ("target · prompt" in titles, "target" in titles) == (prompts > 1, prompts == 1)
+
+
 @pytest.mark.parametrize(("kind", "told"), [("f1", True), ("exact", False)])
 async def test_by_case_the_spread_over_epochs_is_a_column_where_it_tells(
     store: Path, kind: str, told: bool

@@ -135,7 +135,8 @@ def _fields(
 ) -> Sequence[Field]:
     """Return the table's columns, wide enough for what they are to hold."""
     shown = run.columns[:room]
-    name = replace(_NAME, title="target · prompt") if any(one.prompt for one in shown) else _NAME
+    prompted = any(column.names_prompt for column in shown)
+    name = replace(_NAME, title="target · prompt") if prompted else _NAME
     longest = max(width_of(_named(column, run)) for column in shown)
     roomy = _LONGEST_NAME if width >= _NARROW else _NARROW_NAME
     name = replace(name, least=max(name.least, min(longest, roomy)))

@@ -36,11 +36,6 @@ class CaseLayout:
         """Name the columns by what tells them apart."""
         object.__setattr__(self, "_short", tuple(short_names(self.names)))
 
-    @property
-    def prompted(self) -> bool:
-        """Whether a column is a target with one of several prompts."""
-        return any("/" in name for name in self.names)
-
     def shown(self, width: int, column: int) -> range:
         """Return the columns that there is room for; one of them is always among them.
 

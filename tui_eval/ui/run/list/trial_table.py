@@ -124,6 +124,7 @@ class TrialTable(Rows):
         self._sorted = (Order.PLACE, False)
         self._by_case = False
         self._cases = CaseLayout(())
+        self._prompted = False
         self._in_view = range(0)
         """By case, the run's columns that are shown."""
         self.slot = 0
@@ -132,18 +133,20 @@ class TrialTable(Rows):
         super().__init__([], glyphs=glyphs, empty="no trials yet", id="trial-table")
         self._lay_columns()
 
-    def suit(self, columns: Sequence[str], epochs: int, *, compared: bool) -> None:
+    def suit(self, columns: Sequence[str], epochs: int, *, prompted: bool, compared: bool) -> None:
         """Fit the columns to a run.
 
         Args:
             columns: The names of its columns.
             epochs: How often each case is asked; 0 while nobody knows.
+            prompted: Whether their names say a prompt as well: there are several.
             compared: Whether it is compared with an earlier run.
         """
         # what would be the same in every row is left out
         shown = {Order.TARGET: len(columns) > 1, Order.EPOCH: epochs > 1}
         self._hidden = frozenset(order for order, several in shown.items() if not several)
         self._longest_column = max(map(width_of, columns), default=0)
+        self._prompted = prompted
         layout = CaseLayout(tuple(columns), max(epochs, 1), compared)
         if layout != self._cases:
             self._cases = layout
@@ -244,7 +247,7 @@ class TrialTable(Rows):
         field = column.field
         most = {Order.CASE: self._longest_id, Order.TARGET: self._longest_column}
         if column.order in most:
-            if column.order is Order.TARGET and not self._cases.prompted:
+            if column.order is Order.TARGET and not self._prompted:
                 field = replace(field, title="target")
             longest = max(most[column.order], width_of(field.title) + 1)
             field = replace(field, most=longest, least=min(field.least, longest))
