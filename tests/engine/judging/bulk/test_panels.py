@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON, bulk_suite, run_bulk
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, run_bulk, working
 from tests.engine.harness import RUBRIC, Harness, gold_rows, judged
 from tests.engine.judging.bulk.judged_runs import Grading, assert_graded, bulk_judged, open_ones
+from tests.servers.bulk_ledger import BulkFaults, Consignment
 from tests.servers.fake_bulk import FakeBulk
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 
 
@@ -81,3 +83,31 @@ async def test_target_and_judge_are_asked_in_bulk(harness: Harness) -> None:
     assert_graded(harness, run, 60)
     assert server.counts["live"] == 0
     assert len(grading.graded) == 60
+
+
+async def test_what_a_judge_said_is_written_once_where_another_is_asked_again(
+    harness: Harness,
+) -> None:
+    async with FakeBulk(Grading(), looks=0) as server:
+        of = judged(
+            server.base_url,
+            server.base_url,
+            6,
+            scorers=[{**RUBRIC, "judge": ["j", "k"]}],
+            judges=[judge(server, "j", bulk=True), judge(server, "k", bulk=True)],
+        )
+        async with working(harness, of) as (run, _):
+            sent = server.ledger.consignments
+            await until(lambda: len(sent) == 2)
+            for one in sent[:2]:
+                expires = None if model(one) == "k" else ()
+                server.ledger.faults = BulkFaults(expire=expires)
+                server.finish(one)
+            server.ledger.faults, server.looks = BulkFaults(), 1
+    assert harness.counts(run).done == 6
+    found = harness.sql("SELECT judge, count(*) FROM findings WHERE superseded = 0 GROUP BY judge")
+    assert found == [("j", 6), ("k", 6)]
+
+
+def model(consignment: Consignment) -> str:
+    return str(consignment.requests[0][1]["model"])

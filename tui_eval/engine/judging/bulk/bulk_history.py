@@ -81,3 +81,4 @@ def _apply(question: Question, history: BulkHistory) -> None:
         question.asked_before = True
     if question.missing and history.asks > ASKED_AGAIN:
         question.problem = _GIVEN_UP if history.never_done else history.problem or _UNGRADED
+    question.own = history.told and question.closed

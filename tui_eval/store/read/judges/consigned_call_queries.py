@@ -150,6 +150,8 @@ class BulkHistory:
     """Whether the provider never did the last call, or lost it."""
     last: CallItem | None = None
     """The last that asked it, of those that came to an end."""
+    told: bool = False
+    """Whether a finding says already what came of it: another judge of the trial was waited for."""
 
 
 def histories(
@@ -175,6 +177,7 @@ def histories(
 
 def _history(db: sqlite3.Connection, asked: AskedInBulk) -> BulkHistory | None:
     """Return what came of a question; answers from earlier openings count that none has taken."""
+    key, trial, _, scorer = asked
     rows = db.execute(
         "SELECT q.call, q.position, q.made, q.problem, c.state, c.error_kind, c.error_message, "
         "q.opening = ?3, k.taken_at IS NULL "
@@ -193,12 +196,18 @@ def _history(db: sqlite3.Connection, asked: AskedInBulk) -> BulkHistory | None:
         return None
     call, position, _, problem, state, kind, message, *_ = over[-1]
     why = problem if problem is not None else message
+    told = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM findings WHERE trial = ? AND scorer = ? AND score_key = ? "
+        "AND call = ? AND position = ? AND superseded = 0)",
+        (trial, scorer, key, call, position),
+    ).fetchone()[0]
     return BulkHistory(
         asks=sum(row[7] for row in over),
         made=tuple(json.loads(row[2]) for row in over if row[2] is not None),
         problem=None if why is None else unpack_text(why),
         never_done=state == "lost" or kind in NEVER_DONE,
         last=CallItem(call, position),
+        told=bool(told),
     )
 
 
