@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import reading
+from tui_eval.reports.comparison.comparison import ComparisonRow, columns_compared
+from tui_eval.reports.comparison.side import RunSide
 from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, rests_on_judges
 from tui_eval.reports.rates.run_rates import rates
@@ -60,6 +62,7 @@ def all_figures(db: sqlite3.Connection, run: int) -> dict[str, object]:
         "tags": trial_figures.tags(db, run, 100),
         "backing off": trial_figures.backing_off(db, run),
         "judges": judge_figures(db, run),
+        "pairs": _pairs(db, run),
         "groups": {by: _groups(db, run, by) for by in Grouping},
         "lists": {view: list(views.places(db, run, view)) for view in _VIEWS},
     }
@@ -70,6 +73,13 @@ _VIEWS = (
     *(View((Condition(FilterKind.STANDS, outcome),)) for outcome in TrialOutcome),
     *(View((Condition(kind),)) for kind in (FilterKind.CUT, FilterKind.FLAKY, FilterKind.NOTED)),
 )
+
+
+def _pairs(db: sqlite3.Connection, run: int) -> list[list[ComparisonRow]]:
+    """Give how the first column differs from the last, in this run and from the run before it."""
+    sides = [RunSide(db, one) for one in run_queries.runs(db) if one.id in (run - 1, run)]
+    names = [(sides[0].columns[0], sides[0].columns[-1])]
+    return [columns_compared(a, b, names) for a in sides for b in sides]
 
 
 def _groups(db: sqlite3.Connection, run: int, by: Grouping) -> tuple[object, ...]:

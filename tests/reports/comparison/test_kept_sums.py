@@ -1,5 +1,7 @@
 """Sums of paired columns are kept with a large run, and made anew once either side has changed."""
 
+import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -62,6 +64,28 @@ def test_cases_are_read_once_until_either_run_changes(
         _pass_by_hand(store, run)
         assert compared() == both
         assert compared() == []
+
+
+def test_sums_of_a_store_that_was_put_back_from_a_copy_are_made_anew(
+    tmp_path: Path, summed_up: list[object]
+) -> None:
+    store = tmp_path / "store.db"
+    a, b = (fill(store, Plan({"one": of * 20}, CASES)) for of in ([WRONG], [GOOD]))
+
+    def means() -> tuple[float | None, float | None]:
+        with reading(store) as db:
+            sides = (RunSide(db, run_queries.run(db, run)) for run in (a, b))
+            [row] = compare_rows(*sides).rows
+        return row.rate_a, row.rate_b
+
+    with writing(store) as db, closing(sqlite3.connect(":memory:")) as copy:
+        db.backup(copy)
+        last = "UPDATE trials SET verdict = ?, since = since + ?, change = 900 WHERE run = ? "
+        db.execute(last + "AND place = 3", ("pass", 1, a))
+        assert means() == (0.05, 1.0)
+        copy.backup(db)
+        db.execute(last + "AND place < 3 AND place > 0", ("pass", 2, a))
+    assert means() == (0.1, 1.0)
 
 
 def test_a_file_is_compared_each_time_and_so_is_a_small_run(

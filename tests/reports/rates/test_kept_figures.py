@@ -146,10 +146,10 @@ def test_whatever_happens_to_trials_what_is_kept_is_what_counting_gives(
 ) -> None:
     draw = random.Random(seed)
     path = tmp_path_factory.mktemp("kept") / "store.sqlite3"
-    run = fill(path, plan(draw, epochs))
+    before, run = fill(path, plan(draw, 1)), fill(path, plan(draw, epochs))
     with keeping(draw.choice((2, 7))), writing(path) as db, reading(path) as kept:
         for _ in range(6):
-            go_on(db, run, draw)
+            go_on(db, draw.choice((before, run, run)), draw)
             see_that_kept_is_counted(kept, path, run)
             if draw.random() < 0.5:  # lists and groups are kept only while nothing is scored
                 transact(db, partial(settle_all, draw=draw))

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 from tui_eval.reports.comparison.pairing import PairedColumns, paired
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.statistics.paired import PairTally
+from tui_eval.store.chunks import division
 from tui_eval.store.chunks.kept_answers import answer_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.text import dump
@@ -26,9 +27,10 @@ def summed(a: Side, b: Side, names: Sequence[tuple[str, str]]) -> list[SummedPai
     """
     if not (isinstance(a, RunSide) and isinstance(b, RunSide) and a.db is b.db) or a.run.live:
         return _summed(a, b, names)
+    change = run_queries.last_change(a.db, a.run.id)
     rests_on = [
         _FORMAT,
-        [a.run.name, a.run.created_at, run_queries.last_change(a.db, a.run.id)],
+        [a.run.name, a.run.created_at, change, division.newest(a.db, a.run.id, change)],
         [repr((side.rules.errors, side.rules.reductions[0])) for side in (a, b)],
         list(names),
     ]
