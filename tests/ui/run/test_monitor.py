@@ -1,5 +1,6 @@
 """What the Run screen reads of a run: what changed, and the figures."""
 
+import asyncio
 import math
 import time
 from dataclasses import replace
@@ -60,6 +61,32 @@ async def test_results_that_are_quickly_read_come_with_the_snapshot(
         assert kinds == [[Snapshot, LiveResults], [Snapshot], [Snapshot, LiveResults]]
         await snapshots.aclose()
         await results.aclose()
+    finally:
+        await client.close()
+
+
+async def test_what_changes_while_results_become_quick_to_read_is_in_the_next(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A snapshot that came without results, as they were slow so far, is not the last word."""
+    monkeypatch.setattr(monitor_module, "_QUICK_S", 60.0)
+    made = plain_run(store, 4)
+    client = StoreClient(store)
+    await client.open()
+    try:
+        monitor = RunMonitor(client, made.run)
+        snapshots, results = monitor.snapshots(), monitor.results()
+        await anext(results)
+        monitor._results_took = math.inf  # as when that is still being read
+        await anext(snapshots)
+        monitor.wake()
+        assert [type(part) for part in await anext(snapshots)] == [Snapshot]
+        monitor._results_took = 0.0
+        again = asyncio.ensure_future(anext(results))  # asked for more, it looks what changed
+        found = await asyncio.wait_for(anext(snapshots), 10)
+        assert [type(part) for part in found] == [Snapshot, LiveResults]
+        again.cancel()
+        await snapshots.aclose()
     finally:
         await client.close()
 

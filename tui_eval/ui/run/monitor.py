@@ -152,6 +152,8 @@ class RunMonitor:
             if self._results_took > _QUICK_S:
                 yield (await self._client.survey(self._read_results),)
                 await asyncio.sleep(rest(_SNAPSHOT_S, self._results_took, _RESULTS_SHARE))
+                if self._wake_results.is_set():
+                    self._wake.set()  # of what changed since, a snapshot may have come without them
 
     async def differences(self) -> AsyncGenerator[tuple[ColumnDifferences], None]:
         """Yield how columns differ, when something changed; nothing where nobody wants to know it.
