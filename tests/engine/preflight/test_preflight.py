@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.engine.harness import Harness, suite
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
@@ -82,6 +84,21 @@ def test_each_depth_says_the_same_of_mistakes_refusals_and_warnings() -> None:
     for depth in Depth:
         (mistake,) = preflight(None, unknown, Settings(), depth).mistakes
         assert "question" in mistake.message
+
+
+@pytest.mark.parametrize(
+    ("second", "same"),
+    [({}, True), ({"batch_size": 2}, True), ({"instructions": "Be kind."}, False)],
+)
+def test_judges_of_a_jury_that_are_one_are_told(second: dict[str, Any], same: bool) -> None:
+    scorer = {"kind": "judge", "name": "good", "rubric": "Is it?", "scale": [0, 10]}
+    judges = [model("strict"), {**model("kind"), "model": "strict", **second}]
+    jury = {**scorer, "judge": ["strict", "kind"]}
+    made = suite(NOWHERE, 1, scorers=[jury], judges=judges)
+    found = preflight(None, made, Settings(), Depth.READ)
+    told = [one for one in found.warnings if "counts as both" in one]
+    assert bool(told) is same, told
+    assert all('scorer "good": judges "strict" and "kind"' in one for one in told)
 
 
 def test_only_what_was_looked_at_is_there() -> None:

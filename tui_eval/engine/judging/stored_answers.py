@@ -38,7 +38,7 @@ class StoredAnswers:
         self._asked = {
             name: NamedJudge(name, identity, self._judges[name].repeats)
             for name, judge in session.judges.items()
-            if (identity := _identity(judge)) is not None
+            if (identity := identity_of(judge)) is not None
         }
         """Those that can be told from others; what the others said is not known."""
         self._reuse = session.reuses
@@ -159,7 +159,8 @@ class _Group:
         return max(by_number, ceil(self.tokens / self.judge.token_budget), *self.cases.values())
 
 
-def _identity(judge: Judge) -> JsonObject | None:
+def identity_of(judge: Judge) -> JsonObject | None:
+    """Return what a judge is, as far as it changes grades; None: its model is not there."""
     try:
         return judge.identity()
     except UnavailableError:

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
+from tui_eval.engine.judging.stored_answers import identity_of
 from tui_eval.engine.launch.plan import ChosenCases, cases_of_verdict
 from tui_eval.engine.preflight.column_forecast import ColumnForecast, column_forecasts
 from tui_eval.engine.preflight.forecast import LaunchForecast, launch_forecast
@@ -22,6 +23,7 @@ from tui_eval.engine.preflight.survey import surveyed
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.answer_source import AnswerSource
+from tui_eval.model.json import canonical
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import baseline_queries
@@ -193,10 +195,27 @@ def _warnings(db: sqlite3.Connection | None, session: Session, seen: Survey) -> 
     yield from seen.warnings
     if session.judges:
         yield from kinships(session.suite, session.settings.targets)
+        yield from _same_judges(session)
     yield from notes(session.suite)
     yield from _cut_down(session)
     for name in [] if db is None else _at_the_same_endpoint(db, session):
         yield f"run {name} is asking the same endpoint just now: their limits add up"
+
+
+def _same_judges(session: Session) -> Iterator[str]:
+    """Say which judges of a jury are one: it is asked once, and counts as each of them."""
+    for scorer in session.suite.scorers:
+        jury = [*dict.fromkeys(scorer.judges_named() if scorer.asks_judge else ())]
+        seen: dict[bytes, str] = {}
+        for name in jury if len(jury) > 1 else []:
+            if (identity := identity_of(session.judges[name])) is None:
+                continue  # that its model is not there is said elsewhere
+            first = seen.setdefault(canonical(identity), name)
+            if first != name:
+                yield (
+                    f'scorer "{scorer.name}": judges "{first}" and "{name}" differ in nothing that '
+                    "changes grades: what one says counts as both; `repeats` asks a judge again"
+                )
 
 
 def _without_baseline(suite: Suite) -> Iterator[str]:
