@@ -14,7 +14,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
 from tui_eval.ui.run.detail.detail_title import Tab
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.groups_screen import GroupsScreen
 from tui_eval.ui.screens.launch_screen import LaunchScreen
 from tui_eval.ui.screens.run_screen import RunScreen

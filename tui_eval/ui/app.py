@@ -34,8 +34,8 @@ from tui_eval.ui.keys.palette import Actions
 from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 from tui_eval.ui.lean_app import LeanApp
 from tui_eval.ui.navigation import LaunchSuite, OpenRun
-from tui_eval.ui.screens.base_screen import BaseScreen
-from tui_eval.ui.screens.laid_out_once import LaidOutOnce
+from tui_eval.ui.screens.base.base_screen import BaseScreen
+from tui_eval.ui.screens.base.laid_out_once import LaidOutOnce
 from tui_eval.ui.store_client import StoreClient
 from tui_eval.ui.theme.frames import PlainFrames
 from tui_eval.ui.theme.glyphs import ASCII, glyphs_for

@@ -18,7 +18,7 @@ from tui_eval.ui.compare.comparison_reading import ComparedSides, side_columns
 from tui_eval.ui.compare.sources import FileSource, KeptFileSource, RunSource, SideSource
 from tui_eval.ui.dialogs.menu import Choice, Menu
 from tui_eval.ui.dialogs.name_dialog import NameDialog
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 _MOST_RUNS = 30
 """Earlier and later runs of the suite that are offered, the newest."""

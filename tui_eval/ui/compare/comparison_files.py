@@ -15,7 +15,7 @@ from tui_eval.reports.terminal.comparison_text import comparison_text
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.name_dialog import NameDialog
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 _WIDTH: Final = 120
 """Cells of a line of text."""

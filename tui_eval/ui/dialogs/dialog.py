@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
-from tui_eval.ui.screens.laid_out_once import LaidOutOnce
+from tui_eval.ui.screens.base.laid_out_once import LaidOutOnce
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.shown_keys import key
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.suites import suite_list
 from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.text.prose import Para, fold

@@ -10,7 +10,7 @@ from tui_eval.engine.control.verdict_change import VerdictChange
 from tui_eval.format import number
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.run.list.why_words import output_first
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar

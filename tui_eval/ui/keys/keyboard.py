@@ -19,7 +19,7 @@ from tui_eval.ui import dialogs, screens
 from tui_eval.ui.keys.available_actions import area_of, rank
 from tui_eval.ui.keys.global_keys import EVERYWHERE
 from tui_eval.ui.keys.keymap import Action, Chain, Keyboard
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 _OURS: Final = "tui_eval."
 

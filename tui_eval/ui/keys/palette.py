@@ -13,7 +13,7 @@ from tui_eval.model.visible import visible_line
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.available_actions import offered
 from tui_eval.ui.navigation import LaunchSuite, OpenRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.theme.themes import THEMES
 from tui_eval.ui.widgets.toned import fit
 

@@ -11,7 +11,7 @@ from tui_eval.store.errors import StoreError
 from tui_eval.store.rows import RunRow
 from tui_eval.store.write import deletion
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 
 class _AppClosedError(Exception):

@@ -19,7 +19,7 @@ from tui_eval.store.rows import RunRow
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.menu import Choice, Menu
 from tui_eval.ui.dialogs.name_dialog import NameDialog
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 _EACH = "{run}"
 """Stands for the run's name in the name of a file."""

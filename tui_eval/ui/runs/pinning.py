@@ -10,7 +10,7 @@ from tui_eval.store.rows import RunRow
 from tui_eval.store.write import baseline_writes
 from tui_eval.store.writer import once
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 
 async def pin_or_unpin(screen: BaseScreen, run: RunRow) -> None:

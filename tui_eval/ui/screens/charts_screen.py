@@ -26,7 +26,7 @@ from tui_eval.ui.run.charts.chart_data import (
     Spreads,
 )
 from tui_eval.ui.run.charts.plotting import FILL, LINE, Panel, drawn
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
 from tui_eval.ui.widgets.bar import Bar, Lines

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from tui_eval.format import many, number
 from tui_eval.resources import styles_dir
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.text.diff_page import diff_paras
 from tui_eval.ui.text.differences import LONGEST, Differences, differences
 from tui_eval.ui.text.json_text import is_json, json_para

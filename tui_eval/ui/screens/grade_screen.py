@@ -33,7 +33,7 @@ from tui_eval.ui.grade.grading_choice import GradingChoice
 from tui_eval.ui.grade.question_page import asked_paras, line_paras, question_paras
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.actions.noting import note_too_long
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.text.laid_out_text import lay_out_text
 from tui_eval.ui.text.prose import Para
 from tui_eval.ui.widgets.bar import Bar

@@ -16,7 +16,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.dialog import Dialog
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.import_notes_screen import ImportNotesScreen
 from tui_eval.ui.suites import import_form
 from tui_eval.ui.suites.import_form import ImportFormError, ImportSource

@@ -31,7 +31,7 @@ from tui_eval.ui.run.observed_run import ObservedRun, Part
 from tui_eval.ui.run.run_keys import RUN_KEYS, key_order, key_words
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.run.trials_pane import TrialsPane
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.widgets.keyline import KeyLine
 
 _TICK_S = 1.0

@@ -30,7 +30,7 @@ from tui_eval.ui.runs.run_order import RunOrder, in_order, order_choices
 from tui_eval.ui.runs.run_preview import RunPreview
 from tui_eval.ui.runs.run_table import RunTable
 from tui_eval.ui.runs.stopping import why_not_steered
-from tui_eval.ui.screens.first_screen import FirstScreen
+from tui_eval.ui.screens.base.first_screen import FirstScreen
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece

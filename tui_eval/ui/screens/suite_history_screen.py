@@ -16,7 +16,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store.read import run_queries
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.navigation import OpenRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.fields import Field

@@ -15,7 +15,7 @@ from tui_eval.ui.context import AppContext
 from tui_eval.ui.editor import NoEditorError, edit
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.navigation import OpenRun
-from tui_eval.ui.screens.first_screen import FirstScreen
+from tui_eval.ui.screens.base.first_screen import FirstScreen
 from tui_eval.ui.suites import suite_list
 from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.suites.suite_preview import SuitePreview

@@ -11,7 +11,7 @@ from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.resources import styles_dir
 from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.diff_screen import ComparedTexts, DiffScreen
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.bar import Bar

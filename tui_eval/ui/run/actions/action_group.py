@@ -8,7 +8,7 @@ from textual.worker import Worker
 
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 G = TypeVar("G", bound="ActionGroup")
 P = ParamSpec("P")

@@ -18,7 +18,7 @@ from tui_eval.ui.run.actions.request_sender import RequestSender
 from tui_eval.ui.run.head.notice import awaits_cap
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 T = TypeVar("T")
 

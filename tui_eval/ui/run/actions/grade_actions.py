@@ -19,7 +19,7 @@ from tui_eval.ui.run.actions.commands import Command
 from tui_eval.ui.run.actions.request_sender import RequestSender
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 if TYPE_CHECKING:
     from tui_eval.engine.control.output_questions import OutputQuestion

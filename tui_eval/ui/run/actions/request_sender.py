@@ -13,7 +13,7 @@ from tui_eval.ui.run.actions.undo_stack import UndoStack
 from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 
 class RequestSender:

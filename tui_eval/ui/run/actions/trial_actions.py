@@ -33,7 +33,7 @@ from tui_eval.ui.run.actions.request_sender import RequestSender
 from tui_eval.ui.run.actions.undo_stack import UndoStack
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 
 class TrialActions(ActionGroup):

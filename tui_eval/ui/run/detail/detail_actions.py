@@ -10,7 +10,7 @@ from tui_eval.ui.run.detail.copying import NothingToCopyError, copied, copied_wo
 from tui_eval.ui.run.detail.trial_context import trial_context
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.diff_screen import ComparedTexts, DiffScreen
 from tui_eval.ui.screens.history_screen import HistoryScreen
 from tui_eval.ui.screens.workspace_screen import WorkspaceScreen

@@ -7,7 +7,7 @@ from tui_eval.ui.run.edit_loop.edit_line import EditLine
 from tui_eval.ui.run.edit_loop.flip_words import rate_words, turn_words
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 
 
 class EditActions(ActionGroup):

@@ -14,7 +14,7 @@ from tui_eval.ui.run.actions.undo_stack import UndoStack
 from tui_eval.ui.run.list import filters
 from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.groups_screen import GroupsScreen
 
 

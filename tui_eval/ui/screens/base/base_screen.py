@@ -12,7 +12,7 @@ from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import Acting, Severity, say
 from tui_eval.ui.keys.available_actions import bound_to
 from tui_eval.ui.keys.restrictions import Restrictions
-from tui_eval.ui.screens.laid_out_once import LaidOutOnce
+from tui_eval.ui.screens.base.laid_out_once import LaidOutOnce
 from tui_eval.ui.widgets.keyline import KeyLine
 
 if TYPE_CHECKING:

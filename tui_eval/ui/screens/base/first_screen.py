@@ -6,7 +6,7 @@ from textual.widgets import Input
 from tui_eval.format import number
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.shown_keys import key
-from tui_eval.ui.screens.base_screen import BaseScreen
+from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece

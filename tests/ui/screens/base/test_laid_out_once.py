@@ -11,7 +11,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from tests.ui.playing import app_on, plain_run, run_screen, shown_on, until
-from tui_eval.ui.screens import laid_out_once
+from tui_eval.ui.screens.base import laid_out_once
 
 
 class NoTicks:
