@@ -38,6 +38,10 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     found = consignment_queries.bulk_progress(db, made.run)
     words = "bulk 1 of 3, 2 consignments"
     assert consignment_queries.progress_words(found) == words, "results are taken, nothing ends"
+    do(db, lambda tx: tx.db.execute("UPDATE consignments SET state = 'forming', requests = 0"))
+    found = consignment_queries.bulk_progress(db, made.run)
+    forms = ("bulk, being sent, 2 consignments", "bulk, being sent")
+    assert consignment_queries.progress_forms(found) == forms
     (tried,) = run_queries.attempts(db, made.trials[2])
     assert (tried.consignment, tried.provider_id) == (2, "batch1")
 

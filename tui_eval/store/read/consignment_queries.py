@@ -96,6 +96,8 @@ class BulkProgress:
     def brief(self) -> str:
         """The same where there is little room: what is done of it."""
         whose = "judge " if self.asked == "judge" else ""
+        if not self.requests:  # they are counted once all are written down
+            return f"{whose}bulk, being sent"
         return f"{whose}bulk {self.done:,} of {self.requests:,}"
 
     @property

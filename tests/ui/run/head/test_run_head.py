@@ -37,6 +37,7 @@ from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.reports.throughput import expected_usd
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.consignment_queries import BulkProgress
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
@@ -280,6 +281,33 @@ def test_what_is_clicked_beside_the_pace_stays_where_it_is(store: Path) -> None:
         assert f"{running} of 12 slots - +" in line
         places.append(line.index(" - +"))
     assert len(set(places)) == 1
+
+
+def test_what_waits_for_a_provider_holds_no_slot(store: Path) -> None:
+    made = by_hand(store, [Case(0, "a", {})], answers=[None], state=RunState.RUNNING)
+    found = with_run(first_snapshot(store, made.run), live=True)
+    limit = LimitRow("endpoint", 12, endpoint_event.START, 0.0)
+    of = (BulkProgress(2, 0, 700, 0, None), BulkProgress(1, 0, 200, 0, None, "judge"))
+    total = Counts(total=999, running=708)
+    now = replace(found, limits={"endpoint": limit}, total=total, bulk=of)
+    line = words(pace_line(now, None, RunPace(), now.spending(None), UNICODE, 160))
+    assert "bulk 0 of 700, 2 consignments; judge bulk 0 of 200" in line
+    assert " 8 of 12 slots" in line
+
+
+@pytest.mark.parametrize(
+    ("targets", "size", "lines"),
+    [(4, (80, 24), 4), (5, (80, 24), 3), (5, (80, 30), 5), (4, (80, 20), 2), (9, (120, 36), 9)],
+)
+async def test_no_target_is_left_out_alone(
+    store: Path, targets: int, size: tuple[int, int], lines: int
+) -> None:
+    names = [f"target-{n}" for n in range(targets)]
+    by_hand(store, [Case(0, "c", {})], answers=[output("o")] * targets, columns=names)
+    async with shown_on(app_on(store, run="last"), size) as pilot:
+        screen = await run_screen(pilot)
+        await until_shown(pilot, "target-0")
+        assert screen.query_one("#targets").size.height == 1 + lines
 
 
 def test_columns_of_what_is_amiss_are_named_where_there_is_room(store: Path) -> None:

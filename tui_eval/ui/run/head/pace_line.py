@@ -42,9 +42,9 @@ def pace_line(
     if (bulk := progress_words(run.bulk)) is not None:
         groups.append([apart, Piece(bulk, "accent")])
     if slots and not _all_in_bulk(run):
-        # who waits for another attempt is running, and holds no slot
+        # who waits for another attempt, or for a provider, is running, and holds no slot
         waiting = figures.backing_off if figures is not None else 0
-        held = min(max(total.running - waiting, 0), slots)
+        held = min(max(total.running - waiting - _in_bulk(run), 0), slots)
         groups.append(
             [
                 apart,
@@ -67,8 +67,12 @@ def pace_line(
 
 def _all_in_bulk(run: Snapshot) -> bool:
     """Whether all that runs is at providers, and holds no slot."""
-    asked = [one.requests for one in run.bulk if one.asked == "target"]
-    return bool(asked) and run.total.running <= sum(asked)
+    return any(one.asked == "target" for one in run.bulk) and run.total.running <= _in_bulk(run)
+
+
+def _in_bulk(run: Snapshot) -> int:
+    """Return how many trials wait for providers; results that are being taken count with them."""
+    return sum(one.requests for one in run.bulk if one.asked == "target")
 
 
 def as_fits(groups: Sequence[Sequence[Piece]], width: int) -> list[Piece]:

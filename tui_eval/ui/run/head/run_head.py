@@ -166,9 +166,12 @@ class RunHead(Vertical):
 
     @property
     def _room(self) -> int:
-        """Targets that have a line of their own."""
-        height = self.app.size.height
-        return LEAST_ROOM if height < 24 else 3 if height < 36 else 8
+        """Targets that have a line of their own; none is left out alone but on the smallest."""
+        height, run = self.app.size.height, self._run.snapshot
+        if height < 24:
+            return LEAST_ROOM
+        room = 3 + (height - 24) // 3 if height < 36 else 8
+        return room + (run is not None and len(run.columns) == room + 1)
 
 
 def state_words(run: Snapshot, now: float) -> tuple[str, Tone]:
