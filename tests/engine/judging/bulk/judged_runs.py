@@ -8,6 +8,8 @@ from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_judge import Grader, asked, by_number, reply
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
+from tui_eval.store.connection import open_readable
+from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite
 
@@ -61,3 +63,13 @@ async def again(harness: Harness, run: int, verb: Verb, **args: Any) -> None:
     """Ask something of a run nobody works on, and work on it until it settles."""
     ask(harness.path, run, verb, args)
     await Engine(harness.path, run, polling=SOON).run()
+
+
+def figures(harness: Harness, run: int) -> JudgeFigures:
+    """Return the figures of the only judge of a run, for its only scorer."""
+    db = open_readable(harness.path)
+    try:
+        (only,) = judge_figures(db, run)
+        return only
+    finally:
+        db.close()

@@ -5,6 +5,7 @@ from tests.engine.judging.bulk.judged_runs import (
     again,
     assert_graded,
     bulk_judged,
+    figures,
     open_ones,
 )
 from tests.servers.fake_bulk import FakeBulk
@@ -65,6 +66,8 @@ async def test_equal_outputs_are_asked_about_once(harness: Harness) -> None:
     assert harness.counts(run).done == 30
     assert set(grading.graded) == {"q0", "q1", "q2"}
     assert not open_ones(harness)
+    told = figures(harness, run)
+    assert (told.findings, told.cached, told.grading.items) == (30, 27, 3)
 
 
 async def test_scored_again_in_bulk(harness: Harness) -> None:

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.bulk.bulk_runs import PRICED, SOON, bulk_suite, executed, run_bulk, states
 from tests.engine.harness import RUBRIC, Harness
-from tests.engine.judging.bulk.judged_runs import Grading, again, assert_graded, bulk_judged
+from tests.engine.judging.bulk.judged_runs import (
+    Grading,
+    again,
+    assert_graded,
+    bulk_judged,
+    figures,
+)
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.servers.fake_judge import by_number
@@ -29,9 +35,12 @@ async def test_results_count_in_any_order_and_once(harness: Harness) -> None:
 
 async def test_what_has_no_line_goes_again_in_the_next(harness: Harness) -> None:
     async with FakeBulk(Grading(), faults=BulkFaults(drop=[0, 3], only_first=1)) as server:
-        run = await run_bulk(harness, bulk_judged(server, 25))
+        run = await run_bulk(harness, bulk_judged(server, 25, judge=PRICED))
     assert_graded(harness, run, 25)
     assert [len(one.requests) for one in server.ledger.consignments] == [5, 2]
+    asked = figures(harness, run).grading
+    assert (asked.calls, asked.items, asked.failed) == (5, 25, 0), "as a target's are counted"
+    assert asked.cost_usd is None, "what has no line may have been done"
 
 
 async def test_what_expires_three_times_is_ungraded(harness: Harness) -> None:

@@ -232,11 +232,13 @@ def findings(
     are whole because what a reply left out was asked again.
     """
     return db.execute(
-        "SELECT scorer, judge, count(*), sum(problem IS NOT NULL), sum(origin IS NOT NULL), "
-        "sum(problem IS NULL AND origin IS NULL AND ifnull(round, 'first') <> 'first') FROM ("
-        "SELECT f.scorer, f.judge, f.problem, f.origin, c.round, max(f.id) FROM trials t "
+        "SELECT scorer, judge, count(*), sum(problem IS NOT NULL), sum(made_for_another), "
+        "sum(problem IS NULL AND NOT made_for_another AND ifnull(round, 'first') <> 'first') FROM ("
+        "SELECT f.scorer, f.judge, f.problem, c.round, max(f.id), f.origin IS NOT NULL "
+        "OR ifnull(i.trial, f.trial) <> f.trial AS made_for_another FROM trials t "
         "JOIN findings f ON f.trial = t.id AND f.output = t.output "
         "LEFT JOIN judge_calls c ON c.id = f.call "
+        "LEFT JOIN judge_items i ON i.call = f.call AND i.position = f.position "
         f"WHERE {_OF_PART} AND f.purpose = 'grade' AND f.superseded = 0 "
         "GROUP BY f.trial, f.scorer, f.judge, f.repeat, f.numbers) GROUP BY scorer, judge",
         _bounds(run_id, cases),

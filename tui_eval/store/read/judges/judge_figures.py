@@ -10,12 +10,13 @@ from typing import Any, Final, TypeAlias
 
 from tui_eval.model.judge_quality import Audit, GoldAgreement
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
+from tui_eval.store.read.consignment_queries import NEVER_DONE
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.figures.call_spending import unanswered_judge_call
 from tui_eval.store.read.run_counts import abandoned
 from tui_eval.store.text import unpack
 from tui_eval.store.write.judges import measured_judges
-from tui_eval.store.write.judges.consigned_calls import CONSIGNED
+from tui_eval.store.write.judges.consigned_calls import CONSIGNED, UNSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,11 @@ class JudgeFigures:
 _LOST: Final = f"(state = 'lost' OR (?2 AND state = 'sent' AND NOT EXISTS ({CONSIGNED})))"
 """Nobody knows whether it left: its engine ended meanwhile. ?2: whether that has only just gone;
 what is at a provider in bulk stays there."""
+_NEVER_DONE: Final = "(state = 'failed' AND ifnull(error_kind, '') IN ({}))".format(
+    ", ".join(f"'{kind}'" for kind in (*NEVER_DONE, UNSENT))
+)
+"""It came to nothing in bulk: like an attempt of which that is so, it counts as no request."""
+_NO_REQUEST: Final = f"({_LOST} OR {_NEVER_DONE})"
 
 
 def judge_figures(db: sqlite3.Connection, run_id: int) -> list[JudgeFigures]:
@@ -219,9 +225,9 @@ def _calls(
 ) -> list[tuple[str, str, str, str | None, JudgeRequests]]:
     unpaid = f"sum({unanswered_judge_call('judge_calls')}) AND ifnull(max(cost_usd), 1) > 0"
     rows = db.execute(
-        f"SELECT scorer, judge, purpose, model, sum(NOT {_LOST}), "
-        f"sum(iif({_LOST}, 0, items)), sum(round <> 'first' AND NOT {_LOST}), "
-        "sum(state = 'failed'), ifnull(sum(input_tokens), 0), "
+        f"SELECT scorer, judge, purpose, model, sum(NOT {_NO_REQUEST}), "
+        f"sum(iif({_NO_REQUEST}, 0, items)), sum(round <> 'first' AND NOT {_NO_REQUEST}), "
+        f"sum(state = 'failed' AND NOT {_NEVER_DONE}), ifnull(sum(input_tokens), 0), "
         "ifnull(sum(output_tokens), 0), iif(sum(state = 'answered' AND cost_usd IS NULL) OR "
         f"({unpaid}), NULL, ifnull(sum(cost_usd), 0.0)), ifnull(sum(cost_usd), 0.0), "
         "iif(sum(cost_usd IS NULL AND about_usd IS NOT NULL), "
@@ -245,7 +251,8 @@ def _models(db: sqlite3.Connection, run_id: int) -> dict[tuple[str, str], dict[s
     """Count the requests to each model by scorer and judge, in the order they turned up."""
     rows = db.execute(
         "SELECT scorer, judge, model, count(*) FROM judge_calls WHERE run = ?1 "
-        f"AND model IS NOT NULL AND NOT {_LOST} GROUP BY scorer, judge, model ORDER BY min(id)",
+        f"AND model IS NOT NULL AND NOT {_NO_REQUEST} "
+        "GROUP BY scorer, judge, model ORDER BY min(id)",
         (run_id, abandoned(db, run_id)),
     )
     found: dict[tuple[str, str], dict[str, int]] = {}
