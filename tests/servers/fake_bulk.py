@@ -401,8 +401,7 @@ class FakeBulk:
             return _reset(request)
         if cut is not None:
             await answer.write("".join(f"{line}\n" for line in lines[cut:]).encode())
-        await answer.write_eof()
-        return answer
+        return answer  # its end follows once the call is answered: it may be held
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
