@@ -11,6 +11,7 @@ from tests.engine.judging.bulk.judged_runs import (
     bulk_judged,
     open_ones,
 )
+from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import FakeBulk
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
@@ -84,3 +85,28 @@ async def test_a_judge_that_is_asked_live_now_leaves_nothing_open(harness: Harne
     assert harness.counts(run).ungraded == 0
     assert not open_ones(harness)
     assert harness.sql("SELECT state FROM consignments") == [("lost",)]
+
+
+async def test_what_came_of_a_judge_that_is_asked_live_now_is_not_asked_again(
+    harness: Harness,
+) -> None:
+    grading = Grading()
+    faults = BulkFaults(drop=[0])
+    async with FakeBulk(grading, faults=faults, looks=0) as server:
+        of = bulk_judged(server, 20)
+        judges = [of.judges[0].model_copy(update={"bulk": False}).model_dump()]
+        specs = {"scorer_specs": [RUBRIC], "judge_specs": judges}
+        async with working(harness, of) as (run, _):
+            await until(lambda: server.ledger.consignments)
+            server.finish()
+            await server.happened("results")
+            server.hold("results")  # one has no line, and the rest was taken
+            await server.happened("results", 2)
+            assert harness.sql("SELECT count(*) FROM judge_calls WHERE state = 'answered'") == [
+                (3,)
+            ]
+            await harness.asked(run, Verb.RESCORE, which="all", **specs)
+            server.release("results")
+    assert harness.counts(run).done == 20
+    assert not open_ones(harness)
+    assert len(grading.graded) == 20, "the store knows what came before"

@@ -7,7 +7,10 @@ from tui_eval.engine.bulk.bulk_pool import BulkPool
 from tui_eval.engine.judging.bulk.bulk_judge import BulkJudge
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
+from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes
+from tui_eval.store.write.consignment_writes import AbandonedConsignment
+from tui_eval.store.write.judges import consigned_calls
 
 
 class BulkJudgePools:
@@ -56,11 +59,19 @@ class BulkJudgePools:
             self._start(name, pool)
 
     async def prepare(self) -> None:
-        """Give up what was sent for judges that are asked in bulk no more; nobody takes it."""
+        """Give up what was sent for judges that are asked in bulk no more; nobody takes it.
+
+        Answers that were taken before are kept: whoever asks the same finds them.
+        """
         kept = {name: pool.whose.endpoint for name, pool in self._pools.items()}
-        gone = await self._store.writer.write(
-            lambda tx: consignment_writes.abandon_judges(tx, self._store.run, kept)
-        )
+
+        def abandon(tx: Tx) -> list[AbandonedConsignment]:
+            gone = consignment_writes.abandon_judges(tx, self._store.run, kept)
+            for one in gone:
+                consigned_calls.keep_unawaited(tx, one.id)
+            return gone
+
+        gone = await self._store.writer.write(abandon)
         for one in gone:
             self._spend_caps.settled(one.id)
             for _ in range(one.lost):

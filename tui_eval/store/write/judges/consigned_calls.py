@@ -156,14 +156,15 @@ def dropped(tx: Tx, call: int, *, lost: bool) -> None:
 def keep_unawaited(tx: Tx, consignment: int) -> None:
     """Let whole answers of a consignment that nobody waits for be found by their keys.
 
-    They satisfy no trial: theirs was cancelled, or is asked otherwise by now.
+    They satisfy no trial: theirs was cancelled, or is asked otherwise by now. One that was opened
+    anew meanwhile may have another output, so that the answer names none.
     """
     waits = "t.opening = q.opening AND t.state = 'scoring'"
     tx.db.execute(
         "INSERT INTO findings (trial, output, scorer, judge, purpose, repeat, numbers, score_key, "
         "made, call, position, superseded, at) "
-        "SELECT q.trial, t.output, q.scorer, c.judge, c.purpose, i.repeat, "
-        "json_extract(q.form, '$.numbers'), q.key, q.made, q.call, q.position, 1, ? "
+        "SELECT q.trial, iif(t.opening = q.opening, t.output, NULL), q.scorer, c.judge, c.purpose, "
+        "i.repeat, json_extract(q.form, '$.numbers'), q.key, q.made, q.call, q.position, 1, ? "
         "FROM consigned_calls w JOIN consigned_questions q ON q.call = w.call "
         "JOIN judge_calls c ON c.id = q.call JOIN trials t ON t.id = q.trial "
         "JOIN judge_items i ON i.call = q.call AND i.position = q.position "
