@@ -218,10 +218,25 @@ def findings(db: sqlite3.Connection) -> None:
             "trial": "m.dst",
             "output": "(SELECT dst FROM map_outputs WHERE src = s.output)",
             "call": "(SELECT dst FROM map_calls WHERE src = s.call)",
-            "origin": "(SELECT dst FROM map_findings WHERE src = s.origin)",
+            "origin": f"ifnull((SELECT dst FROM map_findings WHERE src = s.origin), {_HERE})",
             "superseded_by": "NULL",
         },
     )
+    db.execute(  # copies that came in an earlier portion than what they were copied from
+        "UPDATE main.findings SET origin = n.origin FROM (SELECT f.dst AS id, g.dst AS origin "
+        f"FROM {_OF_TRIALS.format('findings')} CROSS JOIN map_findings g ON g.src = s.id "
+        "CROSS JOIN src.findings c ON c.score_key = s.score_key AND c.origin = s.id "
+        "CROSS JOIN map_findings f ON f.src = c.id) n "
+        "WHERE main.findings.id = n.id AND main.findings.origin IS NULL"
+    )
+
+
+_HERE: Final = (
+    "(SELECT min(d.id) FROM src.findings o JOIN main.findings d ON d.score_key = o.score_key "
+    "AND d.judge = o.judge AND d.repeat = o.repeat AND d.at = o.at AND d.origin IS NULL "
+    "WHERE o.id = s.origin)"
+)
+"""What a finding was copied from, where that is of a trial that is here and has not changed."""
 
 
 def scores(db: sqlite3.Connection) -> None:

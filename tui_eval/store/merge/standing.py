@@ -56,6 +56,12 @@ def apply(tx: Tx) -> None:
         "AND main.scores.at = s.at AND main.scores.source = s.source "
         "AND main.scores.output IS o.dst"
     )
+    db.execute(  # likewise what judges said
+        "UPDATE main.findings SET superseded = s.superseded "
+        "FROM temp.verdicts v JOIN temp.map_trials m ON m.dst = v.dst "
+        "JOIN src.findings s ON s.trial = m.src JOIN temp.map_findings f ON f.src = s.id "
+        "WHERE v.wins AND main.findings.id = f.dst"
+    )
     db.execute(
         "UPDATE main.trials SET (state, verdict, score, generation_key, output, cached, "
         "error_kind, error_message, latency_s, since) = (SELECT "
