@@ -64,6 +64,16 @@ def test_targets_beyond_the_room_are_folded(store: Path) -> None:
     assert all(len(words(line)) <= 60 for line in narrow)
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("a-name-of-some-length", "b")])
+def test_rates_have_their_bar_whatever_the_names_are(store: Path, names: tuple[str, str]) -> None:
+    answers = [output("o", latency_s=1.0)] * 2
+    made = by_hand(store, [Case(0, "c", {})], answers=answers, columns=names)
+    found = first_snapshot(store, made.run)
+    with reading(store) as db:
+        live = live_results(db, made.run)
+    assert UNICODE.bar in words(target_lines(found, live, None, 3, 120)[1])
+
+
 def test_on_a_narrow_screen_the_interval_stays_longer_than_times_and_what_is_truncated(
     store: Path,
 ) -> None:

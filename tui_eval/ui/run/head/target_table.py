@@ -96,6 +96,8 @@ def target_lines(
         if before:
             cells = [(text, "dim") for text, _ in cells]
         bar = rate_bar(rate, widths[_BAR_AT], glyphs)
+        if before:
+            bar = [piece._replace(tone="dim") for piece in bar]
         lines.append(_line(cells, fields, widths, bar, mark="B" if is_first else ""))
     return lines
 
@@ -160,7 +162,8 @@ def _widths(fields: Sequence[Field], run: Snapshot, room: int, width: int) -> Se
     folded = f", {room} of {len(columns)}" if len(columns) > room else ""
     longest = max(width_of(_named(column, run)) for column in columns[:room])
     least = sum(field.least + 2 for field in fields[1:])
-    least_name = len(fields[0].title) + len(folded)
+    # a name shorter than its column makes no other column go
+    least_name = max(len(fields[0].title) + len(folded), fields[0].least)
     return lay_out(fields, min(width - 2 * len(MARGIN), max(longest, least_name) + least))
 
 
