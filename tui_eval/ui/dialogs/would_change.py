@@ -1,6 +1,7 @@
 """What edited scorers would change in a run, one line a trial."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -20,7 +21,7 @@ from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
 from tui_eval.ui.widgets.toned import Piece
 
 _CASE = Field("case", 10, share=2, keep=4)
-_COLUMN = Field("target · prompt", 12, share=2, drop=2, keep=6)
+_COLUMN = Field("target", 12, share=2, drop=2, keep=6)
 _EPOCH = Field("ep", 2, right=True, drop=3)
 _OTHERS = [
     Field("was", 10),
@@ -48,7 +49,7 @@ class WouldChange(BaseScreen):
         context: AppContext,
         title: str,
         flips: Sequence[VerdictChange],
-        named: bool,
+        named: str,
         total: int,
         outcome: str,
         unknown: int,
@@ -61,7 +62,7 @@ class WouldChange(BaseScreen):
             context: What screens share.
             title: What was changed; may be foreign.
             flips: The verdicts that would change, as far as they are listed.
-            named: Whether each says of which column it is: the run has several.
+            named: What each says of its column, as a title; empty: the run has only one.
             total: How many there are.
             outcome: Which way they would turn, and the pass rate then.
             unknown: Beside these, verdicts that nobody knows before judges are asked.
@@ -112,10 +113,11 @@ class WouldChange(BaseScreen):
 
 
 class _Table(Rows):
-    def __init__(self, flips: Sequence[VerdictChange], named: bool, glyphs: Glyphs) -> None:
-        self._named = named
+    def __init__(self, flips: Sequence[VerdictChange], named: str, glyphs: Glyphs) -> None:
+        self._named = bool(named)
         self._epochs = any(flip.epoch for flip in flips)
-        fields = [_CASE, *[_COLUMN] * self._named, *[_EPOCH] * self._epochs, *_OTHERS]
+        column = replace(_COLUMN, title=named)
+        fields = [_CASE, *[column] * self._named, *[_EPOCH] * self._epochs, *_OTHERS]
         super().__init__(fields, glyphs=glyphs)
         self.flips = flips
 

@@ -76,6 +76,12 @@ class Snapshot:
     earlier_results: EarlierResults = field(default_factory=dict)
     """What cases of `changed` came to in it, where that was something else."""
 
+    @property
+    def column_title(self) -> str:
+        """What the names of its columns say: a target, or a target with one of several prompts."""
+        prompted = any(column.names_prompt for column in self.columns)
+        return "target · prompt" if prompted else "target"
+
     def spending(self, usd_per_minute: float | None = None) -> Spending:
         """Return what it costs; `usd_per_minute` is what is spent just now, where that is known."""
         return spending(self.run, self.total, self.by_column.values(), self.caps, usd_per_minute)

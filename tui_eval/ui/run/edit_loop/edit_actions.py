@@ -42,7 +42,7 @@ class EditActions(ActionGroup):
                 self.context,
                 title,
                 self._edits.flips,
-                len(snapshot.columns) > 1,
+                snapshot.column_title if len(snapshot.columns) > 1 else "",
                 tried.flips,
                 ", ".join(filter(None, (turns, rates))),
                 tried.judged,

@@ -137,8 +137,7 @@ def _fields(
 ) -> Sequence[Field]:
     """Return the table's columns, wide enough for what they are to hold."""
     shown = run.columns[:room]
-    prompted = any(column.names_prompt for column in shown)
-    name = replace(_NAME, title="target · prompt") if prompted else _NAME
+    name = replace(_NAME, title=run.column_title)
     longest = max(width_of(_named(column, run)) for column in shown)
     roomy = _LONGEST_NAME if width >= _NARROW else _NARROW_NAME
     name = replace(name, least=max(name.least, min(longest, roomy)))

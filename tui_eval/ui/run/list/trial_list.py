@@ -202,7 +202,7 @@ class TrialList(Vertical):
         table.suit(
             [column.name for column in snapshot.columns],
             snapshot.epochs,
-            prompted=any(column.names_prompt for column in snapshot.columns),
+            title=snapshot.column_title,
             compared=snapshot.earlier is not None,
         )
         trials.set_total(snapshot.total.total)

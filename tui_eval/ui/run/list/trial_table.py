@@ -56,7 +56,7 @@ _TOLD = 20
 _COLUMNS = (
     _Column(_CASE, lambda table, trial: table.case(trial), Order.CASE),
     _Column(
-        Field("target · prompt", 15, share=2, drop=2, keep=KEPT_OF_TARGET),
+        Field("target", 15, share=2, drop=2, keep=KEPT_OF_TARGET),
         lambda _, trial: Cell(trial.column),
         Order.TARGET,
     ),
@@ -124,7 +124,7 @@ class TrialTable(Rows):
         self._sorted = (Order.PLACE, False)
         self._by_case = False
         self._cases = CaseLayout(())
-        self._prompted = False
+        self._column_title = "target"
         self._in_view = range(0)
         """By case, the run's columns that are shown."""
         self.slot = 0
@@ -133,20 +133,20 @@ class TrialTable(Rows):
         super().__init__([], glyphs=glyphs, empty="no trials yet", id="trial-table")
         self._lay_columns()
 
-    def suit(self, columns: Sequence[str], epochs: int, *, prompted: bool, compared: bool) -> None:
+    def suit(self, columns: Sequence[str], epochs: int, *, title: str, compared: bool) -> None:
         """Fit the columns to a run.
 
         Args:
             columns: The names of its columns.
             epochs: How often each case is asked; 0 while nobody knows.
-            prompted: Whether their names say a prompt as well: there are several.
+            title: What their names say.
             compared: Whether it is compared with an earlier run.
         """
         # what would be the same in every row is left out
         shown = {Order.TARGET: len(columns) > 1, Order.EPOCH: epochs > 1}
         self._hidden = frozenset(order for order, several in shown.items() if not several)
         self._longest_column = max(map(width_of, columns), default=0)
-        self._prompted = prompted
+        self._column_title = title
         layout = CaseLayout(tuple(columns), max(epochs, 1), compared)
         if layout != self._cases:
             self._cases = layout
@@ -247,8 +247,8 @@ class TrialTable(Rows):
         field = column.field
         most = {Order.CASE: self._longest_id, Order.TARGET: self._longest_column}
         if column.order in most:
-            if column.order is Order.TARGET and not self._prompted:
-                field = replace(field, title="target")
+            if column.order is Order.TARGET:
+                field = replace(field, title=self._column_title)
             longest = max(most[column.order], width_of(field.title) + 1)
             field = replace(field, most=longest, least=min(field.least, longest))
         if column.order != order:
