@@ -10,6 +10,8 @@ from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 
 from tests.engine.harness import Harness
+from tui_eval.resources import samples_dir
+from tui_eval.ui.suites import suite_list
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -40,7 +42,11 @@ def _words_in_a_corner_wait_to_be_seen() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the app away from the user's own files, and in a terminal that knows Unicode."""
+    """Keep the app away from the user's own files, and in a terminal that knows Unicode.
+
+    The suites that come with the program are not listed, unless a test asks for `samples`: to read
+    them takes a third of the CPU of a test that opens the app.
+    """
     monkeypatch.setenv("TUI_EVAL_STATE", str(tmp_path / "state.json"))
     monkeypatch.setenv("TUI_EVAL_CONFIG", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -49,6 +55,13 @@ def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # engines are processes of their own: they must find the package that is tested
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(suite_list, "samples_dir", lambda: tmp_path / "no samples")
+
+
+@pytest.fixture
+def samples(own_surroundings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the app list the suites that come with the program, as it does for everybody."""
+    monkeypatch.setattr(suite_list, "samples_dir", samples_dir)
 
 
 @pytest.fixture

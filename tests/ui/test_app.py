@@ -29,6 +29,7 @@ from tests.ui.playing import (
     run_screen,
     shown_on,
     sql,
+    stands_on,
     text,
     until,
     until_shown,
@@ -100,10 +101,11 @@ def test_every_style_sheet_is_named_like_the_module_of_its_screen() -> None:
     assert {file.stem for file in styles_dir().glob("*.tcss")} == {"app", *styled.values()}
 
 
+@pytest.mark.usefixtures("samples")
 async def test_the_first_start_leads_to_a_run_on_the_samples_in_two_keys(store: Path) -> None:
     app = app_on(store)
     async with shown_on(app) as pilot:
-        await until_shown(pilot, "▸ arithmetic", "sample", "Case 1:")
+        await until_shown(pilot, "▸ arithmetic", "sample", "Case 1 ")
         await pilot.press("enter")
         await until_shown(pilot, "Launch arithmetic", "150 new")
         await pilot.press("enter")
@@ -317,14 +319,14 @@ async def test_keys_in_the_last_line_can_be_clicked(store: Path) -> None:
     app = app_on(store, run="last")
     async with shown_on(app) as pilot:
         await run_screen(pilot)
-        await until_shown(pilot, "answer 0")
+        await until_shown(pilot, "answer 0", "f filter", "n next")
         last = lines(app)[-1]
         await pilot.click(offset=(last.index("filter"), 23))
         await until(pilot, lambda: isinstance(app.screen, FilterMenu))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, RunScreen))
-        await pilot.click(offset=(last.index("cancel"), 23))
-        await until_shown(pilot, "settled already")
+        await pilot.click(offset=(last.index("next"), 23))
+        await until(pilot, lambda: stands_on(app.screen, "case-003"))
 
 
 async def test_a_terminal_without_unicode_gets_ascii_shapes(

@@ -202,6 +202,7 @@ def _settle_times(store: Path) -> None:
     db.close()
 
 
+@pytest.mark.usefixtures("samples")
 @pytest.mark.parametrize("shown", SCENES, ids=lambda shown: shown.name)
 async def test_every_screen_looks_as_it_did(
     shown: Scene,

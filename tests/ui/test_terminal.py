@@ -31,7 +31,7 @@ def terminal(store: Path) -> Iterator[Callable[..., Terminal]]:
 
 def test_a_first_run_in_a_real_terminal(terminal: Callable[..., Terminal]) -> None:
     app = terminal()
-    app.until_shown("arithmetic", "Case 1:", "? more")
+    app.until_shown("arithmetic", "Case 1 ", "? more")
     app.press("\r")
     app.until_shown("Launch arithmetic", "150 new")
     app.press("\r")
@@ -106,7 +106,7 @@ def test_a_burst_of_keys_does_what_the_same_keys_do_typed_slowly(
 @pytest.mark.whole
 def test_a_burst_after_slash_narrows_the_suites(terminal: Callable[..., Terminal]) -> None:
     app = terminal()
-    app.until_shown("arithmetic", "Case 1:")
+    app.until_shown("arithmetic", "Case 1 ")
     app.press("/zz")
     app.until_shown("zz", "No suite is called so")
 

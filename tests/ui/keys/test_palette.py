@@ -5,6 +5,7 @@ from pathlib import Path
 from textual.command import CommandList, CommandPalette
 from textual.widgets import Input, OptionList
 
+from tests.ui.making import write_suite
 from tests.ui.playing import app_on, lines, plain_run, run_screen, shown_on, until, until_shown
 from tui_eval.ui.screens.launch_screen import LaunchScreen
 from tui_eval.ui.theme.themes import THEMES
@@ -67,8 +68,10 @@ async def test_the_palette_follows_a_theme_that_is_changed_while_it_is_open(tmp_
 
 
 async def test_an_action_is_a_line_with_its_key_at_the_right(tmp_path: Path) -> None:
-    app = app_on(tmp_path / "s.sqlite3")
+    write_suite(tmp_path)
+    app = app_on(tmp_path / "s.sqlite3", tmp_path)
     async with shown_on(app) as pilot:
+        await until_shown(pilot, "my-sums")
         await until(pilot, lambda: app.context.client.opened)
         await pilot.press("ctrl+p")
         await until_shown(pilot, "launch ", "Launch the suite")

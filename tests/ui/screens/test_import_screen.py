@@ -24,7 +24,7 @@ async def test_a_file_is_imported_what_is_lost_is_said_and_the_suite_selected(
     monkeypatch.chdir(tmp_path)
     app = app_on(store, tmp_path)
     async with shown_on(app) as pilot:
-        await until_shown(pilot, "arithmetic")
+        await until_shown(pilot, "No suite here")
         await pilot.press("i")
         await until(pilot, lambda: isinstance(app.screen, ImportScreen))
         app.screen.query_one("#file", Input).value = str(DATA / "inspect.json")
@@ -51,7 +51,7 @@ async def test_a_suite_is_replaced_only_where_the_person_says_so(
     (tmp_path / "legs.toml").write_text("mine")
     app = app_on(store, tmp_path)
     async with shown_on(app, (60, 20)) as pilot:
-        await until_shown(pilot, "arithmetic")
+        await until_shown(pilot, "No suite here")
         await pilot.press("i")
         await until(pilot, lambda: isinstance(app.screen, ImportScreen))
         form = app.screen
@@ -76,7 +76,7 @@ async def test_what_is_wrong_with_a_file_stands_under_the_form(store: Path, tmp_
     bad.write_text('{"question": "a"}\n{"question": [/x]\n')
     app = app_on(store, tmp_path)
     async with shown_on(app) as pilot:
-        await until_shown(pilot, "arithmetic")
+        await until_shown(pilot, "No suite here")
         await pilot.press("i")
         await until(pilot, lambda: isinstance(app.screen, ImportScreen))
         app.screen.query_one("#file", Input).value = str(bad)
@@ -160,7 +160,7 @@ async def test_installed_importers_stand_among_the_formats(
     table.write_text('[{"q": "1?", "a": "1"}]')
     app = app_on(store, tmp_path)
     async with shown_on(app, (60, 20)) as pilot:
-        await until_shown(pilot, "arithmetic")
+        await until_shown(pilot, "No suite here")
         await pilot.press("i")
         await until(pilot, lambda: isinstance(app.screen, ImportScreen))
         form = app.screen

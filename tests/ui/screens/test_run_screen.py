@@ -475,7 +475,7 @@ async def test_a_run_that_is_deleted_closes_its_screen_once_it_is_seen(
     plain_run(store, 1)
     app = app_on(store)
     async with shown_on(app) as pilot:
-        await until_shown(pilot, "arithmetic")
+        await until_shown(pilot, "No suite here")
         app.post_message(OpenRun(gone))
         screen = await run_screen(pilot)
         await pilot.press(over)

@@ -18,8 +18,6 @@ from tests.ui.playing import (
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
-from tui_eval.resources import samples_dir
-from tui_eval.suites.loading.suite_file import discover
 from tui_eval.ui.screens import suites_screen as suites_module
 from tui_eval.ui.screens.suites_screen import SuitesScreen
 from tui_eval.ui.suites import suite_list
@@ -97,6 +95,7 @@ async def test_the_last_full_runs_of_a_suite_stand_beside_it(store: Path, tmp_pa
         assert re.search(r"my-sums +2 +2 +100 \d+ +██", text(app))
 
 
+@pytest.mark.usefixtures("samples")
 async def test_a_folder_without_suites_says_what_to_do(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,7 +120,8 @@ async def test_a_suite_that_changes_on_disk_is_read_again(store: Path, tmp_path:
 
 
 async def test_suites_are_found_by_name(store: Path, tmp_path: Path) -> None:
-    write_suite(tmp_path)
+    for name in ("my-sums", "arithmetic", "capitals", "dates", "updates"):
+        write_suite(tmp_path, name)
     app = app_on(store, tmp_path)
     async with shown_on(app) as pilot:
         await until_shown(pilot, "my-sums", "arithmetic")
@@ -140,10 +140,12 @@ async def test_suites_are_found_by_name(store: Path, tmp_path: Path) -> None:
 async def test_the_suite_under_the_cursor_stays_so_when_all_are_read_again(
     store: Path, tmp_path: Path
 ) -> None:
-    write_suite(tmp_path)
+    names = ("my-sums", "orders", "sorts", "sums")
+    for name in names:
+        write_suite(tmp_path, name)
     app = app_on(store, tmp_path)
     async with shown_on(app) as pilot:
-        there = 1 + len(discover([samples_dir()]))
+        there = len(names)
         await until_shown(pilot, "my-sums", f"Suites  {there}")
         screen = app.screen
         assert isinstance(screen, SuitesScreen)

@@ -9,6 +9,7 @@ from tests.ui.suites.making import GOOD, words, write
 from tui_eval.ui.suites import suite_list
 
 
+@pytest.mark.usefixtures("samples")
 def test_what_is_named_comes_first_and_the_samples_last(tmp_path: Path) -> None:
     named = write(tmp_path / "far", "zebra.toml")
     write(tmp_path / "near", "apple.toml")
