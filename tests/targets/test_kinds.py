@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -252,25 +252,38 @@ def named_kinds(tree: ast.AST) -> Iterator[str]:
             yield from (f"import {one.name}" for one in node.names if one.name in KINDS)
         elif isinstance(node, ast.Attribute) and node.attr in KINDS:
             yield ast.unparse(node)
-        elif isinstance(node, ast.Compare) and "kind" in ast.unparse(node):
-            words = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
-            if words & WORDS:
-                yield ast.unparse(node)
+        elif isinstance(node, ast.Compare) and compared(node) & WORDS:
+            said = ast.unparse(node)
+            if "kind" in said:
+                yield said
 
 
 def compared_scorers(tree: ast.AST) -> Iterator[str]:
     """Yield comparisons of a scorer's or check's `kind` with the word of one."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Compare) and compared(node) & {*SCORERS}:
             said = ast.unparse(node)
-            words = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
-            if words & {*SCORERS} and re.search(r"\b(scorer|check|spec)\b.*\bkind\b", said):
+            if re.search(r"\b(scorer|check|spec)\b.*\bkind\b", said):
                 yield said
 
 
-def may(text: str) -> bool:
-    """Whether a module could know a kind: only then it is worth a closer look."""
-    return "kind" in text or any(name in text for name in KINDS)
+def compared(node: ast.Compare) -> set[object]:
+    """Return the constants of a comparison: before its text, which takes much longer to get."""
+    return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+
+
+def may_compare(text: str, words: Iterable[str]) -> bool:
+    """Whether a module could compare a `kind` with one of these words.
+
+    Only then it is worth a closer look: to parse them all takes seconds.
+    """
+    quoted = (f"{mark}{word}{mark}" for word in words for mark in "\"'")
+    return "kind" in text and any(one in text for one in quoted)
+
+
+def may_name(text: str) -> bool:
+    """Whether a module could know a kind of target or judge."""
+    return any(name in text for name in KINDS) or may_compare(text, WORDS)
 
 
 def sources() -> Iterator[tuple[Path, str]]:
@@ -284,7 +297,7 @@ def test_no_module_compares_the_kind_of_a_scorer() -> None:
         str(path.relative_to(PACKAGE)): list(compared_scorers(ast.parse(text)))
         for path, text in sources()
         if path.relative_to(PACKAGE).parts[:2] != ("suites", "scorers")
-        if "kind" in text
+        if may_compare(text, SCORERS)
     }
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
@@ -295,7 +308,7 @@ def test_no_other_module_names_a_kind() -> None:
     }
     assert [*named_kinds(ast.parse('one.get("kind") == "replay" and one.kind == "exact"'))]
     found = {
-        str(path.relative_to(PACKAGE)): list(named_kinds(ast.parse(text))) if may(text) else []
+        str(path.relative_to(PACKAGE)): list(named_kinds(ast.parse(text))) if may_name(text) else []
         for path, text in sources()
         if not any(path.relative_to(PACKAGE).parts[: len(own)] == own for own in OWN)
     }
