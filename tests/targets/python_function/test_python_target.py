@@ -53,7 +53,7 @@ class Shop:
                     "callable": f"shop:{function}",
                     "args": ["{{ question }}"],
                     "env": {"LEDGER": str(self.ledger)},
-                    "workers": 2,
+                    "workers": 1,
                     **more.pop("target", {}),
                 }
             ],
@@ -110,12 +110,12 @@ async def test_no_more_calls_than_workers_are_made_whoever_wants_more(
 ) -> None:
     gate = tmp_path / "gate"
     env = {"LEDGER": str(shop.ledger), "GATE": str(gate)}
-    suite = shop.suite("when_open", [f"q{n}" for n in range(4)], target={"env": env})
+    suite = shop.suite("when_open", [f"q{n}" for n in range(4)], target={"env": env, "workers": 2})
     settings = Settings(concurrency=9)
     said = "concurrency 2 at most: its target has no more `workers`"
     for wanted, warned in ((settings, (f"target 't': {said}",)), (Settings(concurrency=2), ())):
         assert preflight(None, suite, wanted).warnings == warned
-    wide = shop.suite("when_open", ["q"], target={"env": env, "concurrency": 9})
+    wide = shop.suite("when_open", ["q"], target={"env": env, "workers": 2, "concurrency": 9})
     assert preflight(None, wide, Settings()).warnings == (f"target 't': {said}",)
     run = shop.harness.create(suite, settings)
     engine = asyncio.create_task(Engine(shop.harness.path, run).run())
@@ -129,7 +129,9 @@ async def test_no_more_calls_than_workers_are_made_whoever_wants_more(
 
 
 async def test_each_case_is_one_call(shop: Shop) -> None:
-    run = await shop.harness.run(shop.suite("echo", [f"q{n}" for n in range(20)]))
+    run = await shop.harness.run(
+        shop.suite("echo", [f"q{n}" for n in range(20)], target={"workers": 2})
+    )
     assert {trial.verdict for trial in shop.harness.trials(run)} == {Verdict.PASS}
     assert sorted(shop.calls()) == sorted(f"q{n}" for n in range(20))
     assert len(shop.workers()) <= 2
@@ -197,7 +199,7 @@ async def test_what_goes_wrong_harms_one_trial(
     shop: Shop, deeds: dict[str, tuple[str, str]]
 ) -> None:
     cases = ["before", *(one for deed in deeds for one in (deed, f"after {deed}"))]
-    run = await shop.harness.run(shop.suite("behave", cases, target={"workers": 1}))
+    run = await shop.harness.run(shop.suite("behave", cases))
     found = {trial.case_id: trial for trial in shop.harness.trials(run)}
     for case in cases:
         with about(case):
@@ -216,7 +218,7 @@ async def test_what_goes_wrong_harms_one_trial(
 async def test_what_is_odd_harms_nobody(shop: Shop) -> None:
     deeds = ["print", "replies", "closed", "fork", "unpaired", "large"]
     cases = ["before", *(one for deed in deeds for one in (deed, f"after {deed}"))]
-    run = await shop.harness.run(shop.suite("behave", cases, target={"workers": 1}))
+    run = await shop.harness.run(shop.suite("behave", cases))
     assert {trial.state for trial in shop.harness.trials(run)} == {TrialState.DONE}
     for case in cases:
         with about(case):
@@ -245,7 +247,7 @@ async def test_a_traceback_is_kept_and_names_no_folder(shop: Shop) -> None:
 @pytest.mark.parametrize("deed", ["hang", "stubborn"])
 async def test_a_hang_is_ended_at_its_deadline(shop: Shop, deed: str) -> None:
     cases = ["a", {"id": deed, "question": deed, "timeout": 2.5}, "b", "c"]
-    run = await shop.harness.run(shop.suite("behave", cases, target={"workers": 1}))
+    run = await shop.harness.run(shop.suite("behave", cases))
     assert shop.output(run, deed).finish_reason == "limit:wall"
     hung = shop.harness.trial(run, deed)
     assert (hung.state, hung.verdict, hung.attempts) == (TrialState.DONE, Verdict.UNGRADED, 1)
@@ -273,7 +275,7 @@ async def test_code_that_changes_while_a_run_goes_on_stops_it(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_process, "_MOST_CALLS", 1)
-    suite = shop.suite("behave", ["a", "edit", "b"], target={"workers": 1})
+    suite = shop.suite("behave", ["a", "edit", "b"])
     run = await shop.harness.run(suite)
     assert shop.calls() == ["a", "edit"]
     refused = shop.harness.trial(run, "b")
@@ -314,7 +316,7 @@ async def test_after_a_kill_only_what_was_in_flight_is_called_again(
     gate = tmp_path / "gate"
     env = {"LEDGER": str(shop.ledger), "GATE": str(gate)}
     cases = [*(f"free{n}" for n in range(6)), *(f"q{n}" for n in range(6))]
-    run = shop.harness.create(shop.suite("when_open", cases, target={"env": env}))
+    run = shop.harness.create(shop.suite("when_open", cases, target={"env": env, "workers": 2}))
     for waiting in (2, 4):  # killed twice
         engine = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.engine.worker", str(shop.harness.path), str(run)
@@ -334,7 +336,7 @@ async def test_after_a_kill_only_what_was_in_flight_is_called_again(
 
 async def test_a_worker_that_grows_is_replaced(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "_GROWN", 60_000_000)
-    suite = shop.suite("hoard", [f"q{n}" for n in range(5)], target={"workers": 1})
+    suite = shop.suite("hoard", [f"q{n}" for n in range(5)])
     run = await shop.harness.run(suite)
     assert shop.harness.counts(run).passed == len(shop.calls()) == 5
     assert len(shop.workers()) == 2, "the third call is the last of the first worker"
@@ -344,14 +346,14 @@ async def test_a_worker_is_replaced_after_many_calls(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_process, "_MOST_CALLS", 3)
-    suite = shop.suite("echo", [f"q{n}" for n in range(7)], target={"workers": 1})
+    suite = shop.suite("echo", [f"q{n}" for n in range(7)])
     run = await shop.harness.run(suite)
     assert shop.harness.counts(run).passed == len(shop.calls()) == 7
     assert len(shop.workers()) == 3
 
 
 async def test_a_call_beyond_its_memory_is_cut_short(shop: Shop) -> None:
-    target = {"workers": 1, "limits": {"memory": "300MB"}}
+    target = {"limits": {"memory": "300MB"}}
     run = await shop.harness.run(shop.suite("glutton", ["a", "much", "b"], target=target))
     assert shop.output(run, "much").finish_reason == "limit:memory"
     assert shop.harness.trial(run, "much").verdict is Verdict.UNGRADED
@@ -360,7 +362,7 @@ async def test_a_call_beyond_its_memory_is_cut_short(shop: Shop) -> None:
 
 async def test_another_interpreter_calls_it(shop: Shop) -> None:
     venv.create(shop.folder / "own", symlinks=True, with_pip=False)
-    target = {"python": "own/bin/python", "workers": 1}
+    target = {"python": "own/bin/python"}
     run = await shop.harness.run(shop.suite("whoami", ["a"], target=target))
     assert shop.output(run, "a").fields["at"] == str(shop.folder / "own")
 
@@ -438,7 +440,7 @@ async def test_keys_are_handed_on_and_taken_out_of_all_that_is_kept(
 
 async def test_hundreds_of_calls_take_few_workers(shop: Shop) -> None:
     cases = [f"q{n}" for n in range(300)]
-    run = await shop.harness.run(shop.suite("echo", cases))
+    run = await shop.harness.run(shop.suite("echo", cases, target={"workers": 2}))
     assert shop.harness.counts(run).passed == 300
     assert len(shop.calls()) == len({*shop.calls()}) == 300
     assert len(shop.workers()) <= 2
