@@ -28,12 +28,47 @@ FAST := $(addprefix tests/,model texts statistics scoring suites store reports t
 
 # What `make faults` runs, beside the rest of those files also what is marked `whole` and what
 # `tests/sampling.py` leaves out of a usual run.
-FAULTS := $(addprefix tests/,benchmarks faults processes targets/transcripts targets/test_disk_room.py \
-	cli/commands/test_serve.py cli/completion/test_scripts.py cli/test_check_and_run.py cli/running/test_foreground.py \
-	cli/test_hostile.py cli/test_main.py cli/running/test_suite_sequence.py engine/journey/test_off_loop.py targets/app/test_http_target.py test_package.py \
-	engine/bulk/test_sending.py engine/judging/bulk/test_call_home.py engine/executors/ray engine/limits/test_auto.py engine/limits/test_limiter.py engine/test_command_containers.py engine/test_command_deaths.py engine/test_command_hostile.py engine/test_plugins.py store/merge/test_merge_orders.py \
-	providers/bulk/test_request_files.py reports/rates/test_kept_figures.py scoring/judge/test_reading.py store/test_moves.py suites/templates/test_template.py \
-	ui/dialogs/test_painted_once.py ui/keys/test_key_queue.py ui/screens/test_runs_screen.py ui/text/test_differences.py ui/test_hostile.py ui/test_snapshots.py ui/test_terminal.py ui/test_widgets.py web/test_browser.py test_commands_shown.py)
+FAULTS := $(addprefix tests/, \
+	benchmarks \
+	cli/commands/test_serve.py \
+	cli/completion/test_scripts.py \
+	cli/running/test_foreground.py \
+	cli/running/test_suite_sequence.py \
+	cli/test_check_and_run.py \
+	cli/test_hostile.py \
+	cli/test_main.py \
+	engine/bulk/test_sending.py \
+	engine/executors/ray \
+	engine/journey/test_off_loop.py \
+	engine/judging/bulk/test_call_home.py \
+	engine/limits/test_auto.py \
+	engine/limits/test_limiter.py \
+	engine/test_command_containers.py \
+	engine/test_command_deaths.py \
+	engine/test_command_hostile.py \
+	engine/test_plugins.py \
+	faults \
+	processes \
+	providers/bulk/test_request_files.py \
+	reports/rates/test_kept_figures.py \
+	scoring/judge/test_reading.py \
+	store/merge/test_merge_orders.py \
+	store/test_moves.py \
+	suites/templates/test_template.py \
+	targets/app/test_http_target.py \
+	targets/test_disk_room.py \
+	targets/transcripts \
+	test_commands_shown.py \
+	test_package.py \
+	ui/dialogs/test_painted_once.py \
+	ui/keys/test_key_queue.py \
+	ui/screens/test_runs_screen.py \
+	ui/test_hostile.py \
+	ui/test_snapshots.py \
+	ui/test_terminal.py \
+	ui/test_widgets.py \
+	ui/text/test_differences.py \
+	web/test_browser.py)
 
 .PHONY: help demo dist test check types tests fast faults dev console hooks format install lock samples pictures docs clean
 
