@@ -157,6 +157,28 @@ def test_whatever_happens_to_trials_what_is_kept_is_what_counting_gives(
         assert figures_file(path, run_queries.run(db, run).name).exists()
 
 
+def test_a_trial_that_is_graded_otherwise_in_a_copy_put_back_is_counted_anew(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.sqlite3"
+    run = fill(path, plan(random.Random(7), 1))
+    with keeping(4), writing(path) as db, closing(sqlite3.connect(":memory:")) as copy:
+        trial, out = db.execute(
+            "SELECT id, output FROM trials WHERE state = 'done' AND output IS NOT NULL"
+        ).fetchone()
+        db.backup(copy)
+
+        def grade(passed: bool) -> None:
+            by_hand = score(passed, source="human")
+            transact(db, lambda tx: human_scores.grade(tx, trial, out, by_hand, 1))
+            with reading(path) as kept:
+                see_that_kept_is_counted(kept, path, run)
+
+        grade(True)
+        copy.backup(db)
+        grade(False)
+
+
 def test_parts_together_say_what_all_trials_say_at_once(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite3"
     run = fill(path, plan(random.Random(7), 3))
@@ -242,7 +264,8 @@ def test_lists_and_groups_that_take_longest_are_there_before_somebody_asks(
         with reading(path) as db:
             db.set_trace_callback(asked.append)
             assert found(db) == at_once
-    assert asked and not [one for one in asked if "FROM trials t" in one or "scores" in one]
+    looks = [one for one in asked if "trials_change" not in one]  # at all, not at what is newest
+    assert looks and not [one for one in looks if "FROM trials t" in one or "scores" in one]
 
 
 def test_who_counts_otherwise_gives_the_file_another_format(tmp_path: Path) -> None:

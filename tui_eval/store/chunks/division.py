@@ -81,13 +81,22 @@ def last_change(db: sqlite3.Connection, run_id: int) -> int:
     return int(row.fetchone()[0])
 
 
+_SETTLED: Final = "state IN ('done', 'error', 'cancelled')"
+_TOUCHED: Final = (
+    f"iif({_SETTLED}, max(ifnull(since, 0), ifnull((SELECT max(max(s.at, ifnull(s.withdrawn_at, "
+    "0))) FROM scores s WHERE s.trial = trials.id), 0)), since)"
+)
+"""When a trial was last touched: its state began or, once it is settled, it got a score."""
+
+
 def newest(db: sqlite3.Connection, run_id: int, change: int) -> tuple[int, float | None] | None:
-    """Return the trial that changed last up to a change number, and when its state began.
+    """Return the trial that changed last up to a change number, and when it was last touched.
 
     A store that was put back from a copy, and went on from there, has another one.
     """
     row = db.execute(
-        "SELECT id, since FROM trials INDEXED BY trials_change WHERE run = ? AND change <= ? "
+        f"SELECT id, {_TOUCHED} FROM trials INDEXED BY trials_change "
+        "WHERE run = ? AND change <= ? "
         "ORDER BY change DESC, id DESC LIMIT 1",
         (run_id, change),
     ).fetchone()
@@ -97,20 +106,20 @@ def newest(db: sqlite3.Connection, run_id: int, change: int) -> tuple[int, float
 _MARKED: Final = 1000
 HistoryMark: TypeAlias = tuple[tuple[int, float | None], ...]
 """The trials that changed last up to a change, back to the first one that is settled: each with
-when its state began."""
+when it was last touched."""
 
 
 def history_mark(db: sqlite3.Connection, run_id: int, change: int) -> HistoryMark:
     """Return by what the history of a run's trials up to a change number is known again."""
     marked = []
     rows = db.execute(
-        "SELECT id, since, state IN ('done', 'error', 'cancelled') FROM trials "
+        f"SELECT id, {_TOUCHED}, {_SETTLED} FROM trials "
         "INDEXED BY trials_change WHERE run = ? AND change <= ? "
         "ORDER BY change DESC, id DESC LIMIT ?",
         (run_id, change, _MARKED),
     )
-    for trial, since, settled in rows:
-        marked.append((int(trial), since))
+    for trial, touched, settled in rows:
+        marked.append((int(trial), touched))
         if settled:
             break
     return tuple(marked)
