@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import PRICED, SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.bulk.bulk_runs import (
+    PRICED,
+    SOON,
+    bulk_suite,
+    executed,
+    run_bulk,
+    states,
+    working,
+)
 from tests.engine.harness import RUBRIC, Harness
 from tests.engine.judging.bulk.judged_runs import (
     Grading,
@@ -225,3 +233,31 @@ async def test_what_perhaps_was_sent_is_looked_for_first(harness: Harness) -> No
         run = await run_bulk(harness, bulk_judged(server, 12))
     assert_graded(harness, run, 12)
     assert len(grading.graded) == 12
+
+
+async def test_an_answer_about_a_former_output_is_kept_as_none_of_the_present_one(
+    harness: Harness,
+) -> None:
+    grading, more = Grading(), ""
+
+    def answer(prompt: str) -> str:
+        said = grading(prompt)
+        return said if said != prompt else f"{said}{more}"
+
+    async with (
+        FakeBulk(answer, looks=0) as server,
+        working(harness, bulk_judged(server, 3)) as (run, _),
+    ):
+        await server.happened("create")
+        trial, more = harness.trials(run)[0].id, "5"
+        await harness.asked(run, Verb.CANCEL, trials=[trial])
+        await harness.asked(run, Verb.RETRY, trials=[trial])
+        server.finish()
+        server.looks = 1
+    assert states(harness, run) == {"done": 3}
+    kept = harness.sql(
+        "SELECT f.superseded, o.text FROM findings f LEFT JOIN outputs o ON o.id = f.output "
+        "WHERE f.trial = ? ORDER BY f.superseded",
+        trial,
+    )
+    assert kept == [(0, "q05"), (1, None)]
