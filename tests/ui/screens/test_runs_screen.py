@@ -437,7 +437,7 @@ async def test_a_live_run_is_not_deleted(store: Path) -> None:
         await pilot.press("p")
         await until_shown(pilot, "● running")
         await pilot.press("C")
-        await until_shown(pilot, "Stop live-", "stay queued")
+        await until_shown(pilot, "Stop live-", "stay open")
         await pilot.press("enter")
         await until_shown(pilot, "○ interrupted")
         await pilot.press("C")

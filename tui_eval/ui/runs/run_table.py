@@ -116,10 +116,12 @@ class RunTable(Rows):
 
 def small_bars(rated: ColumnRates, glyphs: Glyphs) -> str:
     """Return a bar of one cell and the rate for each target."""
-    shown = rates(rated.shares, rated.judged).split(" ")
-    bars = [level(share, glyphs) for share in rated.shares[: len(shown)]]
-    words = [f"{bar}{rate}" for bar, rate in zip(bars, shown, strict=False)]
-    return " ".join([*words, *shown[len(bars) :]])
+    told, more, beyond = rates(rated.shares, rated.judged).partition(" +")  # how many have no room
+    words = [
+        f"{level(share, glyphs)}{rate}"
+        for share, rate in zip(rated.shares, told.split(" "), strict=False)
+    ]
+    return f"{' '.join(words)}{more}{beyond}"
 
 
 def _kind(run: RunRow) -> str:

@@ -28,7 +28,7 @@ async def stop(screen: BaseScreen, chosen: Sequence[ListedRun]) -> None:
     """Stop the live ones, once a person has said yes."""
     live = [one for one in chosen if one.run.live]
     left = sum(one.total.total - one.total.settled for one in live)
-    more = f"{many(left, 'trial')} stay queued; {key('runs.resume', 'u')} resumes them."
+    more = f"{many(left, 'trial')} stay open; {key('runs.resume', 'u')} resumes them."
     if await screen.app.push_screen_wait(
         ConfirmDialog(
             f"Stop {_named(live)}?",

@@ -186,7 +186,7 @@ def stop(open_trials: int) -> Command:
         "Stop the run?",
         "Stop the run",
         "Let it run",
-        f"{many(open_trials, 'trial')} stay queued; {key('run.resume', 'u')} resumes it and calls "
+        f"{many(open_trials, 'trial')} stay open; {key('run.resume', 'u')} resumes it and calls "
         "nothing twice.",
     )
 
